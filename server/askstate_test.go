@@ -156,7 +156,7 @@ func TestRequestStateIsBound(t *testing.T) {
 		}
 		wrong := func(p place, a asked) {
 			t.Helper()
-			k.again(p, a, answer).fails(-32602, "requestState is none of this server's for this request, or too old")
+			k.again(p, a, answer).fails(-32602, "requestState was not made for this request, or has expired")
 		}
 		for name, p := range places {
 			a := states[name]

@@ -37,7 +37,7 @@ func byHand(t *testing.T, rounds int) *server.Server {
 const traceMeta = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b","baggage":"k=v"`
 
 func TestQuestionsByHandInTheModernEra(t *testing.T) {
-	c := byHand(t, 2).Stateless("")
+	c := byHand(t, 2).Integration().Stateless("")
 	more := ""
 	for round := range 3 {
 		response, err := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, &rpc.Request{
@@ -69,7 +69,7 @@ func (l *legacyLink) Call(_ context.Context, method string, params, result any) 
 func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
 	for rounds, want := range map[int]string{2: `xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`, 20: `"code":-32603`} {
 		link := &legacyLink{}
-		c := byHand(t, rounds).NewConn(t.Context(), link, "")
+		c := byHand(t, rounds).Integration().NewConn(t.Context(), link, "")
 		defer c.Close()
 		ask := func(method, params string) string {
 			response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) },
@@ -114,7 +114,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return result, nil },
 		}))
 	}
-	c := s.Stateless("")
+	c := s.Integration().Stateless("")
 	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`, "wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
 		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"` + name + `","_meta":{` + modern + `}}`)})
@@ -146,7 +146,7 @@ func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
 		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 			return nil, server.RequireInput(ctx, mcp.InputRequests{"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
 		}}))
-		c := s.Stateless("")
+		c := s.Integration().Stateless("")
 		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), want), "%s: %s", method, response)

@@ -30,7 +30,7 @@ func TestOnClient(t *testing.T) {
 			defer func() { events = nil }()
 			return strings.Join(events, ", ")
 		}
-		stop := s.OnClient(record(""))
+		stop := s.Integration().OnClientEvent(record(""))
 		modern := speak(t, s, newest, `{"roots":{}}`)
 		modern.request("tools/list", `{}`)
 		modern.write(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
@@ -44,7 +44,7 @@ func TestOnClient(t *testing.T) {
 		assert.Equal(t, took(), "roots")
 		k.request("logging/setLevel", `{"level":"error"}`)
 		assert.Equal(t, took(), "level error")
-		other := s.OnClient(record("late "))
+		other := s.Integration().OnClientEvent(record("late "))
 		assert.Equal(t, took(), "late ready error")
 		stop()
 		modern.stream.Close()
@@ -59,7 +59,7 @@ func TestUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := made(quiet)
 		conns := make(chan *server.Conn, 1)
-		defer s.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		defer s.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e == server.ClientReady {
 				conns <- c
 			}
@@ -96,15 +96,15 @@ func TestUnasked(t *testing.T) {
 // Sessions are of connections, and where there are none of principals.
 func TestSession(t *testing.T) {
 	s := made(quiet)
-	a, b := s.NewConn(t.Context(), nil, "ada"), s.NewConn(t.Context(), nil, "ada")
+	a, b := s.Integration().NewConn(t.Context(), nil, "ada"), s.Integration().NewConn(t.Context(), nil, "ada")
 	defer a.Close()
 	defer b.Close()
 	seen := map[string]bool{}
-	for _, c := range []*server.Conn{a, b, s.Stateless("ada"), s.Stateless(""), s.Stateless("bob")} {
+	for _, c := range []*server.Conn{a, b, s.Integration().Stateless("ada"), s.Integration().Stateless(""), s.Integration().Stateless("bob")} {
 		assert.Assert(t, !seen[c.Session()] && c.Session() != "")
 		seen[c.Session()] = true
 		assert.Equal(t, c.Session(), c.Session())
 	}
-	assert.Equal(t, s.Stateless("ada").Session(), s.Stateless("ada").Session())
+	assert.Equal(t, s.Integration().Stateless("ada").Session(), s.Integration().Stateless("ada").Session())
 	assert.Assert(t, server.ConnFrom(context.Background()) == nil)
 }

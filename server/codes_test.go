@@ -22,7 +22,7 @@ func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "fail"}, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			return nil, rpc.Errorf(code, "told")
 		}}))
-		c := s.Stateless("")
+		c := s.Integration().Stateless("")
 		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
 			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"fail","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), fmt.Sprintf(`"code":%d,`, want)), "%d: %s", code, response)

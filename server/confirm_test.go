@@ -177,7 +177,7 @@ func TestConfirmationStateEnds(t *testing.T) {
 		time.Sleep(14 * time.Minute)
 		assert.Equal(t, decode(t, ask(more)).Structured.Data, "deleted 7")
 		time.Sleep(2 * time.Minute)
-		assert.Assert(t, strings.Contains(ask(more), "too old"))
+		assert.Assert(t, strings.Contains(ask(more), "has expired"))
 	})
 }
 
@@ -188,7 +188,7 @@ func TestStateIsGoodOnAnotherServerWithTheSameKey(t *testing.T) {
 	state := decode(t, dial(t, keyed, notes()).ask(call, "")).State
 	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, state)
 	assert.Equal(t, decode(t, dial(t, keyed, notes()).ask(call, more)).Structured.Data, "deleted 7")
-	assert.Assert(t, strings.Contains(dial(t, quiet, notes()).ask(call, more), "requestState is none of this server's"))
+	assert.Assert(t, strings.Contains(dial(t, quiet, notes()).ask(call, more), "requestState was not made for this request"))
 }
 
 func TestOnlyWhatIsDestructiveIsAskedFor(t *testing.T) {

@@ -184,7 +184,7 @@ func TestM1SubscriptionsBlockNothing(t *testing.T) {
 func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
-		c := s.NewConn(t.Context(), nil, "")
+		c := s.Integration().NewConn(t.Context(), nil, "")
 		defer c.Close()
 		link := &post{nil, make(chan string, 10)}
 		answered := make(chan message)
@@ -316,7 +316,7 @@ func TestM17SchemasHold(t *testing.T) {
 func TestBrokenLinkHoldsUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
-		broken := s.NewConn(t.Context(), breaks{}, "")
+		broken := s.Integration().NewConn(t.Context(), breaks{}, "")
 		defer broken.Close()
 		handle(t, broken, breaks{}, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
 		handle(t, broken, breaks{}, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -2,29 +2,29 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An era is what holds for one request: the revision that its client speaks, and what that client can do. In the modern era it comes with the
-// request; in the legacy era from the handshake, and is shared by all requests that follow.
+// An era is what holds for one request: the revision of its client, and the client's capabilities.
+// A modern client sends them with the request; for a legacy client they come from initialize, and
+// all later requests share the value.
 type era struct {
-	modern       bool
-	revision     mcp.Revision
-	structured   bool            // results may have structuredContent
-	capabilities json.RawMessage // the client's, as it sent them
-	portable     bool            // see [Conn.Portable]
+	modern            bool
+	revision          mcp.Revision
+	structuredContent bool            // the revision has structuredContent
+	capabilities      json.RawMessage // the client's, as it sent them
+	replicated        bool            // see [Integration.NewReplicatedConn]
 }
 
-// unopened holds until a legacy client has said initialize.
-var unopened = era{revision: mcp.LatestLegacy}
+// uninitialized is the era of a legacy client before initialize.
+var uninitialized = era{revision: mcp.LatestLegacy}
 
-// classify settles the era of a request, from nothing but the request and the handshake there was, if any (2026-07-28, basic/versioning,
-// Backward Compatibility). A request that says in its _meta what revision it speaks is modern, whatever came before it.
+// classify returns the era of a request. It depends only on the request and on the handshake, nil
+// if there was none (2026-07-28, basic/versioning, Backward Compatibility). A request with a
+// revision in its _meta is modern, whatever came before it.
 func classify(r *request, agreed *era) (*era, error) {
 	m := &r.meta
 	switch {
@@ -36,46 +36,39 @@ func classify(r *request, agreed *era) (*era, error) {
 		return agreed, nil
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams,
-		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]", mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
+		"Invalid params: say initialize first, or say with each request what you speak, in _meta[%q] and _meta[%q]",
+		mcp.MetaProtocolVersion, mcp.MetaClientCapabilities)
 }
 
 func legacyEra(agreed *era) *era {
 	if agreed != nil {
 		return agreed
 	}
-	return &unopened
+	return &uninitialized
 }
 
 func modernEra(m *meta) (*era, error) {
 	version, isText := jsonscan.Unquote(m.version)
 	switch {
 	case !isText:
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
 	case mcp.Revision(version) != mcp.Latest:
 		return nil, unsupportedVersion(string(version))
 	case len(m.capabilities) == 0 || m.capabilities[0] != '{':
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
 	}
-	return &era{modern: true, revision: mcp.Latest, structured: true, capabilities: m.capabilities}, nil
+	return &era{modern: true, revision: mcp.Latest, structuredContent: true,
+		capabilities: m.capabilities}, nil
 }
 
-// unsupportedVersion lists the revisions that may stand in _meta. The legacy ones are not among them: those are spoken after initialize only.
+// unsupportedVersion returns the error for a revision in _meta that the server does not support.
+// Its list leaves the legacy revisions out, which need initialize.
 func unsupportedVersion(requested string) error {
-	data, _ := json.Marshal(mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)}, Requested: requested})
-	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion, Message: "Unsupported protocol version", Data: data}
-}
-
-// modernError makes a handler's error one that a modern client may get: of the codes that belong to the specification, only those that it defines
-// (2026-07-28, basic, Error Codes).
-func (r *request) modernError(err error) error {
-	e, ok := errors.AsType[*rpc.Error](err)
-	switch {
-	case !ok || mcp.IsModernError(int64(e.Code)) || !mcp.IsReservedCode(int64(e.Code)):
-		return err
-	case e.Code == mcp.CodeResourceNotFound:
-		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
-	case e.Code == mcp.CodeURLElicitationRequired: // of a legacy server behind this one: there is nothing in its place once the user has refused
-		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
-	}
-	return r.broken(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
+	data, _ := json.Marshal(
+		mcp.UnsupportedProtocolVersionData{Supported: []string{string(mcp.Latest)},
+			Requested: requested})
+	return &rpc.Error{Code: mcp.CodeUnsupportedProtocolVersion,
+		Message: "Unsupported protocol version", Data: data}
 }

@@ -7,16 +7,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// toolHeaders are the parameters that go into headers, of those tools of one list that were asked about.
+// toolHeaders caches the header parameters of the tools of one list.
 type toolHeaders struct {
 	list   *tools
 	byName sync.Map // of []mcp.HeaderParam
 }
 
-// HeaderParams returns the parameters of a tool that its clients have to send in headers too, where there are headers (2026-07-28, basic/transports/streamable-http,
-// Custom Headers from Tool Parameters); nil if there are none, or no such tool. A tool whose annotations break the rules has none. The slice is shared: it is
-// read only.
-func (s *Server) HeaderParams(tool string) []mcp.HeaderParam {
+// headerParams is [Integration.HeaderParams].
+func (s *Server) headerParams(tool string) []mcp.HeaderParam {
 	list := s.toolList()
 	headers := s.headers.Load()
 	if headers == nil || headers.list != list {
@@ -28,11 +26,11 @@ func (s *Server) HeaderParams(tool string) []mcp.HeaderParam {
 	}
 	item := list.byKey[tool]
 	if item == nil {
-		return nil // not kept: anybody can make names up
+		return nil // not cached, since clients can invent names
 	}
 	params, err := mcp.HeaderParams(jsonscan.Member(item.definition, "inputSchema"))
 	if err != nil {
-		s.log.Error("clients that speak HTTP will not call this tool", "tool", tool, "error", err)
+		s.log.Error("clients over HTTP will not call this tool", "tool", tool, "error", err)
 	}
 	headers.byName.Store(tool, params)
 	return params

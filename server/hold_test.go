@@ -19,7 +19,7 @@ func TestHold(t *testing.T) {
 				time.Sleep(time.Second)
 			}
 		}
-		one, other := s.Hold(), s.Hold()
+		one, other := s.Integration().DeferListChanged(), s.Integration().DeferListChanged()
 		change()
 		s.ResourceUpdated("x:1")
 		k.next().says(updated, `{"uri":"x:1"}`)
@@ -32,7 +32,7 @@ func TestHold(t *testing.T) {
 		time.Sleep(time.Second)
 		k.silent()
 
-		s.Hold()() // nothing has changed
+		s.Integration().DeferListChanged()() // nothing has changed
 		time.Sleep(time.Second)
 		k.silent()
 	})

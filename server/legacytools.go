@@ -6,11 +6,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// legacyDefinition returns a tool's definition as revisions before 2026-07-28 have it, whose
-// clients refuse all of a list for one schema that is none to them (2025-11-25, schema, "Tool"). A
-// property's schema that is true or false becomes the object that means the same, and an
-// outputSchema of anything but an object is left out, as is what it describes: see legacyResult. ok
-// is false if the inputSchema is none to them either.
+// legacyDefinition returns a tool's definition for revisions before 2026-07-28, whose clients
+// refuse a whole list for one schema that is invalid to them (2025-11-25, schema, "Tool"). A
+// property schema true or false becomes an equivalent object. An outputSchema that is not that of
+// an object is left out, as is the content it describes: see legacyResult. ok is false if the
+// inputSchema is not that of an object.
 func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	legacy = []byte{'{'}
 	changed := false
@@ -19,7 +19,7 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 		if input || jsonscan.KeyIs(key, "outputSchema") {
 			schema := value
 			if input && value[0] == '{' && jsonscan.Member(value, "type") == nil {
-				schema = []byte(`{"type":"object"`) // as arguments are, said or not
+				schema = []byte(`{"type":"object"`) // arguments are an object in any case
 				for key, value := range jsonscan.Members(value) {
 					schema = appendMember(schema, key, value)
 				}
@@ -44,9 +44,9 @@ func legacyDefinition(definition []byte) (legacy []byte, ok bool) {
 	return append(legacy, '}'), ok
 }
 
-// legacySchema returns the schema of an object as those revisions have it. fits is false if it is
+// legacySchema returns the schema of an object for these revisions. ok is false if it is the schema
 // of something else.
-func legacySchema(schema []byte) (legacy []byte, fits bool) {
+func legacySchema(schema []byte) (legacy []byte, ok bool) {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return nil, false
 	}
@@ -94,7 +94,7 @@ func legacySchema(schema []byte) (legacy []byte, fits bool) {
 	return append(legacy, '}'), true
 }
 
-// appendMember appends a member to an object that is still open.
+// appendMember appends a member to an object without its closing brace.
 func appendMember(object, key, value []byte) []byte {
 	if len(object) > 1 {
 		object = append(object, ',')
@@ -102,11 +102,11 @@ func appendMember(object, key, value []byte) []byte {
 	return append(append(append(object, key...), ':'), value...)
 }
 
-// legacyResult returns the result of another server's tool as those revisions have it, whose
-// structured content is an object: of any other it is left out, and stands as text if there is no
-// content (2025-11-25, Tools, "Structured Content").
+// legacyResult returns the result of another server's tool for these revisions, which allow only an
+// object as structured content. Any other is left out; if there is no content, it becomes text
+// (2025-11-25, Tools, "Structured Content").
 func legacyResult(result []byte) []byte {
-	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // as is usual, and quickly known
+	if !bytes.Contains(result, []byte(`"structuredContent"`)) { // the common case
 		return result
 	}
 	structured := jsonscan.Member(result, "structuredContent")
@@ -129,13 +129,14 @@ func legacyResult(result []byte) []byte {
 	case empty && structured[0] == 'n': // null
 		content = []byte(`[]`)
 	case empty:
-		content = append(jsonscan.AppendString([]byte(`[{"type":"text","text":`), structured), "}]"...)
+		content = append(jsonscan.AppendString([]byte(`[{"type":"text","text":`), structured),
+			"}]"...)
 	}
 	return append(appendMember(legacy, []byte(`"content"`), content), '}')
 }
 
-// legacyListing returns the tools as those revisions list them: the same if all of them can be as
-// they are.
+// legacyListing returns the tools as these revisions list them: the same listing if no definition
+// differs.
 func legacyListing(all *listing[*tool]) *listing[*tool] {
 	items := make(map[string]*item[*tool], len(all.byKey))
 	same := true
@@ -143,7 +144,7 @@ func legacyListing(all *listing[*tool]) *listing[*tool] {
 		legacy := i.value.legacy
 		if !bytes.Equal(legacy, i.definition) {
 			same = false
-			i = &item[*tool]{key, i.value, legacy, i.session}
+			i = &item[*tool]{key, i.value, legacy, i.sessionOnly}
 		}
 		if legacy != nil {
 			items[key] = i

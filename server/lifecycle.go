@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"maps"
 
@@ -10,25 +11,28 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// offers are the kinds of things that a server has, or had once: what it declares must not go away again.
-type offers struct{ tools, resources, prompts, completions, tasks bool }
+// declaredKinds are the kinds of items that a server has or has had. A capability that was declared
+// stays declared.
+type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
 
-func (s *Server) offers() offers {
-	return offers{
-		tools: true, resources: s.resources.used.Load() || s.templates.used.Load(), prompts: s.prompts.used.Load(), completions: s.completes.Load(),
-		tasks: s.tasks.used.Load(),
+func (s *Server) declaredKinds() declaredKinds {
+	return declaredKinds{
+		tools: true, resources: s.resources.everUsed.Load() ||
+			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
+		completions: s.completions.Load(),
+		tasks:       s.tasks.enabled.Load(),
 	}
 }
 
-// capabilities is what the server can do, in an era.
+// capabilities returns the server's capabilities for an era.
 func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
-	has := s.offers()
+	has := s.declaredKinds()
 	c := mcp.ServerCapabilities{Tools: &mcp.ListCapability{ListChanged: true}}
-	if !e.portable {
+	if !e.replicated {
 		c.Logging = &mcp.Object{}
 	}
 	if has.resources {
-		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.portable, ListChanged: true}
+		c.Resources = &mcp.ResourcesCapability{Subscribe: !e.replicated, ListChanged: true}
 	}
 	if has.prompts {
 		c.Prompts = &mcp.ListCapability{ListChanged: true}
@@ -45,7 +49,8 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 		c.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`)
 	case has.tasks && e.experimentalTasks():
 		c.Tasks = &mcp.TasksCapability{
-			List: &mcp.Object{}, Cancel: &mcp.Object{}, Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
+			List: &mcp.Object{}, Cancel: &mcp.Object{},
+			Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
 		}
 	}
 	if s.o.Capabilities != nil {
@@ -57,7 +62,8 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 	dst, err := mcp.Append(dst, s.capabilities(e))
 	if err != nil {
-		panic("server: the capabilities cannot be encoded: " + err.Error()) // New has tried
+		// New has encoded them before
+		panic("server: the capabilities cannot be encoded: " + err.Error())
 	}
 	return dst
 }
@@ -65,22 +71,27 @@ func (s *Server) appendCapabilities(dst []byte, e *era) []byte {
 // discover answers server/discover (2026-07-28, server/discover).
 func discover(r *request) (any, error) {
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
+	result := s.appendCapabilities(
+		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
-	return encoded(s.appendCacheable(result)), nil
+	return rawJSON(s.appendCacheable(result)), nil
 }
 
-// initialize answers the legacy handshake (2025-11-25, basic/lifecycle). It may be repeated; the last one holds.
+// initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
+// the last one holds.
 func initialize(r *request) (any, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: protocolVersion must be there and a string")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: protocolVersion must be there and a string")
 	}
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)
-	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities")) // the params are gone when this request is
-	agreed := &era{revision: revision, structured: features.StructuredOutput, capabilities: client, portable: r.conn.portable}
-	if agreed.portable {
+	// the params live only as long as the request
+	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities"))
+	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
+		capabilities: client, replicated: r.conn.replicated}
+	if agreed.replicated {
 		agreed.capabilities = nil
 	}
 	r.conn.legacy.Store(agreed)
@@ -89,10 +100,11 @@ func initialize(r *request) (any, error) {
 	}
 
 	s := r.conn.server
-	result := s.appendCapabilities([]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
+	result := s.appendCapabilities(
+		[]byte(`{"protocolVersion":"`+string(revision)+`","capabilities":`), agreed)
 	result = append(append(result, `,"serverInfo":`...), s.info...)
 	result = appendInstructions(result, s)
-	return encoded(append(result, '}')), nil
+	return rawJSON(append(result, '}')), nil
 }
 
 func appendInstructions(dst []byte, s *Server) []byte {
@@ -102,12 +114,24 @@ func appendInstructions(dst []byte, s *Server) []byte {
 	return dst
 }
 
-// initialized is the end of the legacy handshake: from now on the server may speak unasked.
+// initialized handles notifications/initialized: from now on the server may send change
+// notifications.
 func initialized(c *Conn, _ *rpc.Request) {
-	c.open.Store(true)
-	c.server.audience.hear(c, ClientReady)
+	c.initialized.Store(true)
+	c.server.clientEvents.emit(c, ClientReady)
 }
 
-func rootsChanged(c *Conn, _ *rpc.Request) { c.server.audience.hear(c, ClientRoots) }
+func rootsChanged(c *Conn, _ *rpc.Request) { c.server.clientEvents.emit(c, ClientRoots) }
 
-func ping(*request) (any, error) { return encoded(`{}`), nil }
+func ping(*request) (any, error) { return rawJSON(`{}`), nil }
+
+// Ping asks a legacy client for a response, and blocks until that comes or ctx ends (2025-11-25,
+// basic/utilities/ping). For a modern client, which cannot be called, and outside of a request it
+// returns [ErrNoRequest].
+func Ping(ctx context.Context) error {
+	r := requestFrom(ctx)
+	if r == nil || r.era.modern {
+		return ErrNoRequest
+	}
+	return r.link.Call(ctx, mcp.MethodPing, nil, nil)
+}

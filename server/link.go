@@ -9,64 +9,67 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Link is a way to a client. A [rpc.Peer] is one; over HTTP, each request has one of its own, which is its stream of events.
+// A Link sends messages to a client. An [rpc.Peer] is a Link; over HTTP each request has its own,
+// which writes to its event stream.
 type Link interface {
-	// Notify sends a notification. It may return before that has arrived, and blocks while too much waits to be read, until ctx ends.
+	// Notify sends a notification. It may return before the client has it, and blocks while too
+	// much waits to be sent, until ctx ends.
 	Notify(ctx context.Context, method string, params any) error
-	// Call sends a request, and blocks until the client has answered or ctx ends. A client of the modern era is never called.
+	// Call sends a request and blocks until the client responds or ctx ends. It is never used for a
+	// client of the modern era.
 	Call(ctx context.Context, method string, params, result any) error
 }
 
-// flush waits until what was sent has been handed over, if the link can tell.
+// flush waits until the link has written what was sent, if it has a method Flush.
 func flush(ctx context.Context, l Link) {
 	if l, ok := l.(interface{ Flush(context.Context) error }); ok {
-		_ = l.Flush(ctx) // it fails when the link has ended, which is told elsewhere
+		_ = l.Flush(ctx) // it fails only when the link has ended
 	}
 }
 
-// A watched link has middleware see what goes out.
-type watched struct {
+// A middlewareLink passes messages through Options.Outgoing.
+type middlewareLink struct {
 	Link
-	call, notify rpc.Handler
+	callHandler, notifyHandler rpc.Handler
 }
 
-// watch wraps a link. The innermost handler sends.
-func (s *Server) watch(l Link) Link {
+// wrapLink wraps a link in Options.Outgoing. The innermost handler sends.
+func (s *Server) wrapLink(l Link) Link {
 	if len(s.o.Outgoing) == 0 || l == nil {
 		return l
 	}
-	return &watched{
+	return &middlewareLink{
 		Link: l,
-		notify: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
-			return nil, l.Notify(ctx, req.Method, encoded(req.Params).orNil())
+		notifyHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+			return nil, l.Notify(ctx, req.Method, rawJSON(req.Params).orNil())
 		}, s.o.Outgoing...),
-		call: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
+		callHandler: rpc.Chain(func(ctx context.Context, req *rpc.Request) (any, error) {
 			var result json.RawMessage
-			err := l.Call(ctx, req.Method, encoded(req.Params).orNil(), &result)
-			return encoded(result), err
+			err := l.Call(ctx, req.Method, rawJSON(req.Params).orNil(), &result)
+			return rawJSON(result), err
 		}, s.o.Outgoing...),
 	}
 }
 
-func (w *watched) Notify(ctx context.Context, method string, params any) error {
+func (w *middlewareLink) Notify(ctx context.Context, method string, params any) error {
 	encoded, err := encodeParams(params)
 	if err != nil {
 		return err
 	}
-	_, err = w.notify(ctx, &rpc.Request{Method: method, Params: encoded})
+	_, err = w.notifyHandler(ctx, &rpc.Request{Method: method, Params: encoded})
 	return err
 }
 
-func (w *watched) Call(ctx context.Context, method string, params, result any) error {
+func (w *middlewareLink) Call(ctx context.Context, method string, params, result any) error {
 	encoded, err := encodeParams(params)
 	if err != nil {
 		return err
 	}
-	answer, err := w.call(ctx, &rpc.Request{Method: method, Params: encoded})
+	answer, err := w.callHandler(ctx, &rpc.Request{Method: method, Params: encoded})
 	if err != nil || result == nil {
 		return err
 	}
-	text, err := encodeParams(answer) // by now it may be somebody else's
+	text, err := encodeParams(answer) // middleware may have replaced it
 	if err != nil {
 		return err
 	}
@@ -77,8 +80,8 @@ func (w *watched) Call(ctx context.Context, method string, params, result any) e
 	return mcp.Unmarshal(text, result)
 }
 
-// Flush keeps what [flush] looks for.
-func (w *watched) Flush(ctx context.Context) error {
+// Flush implements what [flush] looks for.
+func (w *middlewareLink) Flush(ctx context.Context) error {
 	flush(ctx, w.Link)
 	return nil
 }
@@ -93,10 +96,11 @@ func encodeParams(params any) (json.RawMessage, error) {
 	return mcp.Marshal(params)
 }
 
-// nowhere is the link of a request that came without one.
-type nowhere struct{}
+// noLink is the link of a request without one.
+type noLink struct{}
 
-var errNowhere = errors.New("server: there is no way to the client but the answer")
+var errNoLink = errors.New(
+	"server: the transport cannot send messages to the client while it handles this request")
 
-func (nowhere) Notify(context.Context, string, any) error    { return errNowhere }
-func (nowhere) Call(context.Context, string, any, any) error { return errNowhere }
+func (noLink) Notify(context.Context, string, any) error    { return errNoLink }
+func (noLink) Call(context.Context, string, any, any) error { return errNoLink }

@@ -13,78 +13,79 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind says what something is that a server offers, for [Options.Visible].
+// A Kind is a kind of item that a server offers.
 type Kind string
 
 const (
-	KindTool     Kind = "tool"     // by its name
-	KindResource Kind = "resource" // by its URI
-	KindTemplate Kind = "template" // by its URI template
-	KindPrompt   Kind = "prompt"   // by its name
+	KindTool     Kind = "tool"     // its key is the name
+	KindResource Kind = "resource" // its key is the URI
+	KindTemplate Kind = "template" // its key is the URI template
+	KindPrompt   Kind = "prompt"   // its key is the name
 )
 
-// Expect has the server declare that it has things of these kinds, before there is the first: a legacy client learns only once what a server has. Tools are always
-// declared; with prompts and templates goes completion.
-func (s *Server) Expect(kinds ...Kind) {
+// declare is [Integration.Declare].
+func (s *Server) declare(kinds ...Kind) {
 	for _, kind := range kinds {
 		switch kind {
 		case KindResource:
-			s.resources.used.Store(true)
+			s.resources.everUsed.Store(true)
 		case KindTemplate:
-			s.templates.used.Store(true)
-			s.completes.Store(true)
+			s.templates.everUsed.Store(true)
+			s.completions.Store(true)
 		case KindPrompt:
-			s.prompts.used.Store(true)
-			s.completes.Store(true)
+			s.prompts.everUsed.Store(true)
+			s.completions.Store(true)
 		}
 	}
 }
 
-// An item is one of the things in a list.
+// An item is an element of a list.
 type item[T any] struct {
-	key        string // unique in the list
-	value      T
-	definition []byte // as it stands in the list
-	session    bool   // it is only for clients that have a session
+	key         string // unique in the list
+	value       T
+	definition  []byte // its JSON in the list
+	sessionOnly bool   // see Tool.NeedsSession
 }
 
-// listed is what a list has of something: what somebody else has written, or its fields.
-func listed(written json.RawMessage, fields any) ([]byte, error) {
-	if written == nil {
+// encodeDefinition returns an item's JSON in lists: definition if there is one, otherwise the
+// encoded fields.
+func encodeDefinition(definition json.RawMessage, fields any) ([]byte, error) {
+	if definition == nil {
 		return mcp.Marshal(fields)
 	}
-	if !isObject(written) {
-		return nil, errors.New("its Definition is no JSON object")
+	if !isObject(definition) {
+		return nil, errors.New("its Definition is not a JSON object")
 	}
-	return mcp.Marshal(written)
+	return mcp.Marshal(definition)
 }
 
-// A listing is the things of a kind that there are at a time. It does not change.
+// A listing is an immutable snapshot of all items of a kind.
 type listing[T any] struct {
-	byKey  map[string]*item[T]
-	sorted []*item[T] // by key
-	some   bool       // of them are only for clients that have a session
+	byKey          map[string]*item[T]
+	sorted         []*item[T] // by key
+	hasSessionOnly bool       // for any item
 }
 
 func newListing[T any](items map[string]*item[T]) *listing[T] {
 	l := &listing[T]{byKey: items, sorted: make([]*item[T], 0, len(items))}
 	for _, i := range items {
 		l.sorted = append(l.sorted, i)
-		l.some = l.some || i.session
+		l.hasSessionOnly = l.hasSessionOnly || i.sessionOnly
 	}
 	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
 	return l
 }
 
-// A collection is the things of a kind that an application adds to a server and takes away again. It is safe for concurrent use; reading takes no lock.
+// A collection is the items of a kind that an application adds and removes. It is safe for
+// concurrent use; reading takes no lock.
 type collection[T any] struct {
-	mu    sync.Mutex
-	items map[string]*item[T]
-	now   atomic.Pointer[listing[T]] // nil after a change
-	used  atomic.Bool                // there was something once
+	mu       sync.Mutex
+	items    map[string]*item[T]
+	snapshot atomic.Pointer[listing[T]] // nil after a change
+	everUsed atomic.Bool                // an item was added once
 }
 
-// add puts items in, in place of those with the same keys.
+// add adds items, and replaces those with the same keys.
 func (c *collection[T]) add(items ...*item[T]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,11 +95,11 @@ func (c *collection[T]) add(items ...*item[T]) {
 	for _, i := range items {
 		c.items[i.key] = i
 	}
-	c.now.Store(nil)
-	c.used.Store(true)
+	c.snapshot.Store(nil)
+	c.everUsed.Store(true)
 }
 
-// remove takes items out, and returns how many of them there were.
+// remove removes items and returns their number.
 func (c *collection[T]) remove(keys ...string) (removed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,18 +110,18 @@ func (c *collection[T]) remove(keys ...string) (removed int) {
 		}
 	}
 	if removed > 0 {
-		c.now.Store(nil)
+		c.snapshot.Store(nil)
 	}
 	return removed
 }
 
 func (c *collection[T]) listing() *listing[T] {
-	if l := c.now.Load(); l != nil {
+	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := c.now.Load(); l != nil {
+	if l := c.snapshot.Load(); l != nil {
 		return l
 	}
 	items := make(map[string]*item[T], len(c.items))
@@ -128,12 +129,13 @@ func (c *collection[T]) listing() *listing[T] {
 		items[key] = i
 	}
 	l := newListing(items)
-	c.now.Store(l)
+	c.snapshot.Store(l)
 	return l
 }
 
-// list answers the request for a list. A cursor is the key of the last item that the client has, so that it needs no memory here and stays good when items come
-// and go (2026-07-28, server/utilities/pagination).
+// list answers a request for a list. A cursor is the key of the last item that the client has, so
+// the server keeps no state for it, and it stays valid when items are added and removed
+// (2026-07-28, server/utilities/pagination).
 func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error) {
 	s := r.conn.server
 	cursor, err := r.text(paramCursor)
@@ -144,21 +146,26 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 	if cursor != nil {
 		key, err := base64.RawURLEncoding.DecodeString(string(cursor))
 		if err != nil || len(key) == 0 {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: cursor %.100q was not made by this server", cursor)
 		}
-		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00", func(i *item[T], key string) int { return strings.Compare(i.key, key) })
+		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
+			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: name, items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+s.o.PageSize < len(l.sorted)}
-	if s.o.Visible != nil || l.some && r.conn.shared() {
-		p.items, p.more = visible(r, kind, l.sorted[from:], s.o.PageSize)
+	p := &page[T]{server: s, era: r.era, name: name,
+		items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
+			s.o.PageSize < len(l.sorted)}
+	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() {
+		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
 	}
 	return p, nil
 }
 
-// visible returns the first of the items that the client may see.
-func visible[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T], more bool) {
+// visibleItems returns the first items that the client may see.
+func visibleItems[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T],
+	more bool) {
 	for _, i := range items {
-		if i.session && r.conn.shared() || !r.conn.server.visible(r, kind, i.key) {
+		if i.sessionOnly && r.conn.isStateless() || !r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
 		if len(seen) == most {
@@ -173,7 +180,7 @@ func (s *Server) visible(r *request, kind Kind, key string) bool {
 	return s.o.Visible == nil || s.o.Visible(r, kind, key)
 }
 
-// A page is part of a list.
+// A page is a part of a list, as a result.
 type page[T any] struct {
 	server *Server
 	era    *era

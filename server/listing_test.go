@@ -165,7 +165,7 @@ func TestForgedCursors(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		for name, d := range kinds {
 			for _, cursor := range []string{`""`, `"!"`, `"YQ=="`, `"Y Q"`, `"a"`, `"é"`} {
-				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "none of this server's")
+				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "not made by this server")
 			}
 			for _, cursor := range []string{`7`, `null`, `{}`, `["a"]`, `true`} {
 				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")
@@ -318,7 +318,9 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 
 // What is expected is declared, in both eras, before it is there.
 func TestExpect(t *testing.T) {
-	s := made(quiet, func(s *server.Server) { s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt) })
+	s := made(quiet, func(s *server.Server) {
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
 		for method, list := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {

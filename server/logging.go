@@ -11,30 +11,33 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// setLevel answers the legacy logging/setLevel: from then on, what operations log goes to the client too.
+// setLevel answers the legacy logging/setLevel: from now on the client gets the log messages of
+// operations.
 func setLevel(r *request) (any, error) {
-	if r.era.portable {
-		return nil, errNotPortable
+	if r.era.replicated {
+		return nil, errReplicated
 	}
 	level, err := parseLevel(jsonscan.Member(r.Params, "level"))
 	if err != nil {
 		return nil, err
 	}
 	r.conn.logLevel.Store(level)
-	r.conn.server.audience.hear(r.conn, ClientLevel)
-	return encoded(`{}`), nil
+	r.conn.server.clientEvents.emit(r.conn, ClientLevel)
+	return rawJSON(`{}`), nil
 }
 
 func parseLevel(raw []byte) (mcp.LoggingLevel, error) {
 	name, _ := jsonscan.Unquote(raw)
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.50q is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency", name)
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: %.50q is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency",
+			name)
 	}
 	return level, nil
 }
 
-// logLevel is from which level on this request's client wants to hear what the operation logs; "" for not at all.
+// logLevel returns the lowest level of log messages that the request's client wants; "" for none.
 func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	if r.era.modern {
 		if r.meta.logLevel == nil {
@@ -45,23 +48,25 @@ func (r *request) logLevel() (mcp.LoggingLevel, error) {
 	return r.conn.LogLevel(), nil
 }
 
-// LogLevel is from which level on a legacy client wants to hear of log messages; "" for not at all, which it is until the client has said otherwise.
+// LogLevel returns the lowest level of log messages that a legacy client wants; "" for none, which
+// is the default.
 func (c *Conn) LogLevel() mcp.LoggingLevel {
 	level, _ := c.logLevel.Load().(mcp.LoggingLevel)
 	return level
 }
 
-// Log sends a log message to a legacy client outside of any request, if it wants to hear of that level (2025-11-25, server/utilities/logging). It blocks until the message is
-// handed over, or ctx ends.
+// Log sends a log message to a legacy client outside of a request, if the client wants that level
+// (2025-11-25, server/utilities/logging). It blocks until the message is written, or ctx ends.
 func (c *Conn) Log(ctx context.Context, message mcp.LoggingMessageParams) error {
-	link := c.unasked()
-	if link == nil || !c.open.Load() || !message.Level.AtLeast(c.LogLevel()) {
+	link := c.unsolicitedLink()
+	if link == nil || !c.initialized.Load() || !message.Level.AtLeast(c.LogLevel()) {
 		return nil
 	}
-	return sendLog(&origin{ctx, c, nil}, link, message)
+	return sendLog(&connContext{ctx, c, nil}, link, message)
 }
 
-// LogLevelFrom returns from which level on the client of the request that ctx belongs to wants to hear of log messages; "" for not at all.
+// LogLevelFrom returns the lowest level of log messages that the client of a request wants; "" for
+// none.
 func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	if r := requestFrom(ctx); r != nil {
 		if level, err := r.logLevel(); err == nil {
@@ -71,8 +76,9 @@ func LogLevelFrom(ctx context.Context) mcp.LoggingLevel {
 	return ""
 }
 
-// Log sends a log message as it is to the client whose request is being answered, if it wants to hear of that level; see [Logger] for what a handler itself has to say. It blocks until the message is
-// handed over, or ctx ends.
+// Log sends a log message to the client of a request, if the client wants that level. [Logger] is
+// for a handler's own messages; Log passes one on unchanged. It blocks until the message is
+// written, or ctx ends.
 func Log(ctx context.Context, message mcp.LoggingMessageParams) error {
 	r := requestFrom(ctx)
 	if r == nil || !message.Level.AtLeast(LogLevelFrom(ctx)) {
@@ -86,21 +92,22 @@ func sendLog(ctx context.Context, link Link, message mcp.LoggingMessageParams) e
 	if err != nil {
 		return err
 	}
-	if err := link.Notify(ctx, mcp.NotificationMessage, encoded(text)); err != nil {
+	if err := link.Notify(ctx, mcp.NotificationMessage, rawJSON(text)); err != nil {
 		return err
 	}
-	flush(ctx, link) // or messages would pile up in the queue, in front of answers
+	flush(ctx, link) // otherwise messages fill the queue before responses
 	return nil
 }
 
-// clientLog is a slog.Handler that sends records to the client whose request is being answered, as notifications/message. It takes
-// effect only for the loggers that an operation asks for with [dispatch.Logger]; the server's own log never goes this way.
+// A clientLog is a slog.Handler that sends records to the client of a request as
+// notifications/message. The loggers of [dispatch.Logger] and [Logger] use it; the server's own log
+// does not.
 type clientLog struct {
-	ctx    context.Context // the request's: a log that outlives it goes nowhere
+	ctx    context.Context // the request's; when it has ended, records are dropped
 	link   Link
 	level  slog.Level
 	logger string
-	attrs  []slog.Attr // of WithAttrs, already in their groups
+	attrs  []slog.Attr // of WithAttrs, in their groups
 	groups []string    // that are open
 }
 
@@ -117,7 +124,7 @@ func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
 	})
 	data := map[string]any{}
 	addAttrs(data, h.attrs)
-	addAttrs(data, h.grouped(attrs))
+	addAttrs(data, h.inGroups(attrs))
 	data["message"] = record.Message
 	return h.link.Notify(h.ctx, mcp.NotificationMessage, struct {
 		Level  mcp.LoggingLevel `json:"level"`
@@ -128,7 +135,7 @@ func (h *clientLog) Handle(_ context.Context, record slog.Record) error {
 
 func (h *clientLog) WithAttrs(attrs []slog.Attr) slog.Handler {
 	clone := *h
-	clone.attrs = append(slices.Clip(h.attrs), h.grouped(attrs)...)
+	clone.attrs = append(slices.Clip(h.attrs), h.inGroups(attrs)...)
 	return &clone
 }
 
@@ -141,22 +148,22 @@ func (h *clientLog) WithGroup(name string) slog.Handler {
 	return &clone
 }
 
-// grouped puts attrs into the open groups.
-func (h *clientLog) grouped(attrs []slog.Attr) []slog.Attr {
+// inGroups puts attrs into the open groups.
+func (h *clientLog) inGroups(attrs []slog.Attr) []slog.Attr {
 	for _, group := range slices.Backward(h.groups) {
 		attrs = []slog.Attr{{Key: group, Value: slog.GroupValue(attrs...)}}
 	}
 	return attrs
 }
 
-// addAttrs adds attrs to a JSON object, groups as objects in it.
+// addAttrs adds attrs to a JSON object. A group becomes an object.
 func addAttrs(object map[string]any, attrs []slog.Attr) {
 	for _, a := range attrs {
 		value := a.Value.Resolve()
 		switch {
 		case a.Equal(slog.Attr{}):
 		case value.Kind() != slog.KindGroup:
-			object[a.Key] = loggable(value)
+			object[a.Key] = jsonOrText(value)
 		case a.Key == "":
 			addAttrs(object, value.Group())
 		default:
@@ -170,8 +177,8 @@ func addAttrs(object map[string]any, attrs []slog.Attr) {
 	}
 }
 
-// loggable is a value as JSON, or what it prints as, if it has no JSON or is an error.
-func loggable(value slog.Value) any {
+// jsonOrText returns a value as JSON; an error, or a value that cannot be encoded, becomes a text.
+func jsonOrText(value slog.Value) any {
 	switch v := value.Any().(type) {
 	case error:
 		return v.Error()
@@ -182,4 +189,16 @@ func loggable(value slog.Value) any {
 		}
 		return json.RawMessage(raw)
 	}
+}
+
+// Logger returns a logger that sends its records to the client of a request, if the client wants
+// them. It is for handlers of tools, prompts and resources; operations have [dispatch.Logger]. It
+// is safe for concurrent use.
+func Logger(ctx context.Context) *slog.Logger {
+	if r := requestFrom(ctx); r != nil {
+		if level, err := r.logLevel(); err == nil && level != "" {
+			return slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog()})
+		}
+	}
+	return slog.New(slog.DiscardHandler)
 }

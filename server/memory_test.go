@@ -35,7 +35,7 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 					return says(fmt.Sprint(pool.Held(""))), nil
 				}}))
 			})
-			assert.Equal(t, s.Memory(), pool)
+			assert.Equal(t, s.Integration().Memory(), pool)
 			k := speak(t, s, revision, `{}`)
 			for range 3 {
 				m := k.request("tools/call", `{"name":"take"}`)
@@ -83,10 +83,10 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 		o.Tasks.MaxRunning = 1 // and 16 in all
 		s := employ(t, o, stubborn(&running, release))
 		call := func(principal, owner string) error {
-			account := s.Memory().Open(owner)
+			account := s.Integration().Memory().Open(owner)
 			defer account.Close()
 			ctx := quota.NewContext(t.Context(), account)
-			c := s.NewConn(context.Background(), nil, principal)
+			c := s.Integration().NewConn(context.Background(), nil, principal)
 			t.Cleanup(c.Close)
 			handle := func(method, params string) error {
 				_, err := c.Handle(ctx, &rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)}, nil)

@@ -5,16 +5,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A method is one row of the table: adding a method to the server is adding a row.
+// A method is a row of the method table. To add a method to the server, add a row.
 type method struct {
-	legacy, modern bool              // in which era it exists
-	needs          func(offers) bool // what the server has to have for it; nil: nothing
+	legacy, modern bool                     // in which era it exists
+	needs          func(declaredKinds) bool // what the server has to declare; nil: nothing
 	handle         func(r *request) (any, error)
 }
 
 func (m method) in(e *era) bool { return e.modern && m.modern || !e.modern && m.legacy }
 
-// methods is read only.
+// methods is the method table. It is read only.
 var methods = map[string]method{
 	mcp.MethodDiscover:   {modern: true, handle: discover},
 	mcp.MethodInitialize: {legacy: true, handle: initialize},
@@ -25,11 +25,13 @@ var methods = map[string]method{
 	mcp.MethodListTools: {legacy: true, modern: true, handle: listTools},
 	mcp.MethodCallTool:  {legacy: true, modern: true, handle: callTool},
 
-	mcp.MethodListResources:         {legacy: true, modern: true, needs: hasResources, handle: listResources},
-	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources, handle: listTemplates},
-	mcp.MethodReadResource:          {legacy: true, modern: true, needs: hasResources, handle: readResource},
-	mcp.MethodSubscribe:             {legacy: true, needs: hasResources, handle: watch},
-	mcp.MethodUnsubscribe:           {legacy: true, needs: hasResources, handle: unwatch},
+	mcp.MethodListResources: {legacy: true, modern: true, needs: hasResources,
+		handle: listResources},
+	mcp.MethodListResourceTemplates: {legacy: true, modern: true, needs: hasResources,
+		handle: listTemplates},
+	mcp.MethodReadResource: {legacy: true, modern: true, needs: hasResources, handle: readResource},
+	mcp.MethodSubscribe:    {legacy: true, needs: hasResources, handle: subscribe},
+	mcp.MethodUnsubscribe:  {legacy: true, needs: hasResources, handle: unsubscribe},
 
 	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
 	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
@@ -40,13 +42,16 @@ var methods = map[string]method{
 	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
 	mcp.MethodListTasks:  {legacy: true, needs: hasTasks, handle: listTasks},
 
-	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has offers) bool { return has.completions }, handle: complete},
+	mcp.MethodComplete: {legacy: true, modern: true, needs: func(has declaredKinds) bool {
+		return has.completions
+	}, handle: complete},
 }
 
-func hasResources(has offers) bool { return has.resources }
-func hasPrompts(has offers) bool   { return has.prompts }
+func hasResources(has declaredKinds) bool { return has.resources }
+func hasPrompts(has declaredKinds) bool   { return has.prompts }
 
-// notifications is read only. What is not in it is ignored, as JSON-RPC has it; notifications/cancelled is the rpc peer's.
+// notifications are the handlers of notifications. It is read only. Others are ignored, as JSON-RPC
+// requires; package rpc handles notifications/cancelled.
 var notifications = map[string]func(*Conn, *rpc.Request){
 	mcp.NotificationInitialized:      initialized,
 	mcp.NotificationRootsListChanged: rootsChanged,
@@ -54,7 +59,8 @@ var notifications = map[string]func(*Conn, *rpc.Request){
 
 func methodNotFound(name string, e *era) error {
 	if m, ok := methods[name]; ok && m.legacy && e.modern {
-		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", name, e.revision)
+		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
+			name, e.revision)
 	}
 	return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %.100s", name)
 }

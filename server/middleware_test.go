@@ -316,7 +316,7 @@ func TestPrincipal(t *testing.T) {
 			return "for " + server.PrincipalFrom(ctx), nil
 		})
 		link := &post{func(string, json.RawMessage) (string, error) { return `{"action":"cancel"}`, nil }, make(chan string, 100)}
-		alice, bob, nobody := s.NewConn(t.Context(), link, "alice"), s.NewConn(t.Context(), link, "bob"), s.NewConn(t.Context(), nil, "")
+		alice, bob, nobody := s.Integration().NewConn(t.Context(), link, "alice"), s.Integration().NewConn(t.Context(), link, "bob"), s.Integration().NewConn(t.Context(), nil, "")
 		defer alice.Close()
 		defer bob.Close()
 		defer nobody.Close()
@@ -347,10 +347,10 @@ func TestPrincipal(t *testing.T) {
 		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` + elicits + `}}}`
 		a := handle(t, alice, link, call, "").asks("name")
 		more := fmt.Sprintf(`,"inputResponses":{"name":{"action":"cancel"}},"requestState":%q`, a.RequestState)
-		handle(t, bob, link, call, more).fails(-32602, "requestState is none of this server's")
-		handle(t, nobody, link, call, more).fails(-32602, "requestState is none of this server's")
+		handle(t, bob, link, call, more).fails(-32602, "requestState was not made for this request")
+		handle(t, nobody, link, call, more).fails(-32602, "requestState was not made for this request")
 		handle(t, alice, link, call, more).told("for alice")
-		again := s.NewConn(t.Context(), nil, "alice") // another connection of hers
+		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of hers
 		defer again.Close()
 		handle(t, again, link, call, more).told("for alice")
 	})
@@ -362,7 +362,7 @@ func TestPrincipalOfAnOperation(t *testing.T) {
 	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (string, error) {
 		return dispatch.CallFrom(ctx).Principal + " " + server.PrincipalFrom(ctx), nil
 	})
-	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).NewConn(t.Context(), nil, "alice")
+	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).Integration().NewConn(t.Context(), nil, "alice")
 	defer conn.Close()
 	handle(t, conn, &post{}, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%s}}}`, modern).told("alice alice")
 }

@@ -224,7 +224,7 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := three(t, quiet).NewConn(t.Context(), nil, "")
+				c := three(t, quiet).Integration().NewConn(t.Context(), nil, "")
 				defer c.Close()
 				g := &gate{make(chan struct{}), make(chan string, 100)}
 				close(g.open)

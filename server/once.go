@@ -9,31 +9,40 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errOnce is what those get who wait for a function that does not return.
-var errOnce = errors.New("server: Once: the function panicked or ended its goroutine, in another goroutine")
+// errOnceFailed is the error for goroutines that wait for a function that does not return.
+var errOnceFailed = errors.New(
+	"server: Once: the function panicked or ended its goroutine, in another goroutine")
 
-// A onceCall is a call of a function of [Once] that is in flight.
+// A onceCall is a call of a function of [Once], in progress or done.
 type onceCall struct {
 	done   chan struct{}
 	result json.RawMessage // when done
 	err    error
 }
 
-// Once runs fn, unless a run of the handler for the same request has done so before the client was
-// asked: then it returns what fn returned that time. Of several goroutines that call it with one
-// key at a time, one runs fn, and the others wait and return the same, an error too. What fn
-// returns is encoded as JSON, and carried by a modern client until the request is done: keep it
-// small. An error is not kept. key is of the same names as those of questions; fn must not call
-// Once with it.
-func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T, err error) {
-	r, err := asking(ctx, key)
+// Once runs fn, unless an earlier run of the handler for the same request has done so: then it
+// returns the earlier result. Handlers run again when a client has answered, see [Elicit]. If
+// several goroutines call Once with one key at a time, one of them runs fn, and the others wait and
+// return the same result or error.
+//
+// The result is encoded as JSON and carried by a modern client in requestState until the request is
+// done, so it should be small. An error is not kept. key shares its names with those of questions;
+// fn must not call Once with the same key.
+//
+// Once is no protection against a client that repeats a request on purpose. A client may use a
+// requestState again until it expires, 15 minutes after it was made, and one from before the call
+// of Once makes fn run again. What must happen only once for all time, such as a payment, needs a
+// record of its own.
+func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T,
+	err error) {
+	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return value, err
 	}
 	call, first := r.once(key)
 	if first {
-		defer r.leaveOnce(key, call)
-		call.err = errOnce // unless fn returns
+		defer r.finishOnce(key, call)
+		call.err = errOnceFailed // unless fn returns
 		if value, err = fn(ctx); err == nil {
 			if call.result, err = mcp.Marshal(value); err != nil {
 				err = fmt.Errorf("server: Once %q: %w", key, err)
@@ -53,40 +62,40 @@ func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, e
 	return value, mcp.Unmarshal(call.result, &value)
 }
 
-// onceDone is what a key stands for that is none of a question.
-var onceDone = []byte("once")
+// onceDigest takes the place of a question's digest for a key of Once.
+var onceDigest = []byte("once")
 
-// once returns the call for a key: that of a run before, one in flight, or the first, which is the
-// caller's to make.
+// once returns the call for a key: that of an earlier run, one in progress, or a new one, which the
+// caller has to make.
 func (r *request) once(key string) (call *onceCall, first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.exchange()
-	if call = x.onces[key]; call != nil {
+	x := r.mrtr()
+	if call = x.onceCalls[key]; call != nil {
 		return call, false
 	}
 	call = &onceCall{done: make(chan struct{})}
-	if kept := x.answered(key, onceDone); kept != nil {
+	if kept := x.storedAnswer(key, onceDigest); kept != nil {
 		call.result = kept
 		close(call.done)
 		return call, false
 	}
-	if x.onces == nil {
-		x.onces = map[string]*onceCall{}
+	if x.onceCalls == nil {
+		x.onceCalls = map[string]*onceCall{}
 	}
-	x.onces[key] = call
+	x.onceCalls[key] = call
 	return call, true
 }
 
-// leaveOnce ends a call, and keeps what came of it.
-func (r *request) leaveOnce(key string, call *onceCall) {
+// finishOnce ends a call and records its result.
+func (r *request) finishOnce(key string, call *onceCall) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x := r.exchange()
-	delete(x.onces, key)
+	x := r.mrtr()
+	delete(x.onceCalls, key)
 	if call.err == nil {
-		x.name(key, onceDone)
-		x.keep(key, call.result)
+		x.recordQuestion(key, onceDigest)
+		x.recordAnswer(key, call.result)
 	}
 	close(call.done)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// progress tells a client how far its request has come (2026-07-28, basic/patterns/progress). What does not grow is not sent, and nothing is
-// when the request is done.
+// A progress sends the progress of a request to its client (2026-07-28, basic/patterns/progress).
+// It drops steps that do not increase, and sends nothing once the request is done.
 type progress struct {
 	ctx   context.Context
 	link  Link
@@ -18,27 +18,27 @@ type progress struct {
 	mu      sync.Mutex
 	last    float64
 	sent    bool
-	sending chan struct{} // closed when a goroutine has sent what there is; nil: none is at it
-	next    *step         // to be sent by that goroutine
-	over    bool
+	sending chan struct{}   // closed when the goroutine that sends is done; nil: none sends
+	next    *progressParams // the next step for that goroutine to send
+	ended   bool
 }
 
-// A step is what a client is told.
-type step struct {
+// progressParams are the params of notifications/progress.
+type progressParams struct {
 	Token    json.RawMessage `json:"progressToken"`
 	Progress float64         `json:"progress"`
 	Total    float64         `json:"total,omitempty"`
 	Message  string          `json:"message,omitempty"`
 }
 
-// report tells the client. While another goroutine does, that takes over the latest step. A client
-// that does not read keeps the operation waiting, and only that; the context ends it.
+// report sends a step. While another goroutine sends, it leaves the latest step to that goroutine.
+// A client that does not read delays only this operation, until its context ends.
 func (p *progress) report(done, total float64, message string) {
-	s := &step{p.token, done, total, message}
+	s := &progressParams{p.token, done, total, message}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case p.over, p.sent && done <= p.last, p.next != nil && done <= p.next.Progress:
+	case p.ended, p.sent && done <= p.last, p.next != nil && done <= p.next.Progress:
 		return
 	case p.sending != nil:
 		p.next = s
@@ -49,7 +49,7 @@ func (p *progress) report(done, total float64, message string) {
 		close(p.sending)
 		p.sending = nil
 	}()
-	for ; s != nil && !p.over; s, p.next = p.next, nil {
+	for ; s != nil && !p.ended; s, p.next = p.next, nil {
 		if p.last >= s.Progress && p.sent {
 			continue
 		}
@@ -59,20 +59,43 @@ func (p *progress) report(done, total float64, message string) {
 	}
 }
 
-// send sends one step, without the lock. With mu.
-func (p *progress) send(s *step) error {
+// send sends one step. It unlocks mu, which the caller holds, meanwhile.
+func (p *progress) send(s *progressParams) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	return p.link.Notify(p.ctx, mcp.NotificationProgress, s)
 }
 
-// end has nothing sent any more when it returns.
+// end waits for the step that is being sent. Later ones are dropped.
 func (p *progress) end() {
 	p.mu.Lock()
-	p.over = true
+	p.ended = true
 	sending := p.sending
 	p.mu.Unlock()
 	if sending != nil {
 		<-sending
+	}
+}
+
+// Progress reports the progress of a request to its client: done of total, where total 0 means that
+// it is not known. It is for handlers of tools, prompts and resources; operations have
+// [dispatch.Progress]. It does nothing if the client has not asked for progress, or the handler has
+// returned. It is safe for concurrent use.
+func Progress(ctx context.Context, done, total float64, message string) {
+	if r := requestFrom(ctx); r != nil && r.wantsProgress() {
+		r.reportProgress(done, total, message)
+	}
+}
+
+// wantsProgress reports whether progress is sent or recorded.
+func (r *request) wantsProgress() bool { return r.progress != nil || r.task != nil }
+
+// reportProgress records the progress of a task, or sends it to the client of a request.
+func (r *request) reportProgress(done, total float64, message string) {
+	switch {
+	case r.task.created():
+		r.task.report(done, total, message)
+	case r.progress != nil:
+		r.progress.report(done, total, message)
 	}
 }

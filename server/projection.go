@@ -10,14 +10,16 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Projection says what the tools of a catalog are.
+// A Projection selects how operations become tools.
 type Projection int
 
 const (
-	// ToolPerOperation makes a tool of each operation, with the operation's own arguments: fs.read is fs_read.
+	// ToolPerOperation makes a tool of each operation, with the operation's arguments: fs.read
+	// becomes fs_read.
 	ToolPerOperation Projection = iota
-	// ToolPerService makes a tool of each service, which is what operations have in common before the first dot of their names. It takes the
-	// rest of the name as "action", and the operation's arguments as "params"; the actions help and schema tell what there is, unless the service has
+	// ToolPerService makes a tool of each service, the part of an operation's name before its first
+	// dot. The tool takes the rest of the name as "action" and the operation's arguments as
+	// "params". The additional actions help and schema describe the others, unless the service has
 	// operations of these names. An operation without a dot in its name is a tool of its own.
 	ToolPerService
 )
@@ -31,11 +33,11 @@ const (
 type service struct {
 	name     string
 	byAction map[string]*dispatch.Operation
-	actions  []string // sorted, those of the service alone
+	actions  []string // sorted, without help and schema
 }
 
-// services groups operations. What is without a dot in its name is left over.
-func services(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
+// groupByService groups operations. rest are those without a dot in their names.
+func groupByService(operations []*dispatch.Operation) (all []*service, rest []*dispatch.Operation) {
 	for _, op := range operations { // sorted by name
 		if op.Action() == "" {
 			rest = append(rest, op)
@@ -44,7 +46,8 @@ func services(operations []*dispatch.Operation) (all []*service, rest []*dispatc
 		i := slices.IndexFunc(all, func(s *service) bool { return s.name == op.Service() })
 		if i < 0 {
 			i = len(all)
-			all = append(all, &service{name: op.Service(), byAction: map[string]*dispatch.Operation{}})
+			all = append(all,
+				&service{name: op.Service(), byAction: map[string]*dispatch.Operation{}})
 		}
 		all[i].byAction[op.Action()] = op
 		all[i].actions = append(all[i].actions, op.Action())
@@ -52,8 +55,8 @@ func services(operations []*dispatch.Operation) (all []*service, rest []*dispatc
 	return all, rest
 }
 
-// choices are all values of the argument "action".
-func (s *service) choices() []string {
+// actionNames returns all values of the argument "action".
+func (s *service) actionNames() []string {
 	all := slices.Clone(s.actions)
 	for _, name := range []string{actionHelp, actionSchema} {
 		if s.byAction[name] == nil {
@@ -65,7 +68,8 @@ func (s *service) choices() []string {
 
 func (s *service) definition() []byte {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Operations of %s. The action is what to do and params are its arguments; the action %s with params {\"action\":…} explains one, %s has its JSON Schemas.\n\nActions:",
+	fmt.Fprintf(&text,
+		"Operations of %s. The action is what to do and params are its arguments; the action %s with params {\"action\":…} explains one, %s has its JSON Schemas.\n\nActions:",
 		s.name, actionHelp, actionSchema)
 	all := annotations{ReadOnly: true, Idempotent: true}
 	for _, action := range s.actions {
@@ -77,15 +81,19 @@ func (s *service) definition() []byte {
 		all.Destructive = all.Destructive || a.Destructive
 		all.OpenWorld = all.OpenWorld || a.OpenWorld
 	}
-	choices, _ := json.Marshal(s.choices()) // strings encode
-	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` + string(choices) +
+	choices, _ := json.Marshal(s.actionNames()) // strings encode
+	input := `{"type":"object","properties":{"action":{"type":"string","description":"What to do.","enum":` +
+		string(choices) +
 		`},"params":{"type":"object","description":"The arguments of the action."}},"required":["action"],"additionalProperties":false}`
-	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input), Output: envelopeSchema(nil), Annotations: all}.encode()
+	return toolDefinition{Name: s.name, Description: text.String(), Input: json.RawMessage(input),
+		Output: envelopeSchema(nil), Annotations: all}.encode()
 }
 
-// route finds what the arguments of a service's tool ask for: the operation and its arguments, or else the answer.
-func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage, answer dispatch.Envelope) {
-	action, params, err := s.read(arguments)
+// route returns the operation that a call selects, with its arguments; or a nil operation and the
+// answer.
+func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.RawMessage,
+	answer dispatch.Envelope) {
+	action, params, err := s.parseArguments(arguments)
 	if err != nil {
 		return nil, nil, dispatch.Envelope{Err: err}
 	}
@@ -94,18 +102,20 @@ func (s *service) route(arguments []byte) (op *dispatch.Operation, params json.R
 	}
 	switch action {
 	case actionHelp, actionSchema:
-		return nil, nil, s.explain(action, params)
+		return nil, nil, s.describe(action, params)
 	}
-	return nil, nil, dispatch.Envelope{Err: s.unknown(action)}
+	return nil, nil, dispatch.Envelope{Err: s.unknownAction(action)}
 }
 
-func (s *service) unknown(action string) *dispatch.Error {
-	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name, action, strings.Join(s.choices(), ", ")).
-		With(map[string]any{"actions": s.choices()})
+func (s *service) unknownAction(action string) *dispatch.Error {
+	return dispatch.Errorf(dispatch.UnknownOperation, "%s has no action %.100q; it has %s", s.name,
+		action, strings.Join(s.actionNames(), ", ")).
+		With(map[string]any{"actions": s.actionNames()})
 }
 
-// read takes arguments apart: {"action":"…","params":{…}}.
-func (s *service) read(arguments []byte) (action string, params json.RawMessage, err *dispatch.Error) {
+// parseArguments parses {"action":"…","params":{…}}.
+func (s *service) parseArguments(arguments []byte) (action string, params json.RawMessage,
+	err *dispatch.Error) {
 	if len(arguments) > 0 && arguments[0] != '{' && string(arguments) != "null" {
 		return "", nil, dispatch.InvalidArgument("", "must be an object")
 	}
@@ -115,14 +125,16 @@ func (s *service) read(arguments []byte) (action string, params json.RawMessage,
 		slot := map[string]*json.RawMessage{"action": &token, "params": &params}[name]
 		switch {
 		case slot == nil:
-			return "", nil, dispatch.InvalidArgument("/"+name, "is unknown here; what the action takes belongs into params")
+			return "", nil, dispatch.InvalidArgument("/"+name,
+				"is unknown here; what the action takes belongs into params")
 		case *slot != nil:
 			return "", nil, dispatch.InvalidArgument("/"+name, "is there twice")
 		}
 		*slot = value
 	}
 	if token == nil {
-		return "", nil, dispatch.MissingArgument("action", "it is one of %s", strings.Join(s.choices(), ", "))
+		return "", nil, dispatch.MissingArgument("action", "it is one of %s",
+			strings.Join(s.actionNames(), ", "))
 	}
 	action, ok := jsonscan.Text(token)
 	if !ok {
@@ -131,8 +143,8 @@ func (s *service) read(arguments []byte) (action string, params json.RawMessage,
 	return action, params, nil
 }
 
-// An explanation is what help and schema say of an action.
-type explanation struct {
+// An actionInfo is what help and schema return for one action.
+type actionInfo struct {
 	Action      string             `json:"action"`
 	Title       string             `json:"title,omitempty"`
 	Summary     string             `json:"summary,omitempty"`
@@ -142,9 +154,9 @@ type explanation struct {
 	Output      json.RawMessage    `json:"output,omitempty"`
 }
 
-// explain answers help and schema, about one action if params name it, and otherwise about all.
-func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope {
-	action, err := s.subject(params)
+// describe answers help and schema, for the action that params name, or for all.
+func (s *service) describe(how string, params json.RawMessage) dispatch.Envelope {
+	action, err := s.describedAction(params)
 	if err != nil {
 		return dispatch.Envelope{Err: err}
 	}
@@ -152,26 +164,28 @@ func (s *service) explain(how string, params json.RawMessage) dispatch.Envelope 
 	if action != "" {
 		about = []string{action}
 	}
-	list := []explanation{}
+	list := []actionInfo{}
 	for _, name := range about {
 		op := s.byAction[name]
 		spec := op.Spec()
-		e := explanation{Action: name}
+		e := actionInfo{Action: name}
 		switch {
 		case how == actionSchema:
 			e.Input, e.Output = spec.Input, spec.Output
 		case action == "":
 			e.Title, e.Summary = spec.Title, spec.Summary
 		default:
-			e.Title, e.Summary, e.Description, e.Examples, e.Input = spec.Title, spec.Summary, op.Description(), spec.Examples, spec.Input
+			e.Title, e.Summary, e.Description, e.Examples, e.Input = spec.Title, spec.Summary,
+				op.Description(), spec.Examples, spec.Input
 		}
 		list = append(list, e)
 	}
-	data, _ := json.Marshal(map[string]any{"service": s.name, "actions": list}) // schemas and examples were compiled
+	// schemas and examples were compiled
+	data, _ := json.Marshal(map[string]any{"service": s.name, "actions": list})
 	return dispatch.Envelope{Data: data}
 }
 
-func (s *service) subject(params json.RawMessage) (action string, err *dispatch.Error) {
+func (s *service) describedAction(params json.RawMessage) (action string, err *dispatch.Error) {
 	if len(params) > 0 && params[0] != '{' && string(params) != "null" {
 		return "", dispatch.InvalidArgument("/params", "must be an object")
 	}
@@ -184,7 +198,7 @@ func (s *service) subject(params json.RawMessage) (action string, err *dispatch.
 			return "", dispatch.InvalidArgument("/params/action", "must be a string")
 		}
 		if s.byAction[text] == nil {
-			return "", s.unknown(text)
+			return "", s.unknownAction(text)
 		}
 		action = text
 	}

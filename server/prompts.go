@@ -11,43 +11,44 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Prompt is a template for messages that users choose (2026-07-28, server/prompts).
+// A Prompt is a template for messages, which users select (2026-07-28, server/prompts).
 type Prompt struct {
 	mcp.Prompt
 
-	// Get returns the messages. The required arguments are there. The error is as that of [Resource].Read. It may be called by any number of goroutines at a time.
+	// Get returns the messages. All required arguments are present. The error follows the rules of
+	// [Resource].Read. Get must be safe for concurrent use.
 	Get func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error)
 
-	// Complete suggests values for an argument; nil: there are no suggestions.
+	// Complete suggests values for an argument; nil: no suggestions.
 	Complete Completer
 
-	// Definition and NeedsSession are as those of [Tool].
+	// Definition and NeedsSession are like those of [Tool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }
 
-// AddPrompt offers a prompt, in place of one with the same name.
+// AddPrompt adds a prompt, or replaces the one with the same name. It fails without a Name and Get.
 func (s *Server) AddPrompt(p Prompt) error {
 	if p.Name == "" || p.Get == nil {
 		return fmt.Errorf("server: prompt %q: it needs a Name and Get", p.Name)
 	}
-	definition, err := listed(p.Definition, p.Prompt)
+	definition, err := encodeDefinition(p.Definition, p.Prompt)
 	if err != nil {
 		return fmt.Errorf("server: prompt %q: %w", p.Name, err)
 	}
 	if p.Complete != nil {
-		s.completes.Store(true)
+		s.completions.Store(true)
 	}
 	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession})
-	s.announce(news{method: mcp.NotificationPromptListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	return nil
 }
 
-// RemovePrompts takes away the prompts of these names, and returns how many of them there were.
+// RemovePrompts removes the prompts with these names and returns their number.
 func (s *Server) RemovePrompts(names ...string) int {
 	removed := s.prompts.remove(names...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationPromptListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	}
 	return removed
 }
@@ -66,7 +67,7 @@ func getPrompt(r *request) (any, error) {
 	found := s.prompts.listing().byKey[string(name)]
 	if found == nil {
 		if err := r.awaitMissing(KindPrompt, name); err != nil {
-			return r.failed(err)
+			return r.handlerError(err)
 		}
 		found = s.prompts.listing().byKey[string(name)]
 	}
@@ -79,28 +80,29 @@ func getPrompt(r *request) (any, error) {
 	}
 	for _, a := range found.value.Arguments {
 		if _, ok := arguments[a.Name]; a.Required && !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the prompt %.100s needs the argument %.100q", name, a.Name)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the prompt %.100s needs the argument %.100q", name, a.Name)
 		}
 	}
-	if err := r.resume(); err != nil {
+	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	result, err := found.value.Get(r, arguments)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if result == nil {
-		return nil, r.broken(errNoResult)
+		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may return the same to all
+	own := *result // the handler may share its result
 	own.Messages = slices.Clone(own.Messages)
 	for i := range own.Messages {
 		own.Messages[i].Content = r.era.content(own.Messages[i].Content)
 	}
-	return r.finish(&own, &own.Result)
+	return r.encodeResult(&own, &own.Result)
 }
 
-// texts returns a param that must be an object of strings; nil if it is not there.
+// texts returns a member of params that must be an object of strings, or nil if it is missing.
 func (r *request) texts(name []byte) (map[string]string, error) {
 	raw := r.param(name)
 	if raw == nil {
@@ -114,10 +116,12 @@ func (r *request) texts(name []byte) (map[string]string, error) {
 		key, _ := jsonscan.Text(token)
 		text, ok := jsonscan.Text(value)
 		if !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s: %.100q must be a string", name, key)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: %s: %.100q must be a string", name, key)
 		}
 		if _, twice := texts[key]; twice {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s: %.100q is there twice", name, key)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: %s: %.100q is there twice", name, key)
 		}
 		texts[key] = text
 	}

@@ -12,30 +12,31 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A request is an MCP request being answered, and the context in which it is. Its slices are of the params, and live as long as the handler.
+// A request is an MCP request being handled, and its context. Its slices point into the params and
+// live as long as the handler.
 type request struct {
 	context.Context
 	*rpc.Request
-	conn     *Conn
-	link     Link
-	era      *era
-	meta     meta
-	progress *progress // to be told of; nil if the client does not ask
-	task     *task     // that the request is, or may become; nil: neither
-	members  []member  // of params
-	few      [5]member // room for as many as most requests have
-	opened   atomic.Pointer[quota.Account]
+	conn       *Conn
+	link       Link
+	era        *era
+	meta       meta
+	progress   *progress // nil if the client has sent no progress token
+	task       *task     // that the request is, or may become; nil: neither
+	members    []member  // of the params
+	memberBuf  [5]member // enough for most requests
+	ownAccount atomic.Pointer[quota.Account]
 
-	mu   sync.Mutex // guards asks and what is in it: a handler may ask from several goroutines
-	asks *exchange  // what the client is asked meanwhile; nil until it is
+	mu     sync.Mutex // guards rounds and its fields: a handler may ask from several goroutines
+	rounds *mrtr      // nil until the client is asked something
 }
 
-const maxMembers = 12 // of params: those of the protocol are fewer
+const maxMembers = 12 // of the params; the protocol defines fewer
 
 type requestKey struct{}
 
-// Value has [Elicit] and its like find the request in the context of what they are called from, and
-// who needs memory find its account.
+// Value finds the request itself, for [Elicit] and the like, and its account, for
+// [dispatch.Reserve].
 func (r *request) Value(key any) any {
 	switch key {
 	case requestKey{}:
@@ -46,29 +47,29 @@ func (r *request) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// account returns what the request holds of the server's memory: the transport's account, or one of
-// its own where the transport has none, or where the request goes on when the transport is done
-// with it.
+// account returns the account for memory that the handler uses: that of the transport, or the
+// request's own if the transport has none, or if the request is a task, which outlives the
+// transport's.
 func (r *request) account() *quota.Account {
 	if r.task == nil {
 		if a := quota.FromContext(r.Context); a != nil {
 			return a
 		}
 	}
-	if a := r.opened.Load(); a != nil {
+	if a := r.ownAccount.Load(); a != nil {
 		return a
 	}
-	a := r.conn.server.o.Memory.Open(r.holder())
-	if !r.opened.CompareAndSwap(nil, a) {
-		return r.opened.Load()
+	a := r.conn.server.o.Memory.Open(r.quotaOwner())
+	if !r.ownAccount.CompareAndSwap(nil, a) {
+		return r.ownAccount.Load()
 	}
 	return a
 }
 
-// holder is in whose name the request takes memory and places.
-func (r *request) holder() string {
+// quotaOwner returns the owner of the memory and task slots that the request uses.
+func (r *request) quotaOwner() string {
 	if r.task != nil {
-		return r.task.holder
+		return r.task.quotaOwner
 	}
 	if a := quota.FromContext(r.Context); a != nil {
 		return a.Owner()
@@ -76,9 +77,9 @@ func (r *request) holder() string {
 	return r.conn.principal
 }
 
-// close gives back what the request's own account holds. Its handler has returned; what it may have
-// left behind gets an account that holds nothing.
-func (r *request) close() { r.opened.Swap(r.conn.server.closed).Close() }
+// close releases what the request's own account holds, after the handler has returned. Goroutines
+// that the handler has left behind get an account that holds nothing.
+func (r *request) close() { r.ownAccount.Swap(r.conn.server.closedAccount).Close() }
 
 func requestFrom(ctx context.Context) *request {
 	r, _ := ctx.Value(requestKey{}).(*request)
@@ -87,25 +88,27 @@ func requestFrom(ctx context.Context) *request {
 
 type member struct{ name, value []byte }
 
-// meta is what the protocol itself has in a request's _meta. A nil slice was not there.
+// meta holds the members of _meta that the protocol defines. A nil slice means that the member is
+// missing.
 type meta struct {
 	version, capabilities, logLevel, progressToken []byte
 	traceparent, tracestate, baggage               []byte
 }
 
-// read finds the members of params, and refuses what is there twice.
+// read finds the members of params, and refuses duplicates.
 func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
 		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: MCP wants an object")
 	}
-	r.members = r.few[:0]
+	r.members = r.memberBuf[:0]
 	for token, value := range jsonscan.Members(r.Params) {
 		name, _ := jsonscan.Unquote(token)
 		if r.param(name) != nil {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q is there twice", name)
 		}
 		if len(r.members) == maxMembers {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members", maxMembers)
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members",
+				maxMembers)
 		}
 		r.members = append(r.members, member{name, value})
 	}
@@ -120,7 +123,7 @@ var (
 	paramCursor    = []byte("cursor")
 )
 
-// param returns the value of one of the params, nil if it is not there.
+// param returns the value of a member of params, or nil.
 func (r *request) param(name []byte) []byte {
 	for i := range r.members {
 		if bytes.Equal(r.members[i].name, name) {
@@ -130,7 +133,7 @@ func (r *request) param(name []byte) []byte {
 	return nil
 }
 
-// text returns a param that must be a string; "" if it is not there.
+// text returns a member of params that must be a string, or nil if it is missing.
 func (r *request) text(name []byte) ([]byte, error) {
 	value := r.param(name)
 	if value == nil {
@@ -177,7 +180,8 @@ func (m *meta) read(raw []byte) error {
 		*slot = value
 	}
 	if t := m.progressToken; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
-		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the progress token must be a string or an integer")
+		return rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: the progress token must be a string or an integer")
 	}
 	return nil
 }

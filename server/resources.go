@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"sync/atomic"
 
@@ -20,24 +19,27 @@ import (
 type Resource struct {
 	mcp.Resource
 
-	// Read returns the contents. Its result's CacheHints say how long they may be kept and by whom; without them, not at all, and by nobody else. The error
-	// is the client's if it is an [*rpc.Error], such as [ResourceNotFound] returns; any other is told without its text. It may be called by any number
-	// of goroutines at a time.
+	// Read returns the contents. The result's CacheHints say how long and by whom they may be
+	// cached; without them, not at all. If the error is an [*rpc.Error], such as that of
+	// [ResourceNotFound], the client gets it; any other is logged, and the client gets -32603
+	// "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition and NeedsSession are as those of [Tool].
+	// Definition and NeedsSession are like those of [Tool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }
 
-// A ResourceTemplate is many resources, whose URIs a template describes (RFC 6570, all levels).
+// A ResourceTemplate is a set of resources whose URIs match a template (RFC 6570, all levels).
 type ResourceTemplate struct {
 	mcp.ResourceTemplate
 
-	// Read is as that of [Resource]. values are what the URI has for the template's variables, percent-encoding resolved.
-	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error)
+	// Read is like that of [Resource]. values are the values of the template's variables, with
+	// percent-encoding decoded.
+	Read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult,
+		error)
 
-	// Complete suggests values for a variable; nil: there are no suggestions.
+	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
 	// Definition and NeedsSession are as those of [Tool].
@@ -45,30 +47,31 @@ type ResourceTemplate struct {
 	NeedsSession bool
 }
 
-// AddResource offers a resource, in place of one with the same URI.
+// AddResource adds a resource, or replaces the one with the same URI. It fails without an absolute
+// URI, a Name and Read.
 func (s *Server) AddResource(r Resource) error {
 	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
 		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
 	}
-	definition, err := listed(r.Definition, r.Resource)
+	definition, err := encodeDefinition(r.Definition, r.Resource)
 	if err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
 	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession})
-	s.announce(news{method: mcp.NotificationResourceListChanged})
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
 
-// RemoveResources takes away the resources of these URIs, and returns how many of them there were.
+// RemoveResources removes the resources with these URIs and returns their number.
 func (s *Server) RemoveResources(uris ...string) int {
 	removed := s.resources.remove(uris...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationResourceListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	}
 	return removed
 }
 
-// templates are the resource templates, and what finds the one that a URI belongs to.
+// templates are the resource templates, with a set that matches URIs.
 type templates struct {
 	collection[*template]
 	set atomic.Pointer[templateSet]
@@ -84,34 +87,36 @@ type templateSet struct {
 	set *uritemplate.Set
 }
 
-// AddResourceTemplate offers a resource template, in place of one with the same URI template.
+// AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
+// fails if that is invalid, or without a Name and Read.
 func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 	parsed, err := uritemplate.Parse(t.URITemplate)
 	if err == nil && (t.Name == "" || t.Read == nil) {
 		err = errors.New("it needs a Name and Read")
 	}
-	definition, encodeErr := listed(t.Definition, t.ResourceTemplate)
+	definition, encodeErr := encodeDefinition(t.Definition, t.ResourceTemplate)
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource template %q: %w", t.URITemplate, err)
 	}
 	if t.Complete != nil {
-		s.completes.Store(true)
+		s.completions.Store(true)
 	}
-	s.templates.add(&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
-	s.announce(news{method: mcp.NotificationResourceListChanged})
+	s.templates.add(
+		&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
 
-// RemoveResourceTemplates takes away the templates of these URI templates, and returns how many of them there were.
+// RemoveResourceTemplates removes the templates with these URI templates and returns their number.
 func (s *Server) RemoveResourceTemplates(uriTemplates ...string) int {
 	removed := s.templates.remove(uriTemplates...)
 	if removed > 0 {
-		s.announce(news{method: mcp.NotificationResourceListChanged})
+		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	}
 	return removed
 }
 
-// match finds the template that a URI belongs to.
+// match returns the template that a URI matches, and the values of its variables.
 func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	l := t.listing()
 	set := t.set.Load()
@@ -134,44 +139,40 @@ func (t *templates) match(uri string) (*item[*template], map[string]string) {
 	return l.sorted[index], found
 }
 
-// ResourceNotFound is the error for a resource that there is not: which code that has depends on the client's revision.
-func ResourceNotFound(uri string) error { return &notFound{uri} }
-
-type notFound struct{ uri string }
-
-func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
-
-// in is the error in an era (2026-07-28, server/resources, Error Handling).
-func (e *notFound) in(era *era) error {
-	code := mcp.CodeResourceNotFound
-	if era.modern {
-		code = rpc.CodeInvalidParams
-	}
-	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
-	return &rpc.Error{Code: code, Message: fmt.Sprintf("Resource not found: %.500s", e.uri), Data: data}
-}
-
-// uri is the param that names a resource.
+// uri returns the param uri.
 func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
 	if !ok || uri == "" {
-		return "", rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: uri must be there and a string")
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: uri must be there and a string")
 	}
 	return uri, nil
 }
 
 var paramURI = []byte("uri")
 
-// findResource returns what reads a resource.
-func (s *Server) findResource(r *request, uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+// findResource returns the function that reads a resource: that of a resource, of a template, or of
+// [Integration.ReadUnlisted].
+func (s *Server) findResource(r *request,
+	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
 	if i := s.resources.listing().byKey[uri]; i != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri) }, nil
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return i.value.Read(ctx, uri)
+		}, nil
 	}
-	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return i.value.Read(ctx, uri, values) }, nil
+	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) &&
+		s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return i.value.Read(ctx, uri, values)
+		}, nil
 	}
-	if u := s.unlisted.Load(); u != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult, error) { return u.read(ctx, uri) }, nil
+	if read := s.unlistedReader.Load(); read != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult,
+			error) {
+			return (*read)(ctx, uri)
+		}, nil
 	}
 	return nil, (&notFound{uri}).in(r.era)
 }
@@ -194,62 +195,24 @@ func readResource(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.resume(); err != nil {
+	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
 	result, err := read(r)
 	if err != nil {
-		return r.failed(err)
+		return r.handlerError(err)
 	}
 	if result == nil {
-		return nil, r.broken(errNoResult)
+		return nil, r.logError(errNoResult)
 	}
-	own := *result // the handler may return the same to all
+	own := *result // the handler may share its result
 	if !r.era.modern {
 		own.CacheHints = mcp.CacheHints{}
 	} else {
 		own.CacheScope = cmp.Or(own.CacheScope, mcp.CachePrivate)
-		if own.TTLMs == nil || *own.TTLMs < 0 { // no hint may be less than 0
+		if own.TTLMs == nil || *own.TTLMs < 0 { // a negative hint is invalid
 			own.TTLMs = new(int64)
 		}
 	}
-	return r.finish(&own, &own.Result)
-}
-
-// failed is the answer to a request whose handler has failed.
-func (r *request) failed(err error) (any, error) {
-	if _, ok := errors.AsType[*suspension](err); ok && r.stopped() != nil {
-		return r.interrupted()
-	}
-	if missing, ok := errors.AsType[*notFound](err); ok {
-		return nil, missing.in(r.era)
-	}
-	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
-		return nil, r.broken(err)
-	}
-	return nil, err
-}
-
-// broken logs why there is no answer: the client does not learn it.
-func (r *request) broken(err error) error {
-	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
-	return err
-}
-
-var errNoResult = errors.New("server: the handler returned neither a result nor an error")
-
-// finish makes a handler's result one of the client's era. base is of a copy of it.
-func (r *request) finish(result any, base *mcp.Result) (any, error) {
-	base.ResultType = ""
-	if r.era.modern {
-		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
-		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
-			return nil, err
-		}
-	}
-	text, err := mcp.Marshal(result)
-	if err != nil {
-		return nil, r.broken(err)
-	}
-	return encoded(text), nil
+	return r.encodeResult(&own, &own.Result)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -9,31 +10,36 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// encoded is a result that is JSON already.
-type encoded []byte
+// rawJSON is a result that is already encoded.
+type rawJSON []byte
 
-func (e encoded) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
+func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
-// orNil is the value, or a nil that is nil for whoever takes any value, if there is none.
-func (e encoded) orNil() any {
+// orNil returns e, or a nil interface if e is nil.
+func (e rawJSON) orNil() any {
 	if e == nil {
 		return nil
 	}
 	return e
 }
 
-// appendModern ends an object as modern results end: with their type, and the server's name (2026-07-28, basic, Responses).
-func (s *Server) appendModern(dst []byte) []byte { return append(append(dst, s.modernEnd...), "}}"...) }
+// appendModernSuffix ends an object as modern results end, with resultType and the server's info
+// (2026-07-28, basic, Responses).
+func (s *Server) appendModernSuffix(dst []byte) []byte {
+	return append(append(dst, s.modernSuffix...), "}}"...)
+}
 
-// modernEnd is how the end of a modern result begins; more keys of _meta may follow.
-func modernEnd(info []byte) []byte {
+// modernSuffix returns the end of a modern result without its braces, so that more members of _meta
+// may follow.
+func modernSuffix(info []byte) []byte {
 	return append([]byte(`,"resultType":"complete","_meta":{"`+mcp.MetaServerInfo+`":`), info...)
 }
 
-// metaSession is the key of _meta that has the id of the session in which a tool call ran.
+// metaSession is the member of _meta with the ID of the session in which a tool call ran.
 const metaSession = `"session_id":`
 
-// appendCacheable is appendModern for a list, with the hints about how long it may be kept (2026-07-28, server/utilities/caching).
+// appendCacheable is appendModernSuffix with cache hints, for lists (2026-07-28,
+// server/utilities/caching).
 func (s *Server) appendCacheable(dst []byte) []byte {
 	scope := "private"
 	if s.o.PublicLists {
@@ -41,10 +47,11 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 	}
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)
 	dst = append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
-	return s.appendModern(dst)
+	return s.appendModernSuffix(dst)
 }
 
-// toolResult is an envelope as the result of tools/call: once for programs, and as text for models, both the same JSON.
+// A toolResult is an envelope as the result of tools/call: as structured content for programs, and
+// the same JSON as text for models.
 type toolResult struct {
 	server *Server
 	era    *era
@@ -53,16 +60,16 @@ type toolResult struct {
 
 // AppendJSON implements [rpc.Appender].
 func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // twice the data, the second time with some escapes
+	dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // the data twice, once with escapes
 	dst = append(dst, '{')
 	var envelope []byte
 	session := t.Session
-	t.Session = "" // MCP has a place of its own for it
-	if t.era.structured {
+	t.Session = "" // it goes into _meta
+	if t.era.structuredContent {
 		dst = append(dst, `"structuredContent":`...)
 		start := len(dst)
 		dst = t.Envelope.AppendJSON(dst)
-		envelope = dst[start:] // stays what it is, also if dst moves
+		envelope = dst[start:] // remains valid if append moves dst
 		dst = append(dst, ',')
 	} else {
 		envelope = t.Envelope.AppendJSON(nil)
@@ -73,13 +80,30 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 	dst = strconv.AppendBool(dst, !t.Success())
 	switch {
 	case t.era.modern && session == "":
-		return t.server.appendModern(dst), nil
+		return t.server.appendModernSuffix(dst), nil
 	case t.era.modern:
-		dst = append(append(append(dst, t.server.modernEnd...), ','), metaSession...)
+		dst = append(append(append(dst, t.server.modernSuffix...), ','), metaSession...)
 	case session == "":
 		return append(dst, '}'), nil
 	default:
 		dst = append(dst, `,"_meta":{`+metaSession...)
 	}
 	return append(jsonscan.AppendString(dst, session), "}}"...), nil
+}
+
+// encodeResult encodes a handler's result for the client's era. base points into result, which must
+// be a copy of what the handler has returned.
+func (r *request) encodeResult(result any, base *mcp.Result) (any, error) {
+	base.ResultType = ""
+	if r.era.modern {
+		base.ResultType, base.Meta = mcp.ResultComplete, maps.Clone(base.Meta)
+		if err := base.Meta.Set(mcp.MetaServerInfo, r.conn.server.info); err != nil {
+			return nil, err
+		}
+	}
+	text, err := mcp.Marshal(result)
+	if err != nil {
+		return nil, r.logError(err)
+	}
+	return rawJSON(text), nil
 }

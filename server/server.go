@@ -1,47 +1,83 @@
-// Package server is an MCP server: it projects a catalog of operations as tools, to clients of both eras, over any stream or transport.
+// Package server implements an MCP server. It offers the operations of a catalog as tools to
+// clients of every protocol revision, over any stream or transport.
 //
 //	catalog := dispatch.NewCatalog()
 //	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
 //	err := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog).ServeStdio(ctx)
 //
-// # One message
+// # The path of a request
 //
-// [rpc] hands a request over; [classify], a pure function of what the message says, settles the era; one table has the method; the
-// method's function answers. A tool call goes on to the dispatcher, and what comes back, always an envelope, becomes the tool's result:
+// A transport passes each message to one handler, which does the following:
+//
+//   - It finds the members of params, and from them and the handshake determines the era of the
+//     client (the function classify).
+//   - It looks up the method in one table and calls its function.
+//   - For tools/call, that function finds the tool and hands the arguments to
+//     [dispatch.Dispatcher], which returns an envelope, never an error.
+//   - The envelope becomes the tool's result.
+//
+// In a picture:
 //
 //	tools/call ─► tool table ─► dispatch.Dispatcher ─► envelope ─► {"structuredContent":…,"content":[…],"isError":…}
 //
 // # Two eras
 //
-// A client of the modern era (2026-07-28) says with every request which revision it speaks and what it can do. Nothing is remembered of it: any number of
-// such clients, of any age, may share one stream. A client of the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and what it
-// agreed on then holds for the stream. Both are served at once and need no option.
+// A client of the modern era (2026-07-28) states its revision and capabilities in each request. The
+// server remembers nothing of it, so any number of such clients may share one stream. A client of
+// the legacy era (2024-11-05 to 2025-11-25) opens with initialize, and what it negotiates holds for
+// the stream. The server serves both at once, without an option.
 //
-// # More than operations
+// # Order
 //
-// [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has beside tools, and [Server.AddTool] a tool in MCP's own terms, with images in
-// its results, say. They may come and go while clients are there, who are told. [Options].Visible decides request by request what a client gets to see, and to use.
+// On a stream, notifications are handled in the order of arrival, and a request is handled after
+// all notifications before it. Requests run concurrently, so their responses may come in any order,
+// except that initialize is answered before the next message is handled. Over HTTP each message is
+// a POST of its own, and POSTs that are in flight together have no order: a client that needs one
+// waits for the response, or for the 202 status of a notification, before it sends the next
+// message. Within one response stream, notifications precede the response.
+//
+// # Resources, prompts and tools in MCP's terms
+//
+// [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has
+// beside tools; [Server.AddTool] offers a tool whose result is more than an operation's, such as
+// images. They can be added and removed while clients are connected, and clients are notified. A
+// server needs no operations: New accepts a nil catalog. [Options].Visible decides for each request
+// what its client may see and use.
 //
 // # Asking the client
 //
-// A handler may ask: [Elicit] the client's user, [Sample] its model, [Roots] for its directories. One handler serves both eras. A legacy client is called, and the
-// handler waits; a modern one gets the questions for a result and sends its request again, with the answers and a state that only the server can read, and the handler
-// runs up to where it was. So a modern server needs no memory of its clients, and several of them need to share no more than [Options].StateKey.
+// A handler may ask its client: [Elicit] asks the user, [Sample] the model, [Roots] for
+// directories. One handler serves both eras. A legacy client is called, and the handler waits. A
+// modern client gets the questions as the result of its request, and repeats the request with the
+// answers and with requestState, which only the server can read; the handler then runs again and
+// gets the answers. So a modern server needs no memory of its clients, and several servers behind
+// one address share no more than [Options].StateKey. A requestState is valid for 15 minutes, for
+// one principal and one request. The server keeps no record of those it has seen, so a client may
+// use one again until it expires: see [Once].
+//
+// # Errors and panics
+//
+// A panic in a function that the application passes to this package is logged with its stack and
+// passed to Hooks.Panic; the process goes on. In an operation it becomes an envelope with the code
+// internal_error. In a function of [Tool], [Resource], [ResourceTemplate] or [Prompt] the request
+// is answered with the error -32603, "Internal error", and nothing of the panic's text. The same
+// holds for [Options].Visible and for middleware.
 //
 // # Transports
 //
-// [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. A transport of another kind hands over messages one by one: see
-// [Server.NewConn], [Conn.Handle] and [Link].
+// [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. Another
+// kind of transport passes messages one by one: see [Integration], [Conn.Handle] and [Link].
 //
 // # Slow and silent clients
 //
-// The rpc package bounds what a client can make the server hold. Notifications that the server sends by itself (list_changed) are coalesced: a client that does not read
-// gets one when it reads again, and delays nobody else.
+// Package rpc bounds what a client can make the server hold. Change notifications are coalesced: a
+// client that does not read gets one of each when it reads again, and delays no other client.
 //
 // # Tasks
 //
-// A tool with [Tool].Tasks, or an operation that [TaskOptions].For names, may take longer than a client wants to wait: its call is answered with a task, and goes
-// on. The client asks how far it is, answers its questions, or cancels it. [Server.Close] ends what still runs.
+// A tool with [Tool].Tasks, or an operation that [TaskOptions].For selects, may run as a task: its
+// call is answered at once and goes on. The client polls the task, answers its input requests, or
+// cancels it. [Server.Close] ends the tasks that still run.
 package server
 
 import (
@@ -60,88 +96,100 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Info is how a server names itself; Name and Version are required.
+// Info is the name of a server; Name and Version are required.
 type Info = mcp.Implementation
 
-// Options are the settings of a [Server]. The zero value is ready for use.
+// Options are the settings of a [Server]. The zero value is ready to use.
 type Options struct {
-	Instructions string           // tells the client's model how the server is meant to be used
-	Dispatch     dispatch.Options // how operations are run: interceptors, timeouts, the log of what goes wrong in them
-	Logger       *slog.Logger     // hears of broken clients, never of arguments or results; nil: slog.Default()
-	// Limits are of each connection. The default of MaxAppend, how large a message may be that is sent over a stream, is [mcp.DefaultMaxSend], or MaxFrame if that is less; a
-	// result that is larger becomes an error.
+	Instructions string           // tell the client's model how to use the server
+	Dispatch     dispatch.Options // interceptors, timeouts and the log of the operations
+	// logs errors of handlers and clients, never arguments or results; nil: slog.Default()
+	Logger *slog.Logger
+	// Limits apply to each connection. The default of MaxAppend, the largest message in bytes that
+	// is sent over a stream, is [mcp.DefaultMaxSend], or MaxFrame if that is less. A larger result
+	// becomes an error.
 	Limits   rpc.Limits
-	PageSize int // items in one answer to a request for a list; 0: 1000
-	// MaxSubscriptions is how many subscriptions/listen streams one connection may have open; 0: 1024.
+	PageSize int // items in one page of a list; 0: 1000
+	// MaxSubscriptions is the number of subscriptions/listen requests that one connection may have
+	// open; 0: 1024.
 	MaxSubscriptions int
-	// Tools says how operations are projected as tools; the default is one for each.
+	// Tools selects how operations become tools; the default is one tool for each operation.
 	Tools Projection
-	// TrustClients runs destructive operations without asking: for clients that ask their users before they call tools with destructiveHint, and
-	// where nobody could. Otherwise the client's user is asked by elicitation, and a client that cannot do that gets confirmation_required.
+	// TrustClients runs destructive operations without a confirmation, for clients that ask their
+	// users before they call a tool with destructiveHint, or that have no user. Without it, the
+	// server asks the client's user by elicitation; if the client does not support that, the call
+	// fails with confirmation_required.
 	TrustClients bool
-	// Extensions are declared to clients of both eras, each with its settings, an object
-	// (SEP-2133). Their names have a prefix, such as com.example/name; New panics otherwise.
+	// Extensions are declared to clients of both eras. Each value is an object with the extension's
+	// settings (SEP-2133). A name needs a prefix, as in com.example/name; New panics if it has
+	// none.
 	Extensions map[string]json.RawMessage
-	// Capabilities, if set, changes what the server declares before a client is told: to declare less, for who stands for another server. What it answers stays the same.
+	// Capabilities, if set, may remove capabilities before they are declared, for a server that
+	// represents another one. It changes only what is declared.
 	Capabilities func(*mcp.ServerCapabilities)
-	// Visible says what the client of a request may see, and so use; nil: everything. It must be quick, and is asked for each item of a list and each
-	// use. Lists are then never public.
+	// Visible reports whether the client of a request may see and use an item; nil: everything. It
+	// is called for each item of a list and each use, so it must be fast. With Visible set,
+	// PublicLists has no effect.
 	Visible func(ctx context.Context, kind Kind, key string) bool
-	// Memory bounds the bytes of requests and answers, of all clients together, that wait to be
-	// handled or read, and what handlers ask for with [dispatch.Reserve]; nil: 256 MiB. A principal
-	// has a share of it, see package quota. It may be the pool of other handlers, too.
+	// Memory bounds the bytes that all clients together have in requests being handled and
+	// responses being sent, and what handlers take with [dispatch.Reserve]; nil: 256 MiB. Package
+	// quota says what share a principal has. Other handlers may use the same pool.
 	Memory *quota.Pool
-	// MaxWatched is how many resources a client may subscribe to, for each subscription; 0: 1024.
+	// MaxWatched is the number of resources that a legacy client, or one subscriptions/listen
+	// request, may subscribe to; 0: 1024.
 	MaxWatched int
 	// Tasks are the settings of tasks.
 	Tasks TaskOptions
-	// StateKey is the secret that seals what modern clients carry for the server from one request to the next, 32 random bytes or more. Servers
-	// that stand in for each other share it; nil: a random one.
+	// StateKey is the secret that encrypts requestState, 32 random bytes or more; nil: a random
+	// one. Servers behind one address share it.
 	StateKey []byte
-	// ListTTL is how long a modern client may keep lists without asking again; 0: not at all.
+	// ListTTL is the ttlMs of lists for modern clients: how long they may be cached; 0: not at all.
 	ListTTL time.Duration
-	// PublicLists lets shared caches keep lists, which are otherwise the private matter of each client.
+	// PublicLists gives lists the cacheScope "public" in place of "private", so that shared caches
+	// may keep them.
 	PublicLists bool
-	// Middleware wraps the handling of every message that comes in, and Outgoing the sending of every request and notification that goes out; the first
-	// is the outermost. The handler that outgoing middleware wraps sends, and returns the client's result. Use [PrincipalFrom] for who the client is.
+	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
+	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
+	// message and returns the client's result. [PrincipalFrom] returns the client's principal.
 	Middleware, Outgoing []rpc.Middleware
-	// Hooks see the traffic of every connection.
+	// Hooks observe the messages of all connections.
 	Hooks rpc.Hooks
 }
 
-// A Server answers MCP clients, any number of them at once, out of one catalog. All its methods are safe for concurrent use.
+// A Server serves MCP clients, any number of them at once. All its methods are safe for concurrent
+// use.
 type Server struct {
-	o          Options
-	info       json.RawMessage // Info, encoded
-	modernEnd  []byte          // see there
-	sealer     sealer
-	catalog    *dispatch.Catalog
-	dispatcher *dispatch.Dispatcher
-	log        *slog.Logger
-	closed     *quota.Account // holds nothing, and never will
-	handler    rpc.Handler
-	tools      atomic.Pointer[tools]
-	headers    atomic.Pointer[toolHeaders]
-	rawTools   collection[*tool]
-	resources  collection[*Resource]
-	templates  templates
-	prompts    collection[*Prompt]
-	completes  atomic.Bool // something of these does
-	tasks      tasks
-	unlisted   atomic.Pointer[unlisted]
-	missing    atomic.Pointer[missing]
+	o              Options
+	info           json.RawMessage // Info, encoded
+	modernSuffix   []byte          // see the function modernSuffix
+	sealer         sealer
+	catalog        *dispatch.Catalog
+	dispatcher     *dispatch.Dispatcher
+	log            *slog.Logger
+	closedAccount  *quota.Account // an account that holds nothing: that of a finished request
+	handler        rpc.Handler
+	tools          atomic.Pointer[tools]
+	headers        atomic.Pointer[toolHeaders]
+	addedTools     collection[*tool]
+	resources      collection[*Resource]
+	templates      templates
+	prompts        collection[*Prompt]
+	completions    atomic.Bool // a prompt or template with Complete was added
+	tasks          tasks
+	unlistedReader atomic.Pointer[unlistedReader]
+	missingAwaiter atomic.Pointer[missingAwaiter]
 
-	mu       sync.Mutex
-	conns    map[*Conn]struct{}
-	watchers []*func() // see OnWatch
-	unwatch  func()    // stops watching the catalog, while there are connections
-	audience audience
-	holds    int // see Hold
-	held     map[news]struct{}
+	mu                    sync.Mutex
+	conns                 map[*Conn]struct{}
+	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
+	stopCatalogWatch      func()    // set while there are connections
+	clientEvents          clientEvents
+	deferrals             int // calls of DeferListChanged without release
+	deferred              map[changeNotification]struct{}
 }
 
-// New returns a server of the operations that catalog has at the time of each request, with default
-// options. A nil catalog is an empty one.
+// New returns a server with default options that offers the operations of the catalog, those added
+// later included. A nil catalog is an empty one.
 func New(info Info, catalog *dispatch.Catalog) *Server { return Options{}.New(info, catalog) }
 
 // New returns a server with these options.
@@ -154,7 +202,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	o.MaxWatched = cmp.Or(o.MaxWatched, 1024)
 	o.ListTTL = max(o.ListTTL, 0)
 	if o.Limits.MaxAppend <= 0 {
-		o.Limits.MaxAppend = min(mcp.DefaultMaxSend, cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
+		o.Limits.MaxAppend = min(mcp.DefaultMaxSend,
+			cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
 	}
 	o.PublicLists = o.PublicLists && o.Visible == nil
 	if o.Memory == nil {
@@ -166,107 +215,56 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	encoded, err := mcp.Marshal(info)
 	if err != nil {
-		panic("server: the Info cannot be encoded: " + err.Error()) // only a foreign field can be broken
+		// only a raw JSON field can be invalid
+		panic("server: the Info cannot be encoded: " + err.Error())
 	}
 	s := &Server{
-		o: o, info: encoded, modernEnd: modernEnd(encoded), sealer: newSealer(o.StateKey), catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*Conn]struct{}), held: make(map[news]struct{}),
+		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: newSealer(o.StateKey),
+		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
+		log: o.Logger, conns: make(map[*Conn]struct{}),
+		deferred: make(map[changeNotification]struct{}),
 	}
 	for id := range o.Extensions {
 		if err := mcp.CheckExtensionID(id); err != nil {
 			panic("server: the Extensions: " + err.Error())
 		}
 	}
-	s.closed = o.Memory.Open("")
-	s.closed.Close()
+	s.closedAccount = o.Memory.Open("")
+	s.closedAccount.Close()
 	s.tasks.init(o.Tasks)
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
-	s.handler = rpc.Chain(s.serve, o.Middleware...)
+	s.handler = rpc.Chain(s.handle, o.Middleware...)
 	return s
 }
 
-// run runs a callback of the application apart from what it is called for.
-func (s *Server) run(name string, f func()) {
+// runCallback calls a callback of the application, and logs it if it panics.
+func (s *Server) runCallback(name string, f func()) {
 	if failure := contain.Run(f); failure != nil {
-		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack", string(failure.Stack))
+		s.log.Error("a callback did not return", "callback", name, "error", failure, "stack",
+			string(failure.Stack))
 	}
 }
 
-// Memory returns the pool for the bytes of requests and answers, for transports to take from in the
-// name of the principals.
-func (s *Server) Memory() *quota.Pool { return s.o.Memory }
-
-// PrincipalFrom returns who the client is, in the context of what is done for it, as its transport has authenticated it; "" for nobody in particular.
-// An operation learns so who has called it on any surface.
-func PrincipalFrom(ctx context.Context) string {
-	if o, ok := ctx.Value(originKey{}).(*origin); ok {
-		return o.conn.principal
-	}
-	if call := dispatch.CallFrom(ctx); call != nil {
-		return call.Principal
-	}
-	return ""
-}
-
-// enter and leave keep the connections, and watch the catalog as long as there are any.
-func (s *Server) enter(c *Conn) {
+// addConn adds a connection, and with the first one begins to observe the catalog.
+func (s *Server) addConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c] = struct{}{}
-	if s.unwatch == nil {
-		s.unwatch = s.catalog.OnChange(func() { s.announce(news{method: mcp.NotificationToolListChanged}) })
+	if s.stopCatalogWatch == nil {
+		s.stopCatalogWatch = s.catalog.OnChange(func() {
+			s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+		})
 	}
 }
 
-func (s *Server) leave(c *Conn) {
+func (s *Server) removeConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
-	if len(s.conns) == 0 && s.unwatch != nil {
-		s.unwatch()
-		s.unwatch = nil
+	if len(s.conns) == 0 && s.stopCatalogWatch != nil {
+		s.stopCatalogWatch()
+		s.stopCatalogWatch = nil
 	}
-}
-
-// serve is the rpc handler of all connections.
-func (s *Server) serve(ctx context.Context, req *rpc.Request) (any, error) {
-	from, _ := ctx.Value(originKey{}).(*origin)
-	c := from.conn
-	if req.IsNotification() {
-		if handle, ok := notifications[req.Method]; ok {
-			handle(c, req)
-		}
-		return nil, nil
-	}
-	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
-	defer r.close()
-	if r.link == nil {
-		r.link = nowhere{}
-		if peer := req.Peer(); peer != nil {
-			r.link = s.watch(peer)
-		}
-	}
-	if err := r.read(); err != nil {
-		return nil, err
-	}
-	era, err := classify(r, c.legacy.Load())
-	if err != nil {
-		return nil, err
-	}
-	r.era = era
-	m, ok := methods[req.Method]
-	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.offers()) {
-		return nil, methodNotFound(req.Method, era)
-	}
-	if r.meta.progressToken != nil {
-		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
-		defer r.progress.end()
-	}
-	result, err := r.handle(m)
-	if err != nil && era.modern {
-		err = r.modernError(err)
-	}
-	return result, err
 }

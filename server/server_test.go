@@ -189,7 +189,7 @@ func TestWire(t *testing.T) {
 		"unknown log level": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern + `,"io.modelcontextprotocol/logLevel":"loud"},"name":"work"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"loud\" is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency"}}`},
 		"foreign cursor": {"2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"!"}}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: cursor \"!\" is none of this server's"}}`},
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: cursor \"!\" was not made by this server"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := dial(t, quiet, catalog())

@@ -234,7 +234,7 @@ func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		g := &gate{make(chan struct{}), make(chan string, 100)}
-		c := s.NewConn(t.Context(), nil, "")
+		c := s.Integration().NewConn(t.Context(), nil, "")
 		defer c.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)

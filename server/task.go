@@ -24,37 +24,40 @@ const (
 
 // A task is a call that goes on when its request has been answered, or one that may come to.
 type task struct {
-	server   *Server
-	request  *request // what the handler runs for: no part of it belongs to the request that came in
-	link     *leash
-	owner    string
-	holder   string // in whose name it takes its place and memory
-	ttl      time.Duration
-	cancel   context.CancelCauseFunc // the handler's context
-	leave    func() bool             // the request that came in does not end it any more; nil: it never did
-	on       atomic.Bool             // it is a task by now
-	onset    chan struct{}           // closed when it has become one
-	seed     mcp.Task                // what it was then
-	answered outcome                 // what came of a call that did not become one, when the handler has returned
-	stop     []func() bool           // what is not to happen any more when the task has ended
+	server *Server
+	// what the handler runs for: no part of it belongs to the request that came in
+	request    *request
+	link       *taskLink
+	owner      string
+	quotaOwner string // in whose name it takes its place and memory
+	ttl        time.Duration
+	cancel     context.CancelCauseFunc // the handler's context
+	// the request that came in does not end it any more; nil: it never did
+	detachRequest func() bool
+	isTask        atomic.Bool   // it is a task by now
+	createdC      chan struct{} // closed when it has become one
+	initial       mcp.Task      // what it was then
+	// what came of a call that did not become one, when the handler has returned
+	outcome  outcome
+	cleanups []func() bool // what is not to happen any more when the task has ended
 
-	over      bool       // the handler has returned; with the request's mu
-	beginning *beginning // under way; with the request's mu
+	returned bool      // the handler has returned; with the request's mu
+	creation *creation // under way; with the request's mu
 
 	mu        sync.Mutex
 	record    TaskRecord    // as it is now; the store has it but for status messages
 	final     *TaskRecord   // what it will be when the store has it; nil: it has not ended
 	ended     chan struct{} // closed when record is final
 	discarded bool          // the store is not to have it any more
-	next      *put          // that is to come; nil: there is nothing to be written
-	putting   bool          // a goroutine writes
+	nextWrite *storeWrite   // that is to come; nil: there is nothing to be written
+	writing   bool          // a goroutine writes
 	changed   chan struct{}
-	waiting   int // tasks/result
-	questions
+	waiters   int // tasks/result
+	taskInputs
 }
 
 // A beginning is a call that is being made a task.
-type beginning struct {
+type creation struct {
 	done chan struct{}
 	err  error // when done
 }
@@ -70,15 +73,18 @@ var (
 	errTaskEnded     = errors.New("server: the task has ended")
 )
 
-// detached returns a task for a call, whose handler runs apart from the request but as if it were there.
-func (r *request) detached(ttl time.Duration) (*task, error) {
+// newTask returns a task for a call, whose handler runs apart from the request but as if it were
+// there.
+func (r *request) newTask(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
-		server: r.conn.server, owner: r.taskOwner(), holder: r.holder(), ttl: ttl, cancel: cancel, link: &leash{link: r.link},
-		onset: make(chan struct{}), changed: make(chan struct{}), ended: make(chan struct{}),
+		server: r.conn.server, owner: r.taskOwner(), quotaOwner: r.quotaOwner(), ttl: ttl,
+		cancel: cancel, link: &taskLink{link: r.link},
+		createdC: make(chan struct{}), changed: make(chan struct{}), ended: make(chan struct{}),
 	}
 	own := &request{
-		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method, Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
+		Context: ctx, Request: &rpc.Request{ID: r.ID, Method: r.Method,
+			Params: bytes.Clone(r.Params)}, conn: r.conn, link: t.link, era: r.era, task: t,
 	}
 	t.request = own
 	err := own.read()
@@ -95,34 +101,34 @@ func (r *request) detached(ttl time.Duration) (*task, error) {
 	return t, nil
 }
 
-// begun reports whether the call is a task by now. There may be none.
-func (t *task) begun() bool { return t != nil && t.on.Load() }
+// created reports whether the call is a task by now. There may be none.
+func (t *task) created() bool { return t != nil && t.isTask.Load() }
 
-// begin makes the call a task. Who has asked the client meanwhile, in another goroutine, has done
+// create makes the call a task. Who has asked the client meanwhile, in another goroutine, has done
 // so before it is one, or asks as a task does. Of several who begin at a time, one does, and the
 // others wait for it.
-func (t *task) begin() error {
+func (t *task) create() error {
 	t.request.mu.Lock()
-	b, first := t.beginning, false
-	switch stopped := t.request.exchange().stopped; {
-	case t.begun():
+	b, first := t.creation, false
+	switch stopped := t.request.mrtr().stopErr; {
+	case t.created():
 		t.request.mu.Unlock()
 		return nil
 	case stopped != nil:
 		t.request.mu.Unlock()
 		return stopped
-	case t.over:
+	case t.returned:
 		t.request.mu.Unlock()
 		return errTaskEnded
 	case b == nil:
-		b, first = &beginning{done: make(chan struct{})}, true
-		t.beginning = b
+		b, first = &creation{done: make(chan struct{})}, true
+		t.creation = b
 	}
 	t.request.mu.Unlock()
 	if first {
-		b.err = t.create()
+		b.err = t.tryCreate()
 		t.request.mu.Lock()
-		t.beginning = nil
+		t.creation = nil
 		t.request.mu.Unlock()
 		close(b.done)
 	}
@@ -130,10 +136,10 @@ func (t *task) begin() error {
 	return b.err
 }
 
-// create has the task stored, under an id that nobody can guess, and starts it.
-func (t *task) create() error {
+// tryCreate has the task stored, under an id that nobody can guess, and starts it.
+func (t *task) tryCreate() error {
 	all := &t.server.tasks
-	if err := all.admit(t.owner, t.holder); err != nil {
+	if err := all.acquire(t.owner, t.quotaOwner); err != nil {
 		return err
 	}
 	now := time.Now()
@@ -142,29 +148,31 @@ func (t *task) create() error {
 	t.record = TaskRecord{
 		Task: mcp.Task{
 			TaskID: fmt.Sprintf("%011x-%s", now.UnixMilli(), rand.Text()), Status: mcp.TaskWorking,
-			CreatedAt: now.UTC().Format(isoTime), LastUpdatedAt: now.UTC().Format(isoTime), TTLMs: &ttl, PollIntervalMs: &poll,
+			CreatedAt: now.UTC().Format(isoTime), LastUpdatedAt: now.UTC().Format(isoTime),
+			TTLMs: &ttl, PollIntervalMs: &poll,
 		},
-		Owner: t.owner, Expires: now.Add(2 * t.ttl), // it may take that long, and then is kept that long
+		// it may take that long, and then is kept that long
+		Owner: t.owner, Expires: now.Add(2 * t.ttl),
 	}
-	t.seed, t.discarded = t.record.Task, false
+	t.initial, t.discarded = t.record.Task, false
 	t.mu.Unlock()
-	err := t.put()
+	err := t.save()
 	switch {
 	case errors.Is(err, ErrTasksFull):
 		err = rpc.Errorf(rpc.CodeBusy, "There is no room for another task; try again later")
 	case err != nil:
-		err = t.request.broken(err)
+		err = t.request.logError(err)
 	default:
 		if err = t.start(); err != nil { // nobody would learn of it
 			t.discard()
 		}
 	}
 	if err != nil {
-		all.leave(t.owner, t.holder)
+		all.release(t.owner, t.quotaOwner)
 		return err
 	}
 	t.link.sending.Wait() // the answer comes next
-	close(t.onset)
+	close(t.createdC)
 	return nil
 }
 
@@ -172,58 +180,59 @@ func (t *task) create() error {
 func (t *task) start() error {
 	t.request.mu.Lock()
 	defer t.request.mu.Unlock()
-	if stopped := t.request.exchange().stopped; stopped != nil {
+	if stopped := t.request.mrtr().stopErr; stopped != nil {
 		return stopped
 	}
-	if t.leave != nil && !t.leave() {
+	if t.detachRequest != nil && !t.detachRequest() {
 		<-t.request.Done() // what ended the request is about to end this
 		return context.Cause(t.request)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.server.tasks.enter(t.seed.TaskID, t) {
+	if !t.server.tasks.add(t.initial.TaskID, t) {
 		return rpc.Errorf(rpc.CodeBusy, "The server is shutting down")
 	}
-	t.on.Store(true)
-	t.link.cut()
-	t.stop = append(t.stop, time.AfterFunc(t.ttl, t.expire).Stop)
+	t.isTask.Store(true)
+	t.link.close()
+	t.cleanups = append(t.cleanups, time.AfterFunc(t.ttl, t.expire).Stop)
 	if strings.HasPrefix(t.owner, ownerSession) {
-		t.stop = append(t.stop, context.AfterFunc(t.request.conn.ctx, t.abandon))
+		t.cleanups = append(t.cleanups, context.AfterFunc(t.request.conn.ctx, t.abandon))
 	}
 	return nil
 }
 
-// finish notes that the handler has returned: no task begins from now on. It waits for one that is
-// about to, and reports whether the call is one.
-func (t *task) finish() bool {
+// handlerReturned notes that the handler has returned: no task begins from now on. It waits for one
+// that is about to, and reports whether the call is one.
+func (t *task) handlerReturned() bool {
 	t.request.mu.Lock()
-	t.over = true
-	b := t.beginning
+	t.returned = true
+	b := t.creation
 	t.request.mu.Unlock()
 	if b != nil {
 		<-b.done
 	}
-	return t.begun()
+	return t.created()
 }
 
 // touch notes a change, and wakes who waits for one. With mu.
 func (t *task) touch() {
 	t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
-	t.wake()
+	t.signalChange()
 }
 
-// wake wakes who waits for a change. With mu.
-func (t *task) wake() {
+// signalChange wakes who waits for a change. With mu.
+func (t *task) signalChange() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
 
-// tell has the client told that the task's status has changed.
-func (t *task) tell() {
+// notifyStatus has the client told that the task's status has changed.
+func (t *task) notifyStatus() {
 	if t.request.era.modern {
-		t.server.announce(news{mcp.NotificationTask, t.seed.TaskID})
+		t.server.notifyChange(changeNotification{mcp.NotificationTask, t.initial.TaskID})
 	} else {
-		t.request.conn.hear(news{mcp.NotificationTaskStatus, t.seed.TaskID})
+		t.request.conn.notifyChange(
+			changeNotification{mcp.NotificationTaskStatus, t.initial.TaskID})
 	}
 }
 
@@ -235,34 +244,36 @@ func (t *task) run(handle func(*request) (any, error)) {
 		if t.request.progress != nil {
 			t.request.progress.end()
 		}
-		if !t.finish() {
-			t.link.cut()
+		if !t.handlerReturned() {
+			t.link.close()
 			t.link.sending.Wait()
-			t.answered = came
+			t.outcome = came
 			t.cancel(errTaskEnded)
 			return
 		}
-		t.settle(came)
-		t.server.tasks.leave(t.owner, t.holder)
+		t.end(came)
+		t.server.tasks.release(t.owner, t.quotaOwner)
 	}()
-	text, err := rpc.AppendResponse(t.request, nil, func(context.Context, *rpc.Request) (any, error) { return handle(t.request) }, t.request.Request)
+	text, err := rpc.AppendResponse(t.request, nil, func(context.Context, *rpc.Request) (any, error) {
+		return handle(t.request)
+	}, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
-		t.server.Hooks().Panic(p.Method, p.Value, p.Stack)
+		t.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
 	}
 	if m, err := rpc.ParseMessage(text); err != nil {
-		_ = t.request.broken(err) // it is told as an internal error
+		_ = t.request.logError(err) // it is told as an internal error
 	} else {
 		came = outcome{m.Result, m.Error}
 	}
 }
 
-// settle ends the task, unless it has ended: completed with a result, failed with an error, or
+// end ends the task, unless it has ended: completed with a result, failed with an error, or
 // cancelled with neither. Its handler's context ends. It returns when the task is one that has
 // ended, for the store too.
-func (t *task) settle(came outcome) {
+func (t *task) end(came outcome) {
 	t.mu.Lock()
 	switch {
-	case !t.on.Load():
+	case !t.isTask.Load():
 		t.mu.Unlock()
 		return
 	case t.final != nil:
@@ -270,7 +281,7 @@ func (t *task) settle(came outcome) {
 		<-t.ended
 		return
 	}
-	for _, stop := range t.stop {
+	for _, stop := range t.cleanups {
 		stop()
 	}
 	final := t.record
@@ -280,7 +291,7 @@ func (t *task) settle(came outcome) {
 	cause := errTaskEnded
 	switch {
 	case came.failure != nil:
-		final.fail(came.failure)
+		final.setFailed(came.failure)
 		cause = came.failure
 	case came.result != nil:
 		now.Status = mcp.TaskCompleted
@@ -294,39 +305,41 @@ func (t *task) settle(came outcome) {
 	now.LastUpdatedAt = time.Now().UTC().Format(isoTime)
 	t.mu.Unlock()
 	t.cancel(cause)
-	if err := t.put(); err != nil {
+	if err := t.save(); err != nil {
 		t.server.log.Error("what came of a task cannot be stored", "error", err)
 		t.mu.Lock()
 		now.Result = nil
-		final.fail(rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
+		final.setFailed(
+			rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
 		t.mu.Unlock()
-		if t.put() != nil {
+		if t.save() != nil {
 			t.discard() // better than one that never ends
 		}
 	}
 	t.mu.Lock()
 	t.record = final
-	t.wake()
-	t.server.tasks.forget(now.TaskID)
+	t.signalChange()
+	t.server.tasks.remove(now.TaskID)
 	close(t.ended)
 	t.mu.Unlock()
-	t.tell()
+	t.notifyStatus()
 }
 
-// fail notes with which error the task has failed.
-func (r *TaskRecord) fail(e *rpc.Error) {
+// setFailed notes with which error the task has failed.
+func (r *TaskRecord) setFailed(e *rpc.Error) {
 	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed, printable.TruncateBytes(e.Message, maxStatusText)
 	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
 }
 
 // expire ends a task that takes too long.
 func (t *task) expire() {
-	t.settle(outcome{failure: rpc.Errorf(rpc.CodeInternalError, "The task took longer than the %v it may", t.ttl)})
+	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError,
+		"The task took longer than the %v it may", t.ttl)})
 }
 
 // abandon ends a task that nobody can ask for any more.
 func (t *task) abandon() {
-	t.settle(outcome{})
+	t.end(outcome{})
 	t.discard()
 }
 
@@ -347,40 +360,9 @@ func (t *task) report(done, total float64, message string) {
 	}
 }
 
-// now is the task as it is, also if it has ended.
-func (t *task) now() TaskRecord {
+// snapshot is the task as it is, also if it has ended.
+func (t *task) snapshot() TaskRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.record
 }
-
-// A leash is a request's link, for as long as the request has no answer. Then what is sent along it is dropped.
-type leash struct {
-	mu      sync.Mutex
-	link    Link
-	sending sync.WaitGroup
-}
-
-// cut lets nothing more be sent; what is being sent goes on, and sending counts it.
-func (l *leash) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.link = nil
-}
-
-func (l *leash) Notify(ctx context.Context, method string, params any) error {
-	l.mu.Lock()
-	link := l.link
-	if link != nil {
-		l.sending.Add(1)
-	}
-	l.mu.Unlock()
-	if link == nil {
-		return nil
-	}
-	defer l.sending.Done()
-	return link.Notify(ctx, method, params)
-}
-
-// Call is for nobody: who calls clients has a task from the start, which asks when the client comes for the result.
-func (l *leash) Call(context.Context, string, any, any) error { return errTaskEnded }

@@ -66,7 +66,7 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 		s := employ(t, quiet)
 		as := func(principal, method, params string) message {
 			t.Helper()
-			c := s.NewConn(t.Context(), nil, principal)
+			c := s.Integration().NewConn(t.Context(), nil, principal)
 			defer c.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()

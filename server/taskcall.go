@@ -16,9 +16,10 @@ var (
 	paramTaskID = []byte("taskId")
 )
 
-// callAsTask answers tools/call where there are tasks. Whether the call becomes one is, in the modern era, the server's to say, if the client can have it so; in
-// 2025-11-25 it is the client's, within what the tool allows.
-func (r *request) callAsTask(found *item[*tool]) (any, error) {
+// callToolOrTask answers tools/call where there are tasks. Whether the call becomes one is, in the
+// modern era, the server's to say, if the client can have it so; in 2025-11-25 it is the client's,
+// within what the tool allows.
+func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	all := &r.conn.server.tasks
 	support := found.value.taskSupport(r.param(paramArguments), all)
 	var wanted bool
@@ -31,65 +32,71 @@ func (r *request) callAsTask(found *item[*tool]) (any, error) {
 		}
 	case !r.era.experimentalTasks():
 		if support == mcp.TaskRequired {
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only, which revision %s does not have here", found.key, r.era.revision)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s runs as a task only, which revision %s does not have here",
+				found.key, r.era.revision)
 		}
 	default:
 		wish := r.param(paramTask)
 		wanted = wish != nil
 		switch {
 		case wanted && !isTask(support):
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s does not run as a task", found.key)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s does not run as a task", found.key)
 		case !wanted && support == mcp.TaskRequired:
-			return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s runs as a task only; add task to the params", found.key)
+			return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+				"Method not found: %s runs as a task only; add task to the params", found.key)
 		case wanted:
 			var err error
-			if ttl, err = wishedTTL(wish, all.TTL); err != nil {
+			if ttl, err = requestedTTL(wish, all.TTL); err != nil {
 				return nil, err
 			}
 		}
 	}
 	if !wanted {
-		return r.call(found)
+		return r.runTool(found)
 	}
 
-	t, err := r.detached(ttl)
+	t, err := r.newTask(ttl)
 	if err != nil {
 		return nil, err
 	}
 	if later := found.value.raw != nil && found.value.raw.TaskLater && r.era.modern; later {
-		t.leave = context.AfterFunc(r.Context, func() { t.cancel(context.Cause(r.Context)) })
-	} else if err := t.begin(); err != nil {
+		t.detachRequest = context.AfterFunc(r.Context,
+			func() { t.cancel(context.Cause(r.Context)) })
+	} else if err := t.create(); err != nil {
 		t.cancel(err)
 		return nil, err
 	}
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		t.run(func(own *request) (any, error) { return own.call(found) })
+		t.run(func(own *request) (any, error) { return own.runTool(found) })
 	}()
 	select {
-	case <-t.onset:
+	case <-t.createdC:
 	case <-returned:
-		if !t.begun() {
-			return t.answered.wire()
+		if !t.created() {
+			return t.outcome.handlerResult()
 		}
 	}
 	if !r.era.modern {
-		result := &mcp.CreateExperimentalTaskResult{Task: experimental(&t.seed)}
-		return r.finish(result, &result.Result)
+		result := &mcp.CreateExperimentalTaskResult{Task: experimental(&t.initial)}
+		return r.encodeResult(result, &result.Result)
 	}
 	text, err := mcp.Marshal(&mcp.CreateTaskResult{
-		Result: mcp.Result{ResultType: mcp.ResultTask, Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.seed,
+		Result: mcp.Result{ResultType: mcp.ResultTask,
+			Meta: mcp.Meta{mcp.MetaServerInfo: r.conn.server.info}}, Task: t.initial,
 	})
-	return encoded(text), err
+	return rawJSON(text), err
 }
 
-// wire is the outcome as a handler returns it.
-func (o outcome) wire() (any, error) {
+// handlerResult is the outcome as a handler returns it.
+func (o outcome) handlerResult() (any, error) {
 	if o.failure != nil {
 		return nil, o.failure
 	}
-	return encoded(o.result), nil
+	return rawJSON(o.result), nil
 }
 
 // taskSupport says whether a call with these arguments may be a task.
@@ -98,15 +105,15 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 		return t.tasks
 	}
 	if op, _, _ := t.service.route(arguments); op != nil {
-		return all.of(op)
+		return all.support(op)
 	}
 	return mcp.TaskForbidden
 }
 
 func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
-// wishedTTL is how long a client of 2025-11-25 wants a task to be kept, within reason.
-func wishedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
+// requestedTTL is how long a client of 2025-11-25 wants a task to be kept, within reason.
+func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
 	if task[0] != '{' {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
 	}
@@ -118,37 +125,43 @@ func wishedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) 
 	case wish.TTL == nil:
 		return most, nil
 	case *wish.TTL < 0:
-		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task: the ttl must not be negative")
+		return 0, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: task: the ttl must not be negative")
 	}
 	wished := time.Duration(min(*wish.TTL, most.Milliseconds())) * time.Millisecond
 	return min(max(wished, time.Second), most), nil // with less, a client could not even ask
 }
 
-// declaresTasks reports whether the client says, with this request, that it knows the tasks extension.
+// declaresTasks reports whether the client says, with this request, that it knows the tasks
+// extension.
 func (r *request) declaresTasks() bool {
-	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"), mcp.ExtensionTasks)
+	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"),
+		mcp.ExtensionTasks)
 	return len(settings) > 0 && settings[0] == '{'
 }
 
-// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none: its next request may come to a server where the task does
-// not run.
+// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none:
+// its next request may come to a server where the task does not run.
 func (e *era) experimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.revision)
-	return f.ExperimentalTasks && !e.portable
+	return f.ExperimentalTasks && !e.replicated
 }
 
 // errNeedsTasks is the error for a modern client that does not know the tasks extension.
 func errNeedsTasks() error {
-	data, _ := mcp.Marshal(mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: mcp.ClientCapabilities{
-		Extensions: map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)},
-	}})
-	return &rpc.Error{Code: mcp.CodeMissingRequiredClientCapability, Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
+	data, _ := mcp.Marshal(
+		mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: mcp.ClientCapabilities{
+			Extensions: map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)},
+		}})
+	return &rpc.Error{Code: mcp.CodeMissingRequiredClientCapability,
+		Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
 }
 
 // ownerSession begins the owners that are a connection.
 const ownerSession = "session "
 
-// taskOwner is whose the tasks of this request's client are. Those of one era do not exist in the other, where their results would make no sense.
+// taskOwner is whose the tasks of this request's client are. Those of one era do not exist in the
+// other, where their results would make no sense.
 func (r *request) taskOwner() string {
 	c := r.conn
 	switch {
@@ -157,13 +170,14 @@ func (r *request) taskOwner() string {
 	case c.principal != "":
 		return "legacy " + c.principal
 	}
-	return ownerSession + c.name()
+	return ownerSession + c.sessionID()
 }
 
-// ofService says what tasks/list is to tell of a tool that has several operations: which of them may become tasks is found out by calling.
-func (t *tasks) ofService(s *service) mcp.TaskSupport {
+// serviceSupport says what tasks/list is to tell of a tool that has several operations: which of
+// them may become tasks is found out by calling.
+func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	for _, op := range s.byAction {
-		if isTask(t.of(op)) {
+		if isTask(t.support(op)) {
 			return mcp.TaskOptional
 		}
 	}
@@ -176,21 +190,10 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 	for key, i := range items {
 		if isTask(i.value.tasks) {
 			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
-			all[key] = &item[*tool]{key, i.value, append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...), i.session}
+			all[key] = &item[*tool]{key, i.value,
+				append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...),
+				i.sessionOnly}
 		}
 	}
 	return all
-}
-
-// reports says whether anybody hears of progress.
-func (r *request) reports() bool { return r.progress != nil || r.task != nil }
-
-// report reports progress to whom it concerns: who watches the task, or who waits for the answer.
-func (r *request) report(done, total float64, message string) {
-	switch {
-	case r.task.begun():
-		r.task.report(done, total, message)
-	case r.progress != nil:
-		r.progress.report(done, total, message)
-	}
 }

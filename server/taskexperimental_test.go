@@ -315,7 +315,7 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := employ(t, quiet)
 		session := func(principal string) func(method, params string) message {
-			c := s.NewConn(t.Context(), nil, principal)
+			c := s.Integration().NewConn(t.Context(), nil, principal)
 			t.Cleanup(c.Close)
 			return func(method, params string) message {
 				t.Helper()
@@ -384,9 +384,8 @@ func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 // A client whose next request may come to another server has no tasks.
 func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	s := employ(t, quiet)
-	c := s.NewConn(t.Context(), nil, "ann")
+	c := s.Integration().NewReplicatedConn(t.Context(), nil, "ann")
 	defer c.Close()
-	c.Portable()
 	ask := func(method, params string) message {
 		t.Helper()
 		m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
@@ -399,7 +398,7 @@ func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	hello := ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	assert.Assert(t, !strings.Contains(hello.raw, `"tasks"`), hello.raw)
 	assert.Assert(t, !strings.Contains(ask("tools/list", `{}`).raw, "taskSupport"))
-	ask("tasks/list", `{}`).fails(-32600, "servers that stand in for each other")
+	ask("tasks/list", `{}`).fails(-32600, "servers that share their sessions")
 	ask("tools/call", `{"name":"failing_job","task":{}}`).fails(-32601, "runs as a task only")
 	assert.Assert(t, strings.Contains(ask("tools/call", `{"name":"slow_compute","task":{}}`).raw, "computed"))
 }

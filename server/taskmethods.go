@@ -14,17 +14,18 @@ import (
 // maxWaiting is how many tasks/result may wait for one task.
 const maxWaiting = 8
 
-func hasTasks(has offers) bool { return has.tasks }
+func hasTasks(has declaredKinds) bool { return has.tasks }
 
 // needTasks refuses who cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
 	case r.era.modern && !r.declaresTasks():
 		return errNeedsTasks()
-	case r.era.portable:
-		return errNotPortable
+	case r.era.replicated:
+		return errReplicated
 	case !r.era.modern && !r.era.experimentalTasks():
-		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s", r.Method, r.era.revision)
+		return rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: %s is not part of revision %s",
+			r.Method, r.era.revision)
 	}
 	return nil
 }
@@ -39,25 +40,28 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 		return nil, TaskRecord{}, err
 	}
 	if id == nil {
-		return nil, TaskRecord{}, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId must be there and a string")
+		return nil, TaskRecord{},
+			rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId must be there and a string")
 	}
 	t, record, err := r.conn.server.findTask(r, string(id))
 	if err != nil {
-		return nil, TaskRecord{}, r.broken(err)
+		return nil, TaskRecord{}, r.logError(err)
 	}
 	if record == nil || record.Owner != r.taskOwner() {
-		return nil, TaskRecord{}, rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
+		return nil, TaskRecord{},
+			rpc.Errorf(rpc.CodeInvalidParams, "Unknown task: %.200s; it may have expired", id)
 	}
 	return t, *record, nil
 }
 
-// findTask returns the task with that id, nil if there is none. The first is nil too if it does not run here, or has ended.
+// findTask returns the task with that id, nil if there is none. The first is nil too if it does not
+// run here, or has ended.
 func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
 	if t := s.tasks.find(id); t != nil {
-		record := t.now()
+		record := t.snapshot()
 		return t, &record, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeWaits)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	record, err := s.tasks.Store.Get(ctx, id)
 	if err != nil || record == nil || !time.Now().Before(record.Expires) {
@@ -66,8 +70,8 @@ func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, e
 	return nil, record, nil
 }
 
-// here returns the task if it runs here. One that runs elsewhere is out of reach.
-func here(t *task, record *TaskRecord) (*task, error) {
+// requireLocal returns the task if it runs here. One that runs elsewhere is out of reach.
+func requireLocal(t *task, record *TaskRecord) (*task, error) {
 	if t == nil && !record.Task.Status.Terminal() {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
 	}
@@ -86,16 +90,17 @@ func getTask(r *request) (any, error) {
 func (r *request) taskState(now *mcp.Task) (any, error) {
 	if r.era.modern {
 		result := &mcp.GetTaskResult{Task: *now}
-		return r.finish(result, &result.Result)
+		return r.encodeResult(result, &result.Result)
 	}
 	result := &mcp.ExperimentalTaskResult{ExperimentalTask: experimental(now)}
-	return r.finish(result, &result.Result)
+	return r.encodeResult(result, &result.Result)
 }
 
 // experimental is a task as 2025-11-25 has it, where a tool that fails makes its task fail.
 func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	e := mcp.ExperimentalTask{
-		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt, LastUpdatedAt: t.LastUpdatedAt, TTL: t.TTLMs,
+		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
+		LastUpdatedAt: t.LastUpdatedAt, TTL: t.TTLMs,
 		PollInterval: t.PollIntervalMs,
 	}
 	if t.Status == mcp.TaskCompleted && string(jsonscan.Member(t.Result, "isError")) == "true" {
@@ -104,8 +109,8 @@ func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	return e
 }
 
-// updateTask answers tasks/update: it takes answers to what a task has asked, some of them or all. Others are ignored: of questions that nobody asked, or that
-// are answered.
+// updateTask answers tasks/update: it takes answers to what a task has asked, some of them or all.
+// Others are ignored: of questions that nobody asked, or that are answered.
 func updateTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -113,9 +118,10 @@ func updateTask(r *request) (any, error) {
 	}
 	responses := r.param(paramInputResponses)
 	if len(responses) == 0 || responses[0] != '{' {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be there and an object")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: inputResponses must be there and an object")
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	changed := false
@@ -125,83 +131,91 @@ func updateTask(r *request) (any, error) {
 			continue
 		}
 		if answer[0] != '{' {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: the inputResponses to %.100q must be an object", key)
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the inputResponses to %.100q must be an object", key)
 		}
-		changed = t.shut(key, reply{answer: append(json.RawMessage(nil), answer...)}) || changed
+		changed = t.resolve(key, inputResponse{answer: append(json.RawMessage(nil), answer...)}) ||
+			changed
 	}
 	if changed {
-		t.store()
+		t.saveAndNotify()
 	}
-	return r.conn.server.acknowledged(), nil
+	return r.conn.server.emptyResult(), nil
 }
 
-// cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its handler may take a while to notice.
+// cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its
+// handler may take a while to notice.
 func cancelTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
 		return nil, err
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if record.Task.Status.Terminal() && !r.era.modern {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s", experimental(&record.Task).Status)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task has ended already: it is %s",
+			experimental(&record.Task).Status)
 	}
 	if t != nil {
-		t.settle(outcome{})
-		record = t.now()
+		t.end(outcome{})
+		record = t.snapshot()
 	}
 	if r.era.modern {
-		return r.conn.server.acknowledged(), nil
+		return r.conn.server.emptyResult(), nil
 	}
 	return r.taskState(&record.Task)
 }
 
-// taskResult answers tasks/result of 2025-11-25: it waits for the task to end, and meanwhile asks the client what the task wants to know.
+// taskResult answers tasks/result of 2025-11-25: it waits for the task to end, and meanwhile asks
+// the client what the task wants to know.
 func taskResult(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
 		return nil, err
 	}
-	if t, err = here(t, &record); err != nil {
+	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
 	}
 	if t != nil {
-		if !t.wait() {
-			return nil, rpc.Errorf(rpc.CodeBusy, "%d requests wait for the result of this task already", maxWaiting)
+		if !t.addWaiter() {
+			return nil, rpc.Errorf(rpc.CodeBusy,
+				"%d requests wait for the result of this task already", maxWaiting)
 		}
-		defer t.waited()
+		defer t.removeWaiter()
 		r.Detach()
-		if record, err = t.result(r); err != nil {
+		if record, err = t.awaitResult(r); err != nil {
 			return nil, err
 		}
 	}
 	switch now := &record.Task; now.Status {
 	case mcp.TaskCompleted:
-		return encoded(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
+		return rawJSON(withMeta(now.Result, mcp.MetaRelatedTask, relatedTask(now.TaskID))), nil
 	case mcp.TaskFailed:
-		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message, Data: now.Error.Data}
+		return nil, &rpc.Error{Code: int(now.Error.Code), Message: now.Error.Message,
+			Data: now.Error.Data}
 	}
 	return nil, rpc.Errorf(rpc.CodeInvalidParams, "The task was cancelled: it has no result")
 }
 
-func (t *task) wait() bool {
+func (t *task) addWaiter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting == maxWaiting {
+	if t.waiters == maxWaiting {
 		return false
 	}
-	t.waiting++
+	t.waiters++
 	return true
 }
 
-func (t *task) waited() {
+func (t *task) removeWaiter() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.waiting--
+	t.waiters--
 }
 
-// listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task that the client has.
+// listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task
+// that the client has.
 func listTasks(r *request) (any, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
@@ -212,35 +226,38 @@ func listTasks(r *request) (any, error) {
 	}
 	after, err := base64.RawURLEncoding.DecodeString(string(cursor))
 	if err != nil || cursor != nil && len(after) == 0 {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: cursor %.100q is none of this server's", cursor)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: cursor %.100q was not made by this server", cursor)
 	}
 	s := r.conn.server
-	ctx, cancel := context.WithTimeout(r, storeWaits)
+	ctx, cancel := context.WithTimeout(r, storeTimeout)
 	defer cancel()
 	records, err := s.tasks.Store.List(ctx, r.taskOwner(), string(after), s.o.PageSize+1)
 	if err != nil {
-		return nil, r.broken(err)
+		return nil, r.logError(err)
 	}
 	result := &mcp.ListExperimentalTasksResult{Tasks: []mcp.ExperimentalTask{}}
 	if len(records) > s.o.PageSize {
 		records = records[:s.o.PageSize]
-		result.NextCursor = base64.RawURLEncoding.EncodeToString([]byte(records[len(records)-1].Task.TaskID))
+		result.NextCursor = base64.RawURLEncoding.EncodeToString(
+			[]byte(records[len(records)-1].Task.TaskID))
 	}
 	for _, record := range records {
 		if t := s.tasks.find(record.Task.TaskID); t != nil { // knows more than the store
-			now := t.now()
+			now := t.snapshot()
 			record = &now
 		}
 		if time.Now().Before(record.Expires) {
 			result.Tasks = append(result.Tasks, experimental(&record.Task))
 		}
 	}
-	return r.finish(result, &result.Result)
+	return r.encodeResult(result, &result.Result)
 }
 
-// appendTask appends the members of what a notification says about a task, as it is now; none if there is no such task any more.
-func (s *Server) appendTask(ctx context.Context, params encoded, n news) encoded {
-	_, record, err := s.findTask(ctx, n.about)
+// appendTask appends the members of what a notification says about a task, as it is now; none if
+// there is no such task any more.
+func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
+	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
 		return params
 	}
@@ -255,21 +272,23 @@ func (s *Server) appendTask(ctx context.Context, params encoded, n news) encoded
 	return append(params, text[1:len(text)-1]...)
 }
 
-// acceptTasks adds to a subscription the tasks that it asks for, as far as they are the client's, and returns these. How they are now is told first, or it would
-// have to be asked for: a task may have ended just before.
-func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string, err error) {
+// acceptTasks adds to a subscription the tasks that it asks for, as far as they are the client's,
+// and returns these. How they are now is told first, or it would have to be asked for: a task may
+// have ended just before.
+func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
+	err error) {
 	if !r.declaresTasks() {
 		return nil, errNeedsTasks()
 	}
 	for _, id := range ids {
 		_, record, err := s.findTask(r, id)
 		if err != nil {
-			return nil, r.broken(err)
+			return nil, r.logError(err)
 		}
 		if record == nil || record.Owner != r.taskOwner() {
 			continue
 		}
-		n := news{mcp.NotificationTask, id}
+		n := changeNotification{mcp.NotificationTask, id}
 		sub.wants[n] = true
 		sub.missed = append(sub.missed, n)
 		accepted = append(accepted, id)
@@ -277,9 +296,9 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 	return accepted, nil
 }
 
-// acknowledged is the result that says no more than that the request was heard.
-func (s *Server) acknowledged() encoded {
-	return append(append(encoded{'{'}, s.modernEnd[1:]...), "}}"...)
+// emptyResult is the result that says no more than that the request was heard.
+func (s *Server) emptyResult() rawJSON {
+	return append(append(rawJSON{'{'}, s.modernSuffix[1:]...), "}}"...)
 }
 
 func relatedTask(id string) []byte {

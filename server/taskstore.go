@@ -12,17 +12,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A TaskStore keeps tasks, so that clients find them again: those that have ended too, until they expire. A server writes a task when it begins, when its status or its
-// questions change, and when it ends, and reads it by its id. With a store that several servers share, any of them tells how far a task is, but only the one
-// where it runs takes answers for it and cancels it. What is still working when its server dies stays so until it expires.
+// A TaskStore keeps tasks, so that clients find them again: those that have ended too, until they
+// expire. A server writes a task when it begins, when its status or its questions change, and when
+// it ends, and reads it by its id. With a store that several servers share, any of them tells how
+// far a task is, but only the one where it runs takes answers for it and cancels it. What is still
+// working when its server dies stays so until it expires.
 //
-// It is called by any number of goroutines at a time, with contexts that end after 10 seconds at most. Records are not changed once they are in it.
+// It is called by any number of goroutines at a time, with contexts that end after 10 seconds at
+// most. Records are not changed once they are in it.
 type TaskStore interface {
-	// Put keeps a task, in place of what there was with its id. An error refuses it: [ErrTasksFull] if there is no room.
+	// Put keeps a task, in place of what there was with its id. An error refuses it: [ErrTasksFull]
+	// if there is no room.
 	Put(ctx context.Context, t *TaskRecord) error
-	// Get returns the task with that id; nil if there is none. One that has expired may still be there.
+	// Get returns the task with that id; nil if there is none. One that has expired may still be
+	// there.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns the tasks of an owner, sorted by id, those behind the id after, and most of them at most.
+	// List returns the tasks of an owner, sorted by id, those behind the id after, and most of them
+	// at most.
 	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
 	// Delete takes a task away, if it is there.
 	Delete(ctx context.Context, id string) error
@@ -35,24 +41,26 @@ type TaskRecord struct {
 	Expires time.Time `json:"expires"` // when it is to be forgotten
 }
 
-// ErrTasksFull is the error of a [TaskStore] that has no room for another task, which its client may wait for.
+// ErrTasksFull is the error of a [TaskStore] that has no room for another task, which its client
+// may wait for.
 var ErrTasksFull = errors.New("server: there is no room for another task")
 
-// MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is no room, tasks that have ended make it: those of the
-// owner who takes most, the oldest first. Tasks go when they expire.
+// MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is
+// no room, tasks that have ended make it: those of the owner who takes most, the oldest first.
+// Tasks go when they expire.
 func MemoryTasks(most, bytes int) TaskStore {
-	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*keptTask{}}
+	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
 }
 
 type memoryTasks struct {
 	most, bytes int
 
 	mu    sync.Mutex
-	tasks map[string]*keptTask
+	tasks map[string]*storedTask
 	size  int
 }
 
-type keptTask struct {
+type storedTask struct {
 	*TaskRecord
 	size  int
 	timer *time.Timer
@@ -74,14 +82,14 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 		more, grows = 0, size-old.size
 	}
 	for len(m.tasks)+more > m.most || m.size+grows > m.bytes {
-		victim := m.victim(id)
+		victim := m.evictionCandidate(id)
 		if victim == nil {
 			return ErrTasksFull
 		}
 		m.drop(victim)
 	}
 	m.drop(m.tasks[id])
-	kept := &keptTask{TaskRecord: t, size: size}
+	kept := &storedTask{TaskRecord: t, size: size}
 	kept.timer = time.AfterFunc(time.Until(t.Expires), func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -94,10 +102,10 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// victim is the ended task that goes first, other than the one that wants room.
-func (m *memoryTasks) victim(id string) *keptTask {
+// evictionCandidate is the ended task that goes first, other than the one that wants room.
+func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
-	var ended []*keptTask
+	var ended []*storedTask
 	for _, k := range m.tasks {
 		usage[k.Owner] += k.size
 		if k.Task.Status.Terminal() && k.Task.TaskID != id {
@@ -107,12 +115,13 @@ func (m *memoryTasks) victim(id string) *keptTask {
 	if ended == nil {
 		return nil
 	}
-	return slices.MinFunc(ended, func(a, b *keptTask) int {
-		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]), strings.Compare(a.Task.TaskID, b.Task.TaskID))
+	return slices.MinFunc(ended, func(a, b *storedTask) int {
+		return cmp.Or(cmp.Compare(usage[b.Owner], usage[a.Owner]),
+			strings.Compare(a.Task.TaskID, b.Task.TaskID))
 	})
 }
 
-func (m *memoryTasks) drop(k *keptTask) {
+func (m *memoryTasks) drop(k *storedTask) {
 	if k != nil {
 		k.timer.Stop()
 		delete(m.tasks, k.Task.TaskID)
@@ -129,7 +138,8 @@ func (m *memoryTasks) Get(_ context.Context, id string) (*TaskRecord, error) {
 	return nil, nil
 }
 
-func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (found []*TaskRecord, _ error) {
+func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (found []*TaskRecord,
+	_ error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for id, k := range m.tasks {
@@ -137,7 +147,9 @@ func (m *memoryTasks) List(_ context.Context, owner, after string, most int) (fo
 			found = append(found, k.TaskRecord)
 		}
 	}
-	slices.SortFunc(found, func(a, b *TaskRecord) int { return strings.Compare(a.Task.TaskID, b.Task.TaskID) })
+	slices.SortFunc(found, func(a, b *TaskRecord) int {
+		return strings.Compare(a.Task.TaskID, b.Task.TaskID)
+	})
 	return found[:min(most, len(found))], nil
 }
 

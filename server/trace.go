@@ -9,11 +9,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Trace is the trace that a request belongs to, as the client says: values of W3C Trace Context and Baggage, not looked into (2026-07-28, basic, _meta). It is an
-// untrusted client's word.
+// A Trace is the trace context that a client sends with a request: values of W3C Trace Context and
+// Baggage, not parsed and not to be trusted (2026-07-28, basic, _meta).
 type Trace struct{ Traceparent, Tracestate, Baggage string }
 
-// TraceFrom returns the trace of the request that ctx belongs to; empty if there is none. What the server asks the client meanwhile carries it by itself.
+// TraceFrom returns the trace context of the request that ctx belongs to, or the zero value.
+// Requests to the client carry it automatically.
 func TraceFrom(ctx context.Context) Trace {
 	r := requestFrom(ctx)
 	if r == nil {
@@ -26,10 +27,13 @@ func TraceFrom(ctx context.Context) Trace {
 	return Trace{text(r.meta.traceparent), text(r.meta.tracestate), text(r.meta.baggage)}
 }
 
-// traceparents are those that may be passed on; all versions begin as the first (W3C Trace Context, traceparent Header).
-var traceparents = regexp.MustCompile(`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
+// traceparents matches the values that may be sent; all versions begin like the first (W3C Trace
+// Context, traceparent Header).
+var traceparents = regexp.MustCompile(
+	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
 
-// traced returns a question that carries the request's trace, unless it has one of its own, or what the client says is none.
+// traced returns a question with the request's trace context. It returns the question unchanged if
+// it has its own, or if the client's is invalid.
 func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 	if !traceparents.Match(r.meta.traceparent) {
 		return question
@@ -44,7 +48,8 @@ func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
 	if _, own := params.Meta[mcp.MetaTraceparent]; own {
 		return question
 	}
-	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent, mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
+	for key, raw := range map[string][]byte{mcp.MetaTraceparent: r.meta.traceparent,
+		mcp.MetaTracestate: r.meta.tracestate, mcp.MetaBaggage: r.meta.baggage} {
 		if len(raw) > 0 && raw[0] == '"' && params.Meta.Set(key, json.RawMessage(raw)) != nil {
 			return question
 		}

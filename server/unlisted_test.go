@@ -25,7 +25,7 @@ func TestReadUnlisted(t *testing.T) {
 		must(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:listed", Name: "n"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "listed"}}}, nil
 		}}))
-		s.ReadUnlisted(read)
+		s.Integration().ReadUnlisted(read)
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -34,6 +34,6 @@ func TestReadUnlisted(t *testing.T) {
 			assert.Assert(t, strings.Contains(m.raw, want), m.raw)
 		}
 	})
-	s.ReadUnlisted(nil)
+	s.Integration().ReadUnlisted(nil)
 	assert.Assert(t, strings.Contains(speak(t, s, newest, `{}`).request("resources/read", `{"uri":"x:other"}`).raw, "Resource not found: x:other"))
 }

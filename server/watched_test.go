@@ -20,10 +20,10 @@ func TestWatched(t *testing.T) {
 			}
 		})
 		changes := make(chan struct{}, 100)
-		stop := s.OnWatch(func() { changes <- struct{}{} })
+		stop := s.Integration().OnSubscriptionChange(func() { changes <- struct{}{} })
 		until := func(want string) {
 			t.Helper()
-			for strings.Join(s.Watched(), " ") != want {
+			for strings.Join(s.Integration().SubscribedResources(), " ") != want {
 				<-changes
 			}
 		}

@@ -135,16 +135,16 @@ func serverScenario(w *world) {
 				return read("server.ResourceTemplate.Read")
 			}}),
 	)
-	s.ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
-		return read("server.Server.ReadUnlisted")
+	s.Integration().ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
+		return read("server.Integration.ReadUnlisted")
 	})
-	s.AwaitMissing(func(context.Context, server.Kind, string) error {
-		w.at("server.Server.AwaitMissing")
+	s.Integration().AwaitMissing(func(context.Context, server.Kind, string) error {
+		w.at("server.Integration.AwaitMissing")
 		return nil
 	})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
-	s.OnClient(func(*server.Conn, server.ClientEvent) { w.at("server.Server.OnClient") })
-	s.OnClient(func(_ *server.Conn, e server.ClientEvent) {
+	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) { w.at("server.Integration.OnClientEvent") })
+	s.Integration().OnClientEvent(func(_ *server.Conn, e server.ClientEvent) {
 		switch e {
 		case server.ClientReady:
 			ready <- struct{}{}
@@ -152,10 +152,10 @@ func serverScenario(w *world) {
 			gone <- struct{}{}
 		}
 	})
-	s.OnWatch(func() { w.at("server.Server.OnWatch") })
+	s.Integration().OnSubscriptionChange(func() { w.at("server.Integration.OnSubscriptionChange") })
 
 	l := link{w.at, make(chan struct{}, 9)}
-	c := s.NewConn(w.ctx, l, "ada")
+	c := s.Integration().NewConn(w.ctx, l, "ada")
 	say := func(line string) {
 		own(func() {
 			m, err := rpc.ParseMessage([]byte(line))
@@ -232,7 +232,7 @@ func streamableScenario(w *world) {
 			if r.Header.Get("X-Unknown") != "" {
 				return streamable.Caller{}, errors.New("for the log")
 			}
-			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error { w.at("server/streamable.Caller.May"); return nil }}, nil
+			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error { w.at("server/streamable.Caller.AuthorizeMessages"); return nil }}, nil
 		},
 	}.New(s)
 	for _, unknown := range []string{"", "", "yes"} {
@@ -267,7 +267,7 @@ func upstream(w *world) (s *server.Server, stream net.Conn) {
 	add("log", func(ctx context.Context) error {
 		return server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
 	})
-	s.Expect(server.KindResource, server.KindPrompt)
+	s.Integration().Declare(server.KindResource, server.KindPrompt)
 	here, there := net.Pipe()
 	go func() { _ = s.Serve(w.ctx, there) }()
 	return s, here

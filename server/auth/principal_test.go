@@ -67,7 +67,7 @@ func TestStateMustBeOfItsPrincipal(t *testing.T) {
 			`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`,
 			result["requestState"])
 		refused := drop("mallory", answer).Body.String()
-		assert.Assert(t, strings.Contains(refused, "requestState is none of this server's"),
+		assert.Assert(t, strings.Contains(refused, "requestState was not made for this request"),
 			refused)
 		assert.Equal(t, len(w.called()), 0)
 		w.wants(drop("alice", answer), 200, "")

@@ -41,7 +41,7 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if m.Method != mcp.MethodCallTool {
 		return nil
 	}
-	for _, p := range x.Handler.server.HeaderParams(string(h.subject)) {
+	for _, p := range x.Handler.server.Integration().HeaderParams(string(h.subject)) {
 		values := x.r.Header[http.CanonicalHeaderKey(p.Header)]
 		if len(values) > 1 {
 			return mismatch("%s occurs more than once", p.Header)

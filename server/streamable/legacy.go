@@ -69,13 +69,12 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	}
 	defer t.release()
 	s := x.newSession(x.principal, false)
-	handle := func(ctx context.Context, req *rpc.Request) (any,
-		error) {
+	handle := func(ctx context.Context, req *rpc.Request) (any, error) {
 		return s.conn.Handle(ctx, req, noLink{})
 	}
 	response, err := x.answer(x.r.Context(), nil, handle, m.Request())
 	if err == nil && x.o.Replicas {
-		s.id, err = s.conn.Carry(replicaSessionLifetime)
+		s.id, err = x.server.Integration().SealSession(s.conn, replicaSessionLifetime)
 	}
 	if err == nil {
 		refused = x.addSession(s)

@@ -39,7 +39,7 @@ func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta,
 	defer t.release()
 	conn := x.anonymous
 	if x.principal != "" {
-		conn = x.Handler.server.Stateless(x.principal)
+		conn = x.Handler.server.Integration().Stateless(x.principal)
 	}
 	if m.ID.IsZero() {
 		if h.version != nil && mcp.Revision(h.version) != mcp.Latest {
@@ -75,7 +75,7 @@ func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta,
 	own.Params = append([]byte(nil), m.Params...)
 	b.detach().free()
 	x.memory.holdResponse(m.ID, own.Params, 0) // cannot fail: no more than the body
-	conn := x.Handler.server.NewConn(x.r.Context(), nil, x.principal)
+	conn := x.Handler.server.Integration().NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
 	x.reply(conn, &body{}, &own, h, acceptedTypes{stream: true})
 	return nil

@@ -237,10 +237,10 @@ func TestErrorCodesMustBeDefined(t *testing.T) {
 			for _, code := range codes.FindAllString(string(text), -1) {
 				assert.Check(t, defined[code], "%s: %s", file, code)
 			}
-			// era.go names it to take it from what modern clients get, see
+			// errors.go names it to take it from what modern clients get, see
 			// server.TestModernClientsMustGetDefinedCodes.
 			named := strings.Contains(string(text), "CodeURLElicitationRequired") &&
-				filepath.Base(file) != "era.go"
+				filepath.Base(file) != "errors.go"
 			assert.Check(t, !named || strings.Contains(pattern, "rpc/mcp"), file)
 		}
 	}

@@ -133,7 +133,7 @@ func TestReplicasServeALegacySession(t *testing.T) {
 	// What would take a memory is refused, and not begun.
 	_, _, text = send(t, "POST", url, session, "",
 		`{"jsonrpc":"2.0","id":3,"method":"logging/setLevel","params":{"level":"info"}}`)
-	assert.Assert(t, strings.Contains(text, "stand in for each other"), text)
+	assert.Assert(t, strings.Contains(text, "servers that share their sessions"), text)
 	_, _, text = send(t, "POST", url, session, "",
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"ask"}}`)
 	assert.Assert(t, strings.Contains(text, "does not declare the capability elicitation"), text)

@@ -76,12 +76,13 @@ func (h *Handler) newSession(principal string, old bool) *session {
 	}
 	s.memory = h.budget.Open(s.owner)
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
-	s.conn = h.server.NewConn(s.ctx, &sessionLink{s: s}, principal)
+	connect := h.server.Integration().NewConn
 	if h.o.Replicas && !old {
-		s.conn.Portable()
+		connect = h.server.Integration().NewReplicatedConn
 		// event ids must be unique among the servers of the session
 		s.lastStream = mathrand.Int64N(1 << 52)
 	}
+	s.conn = connect(s.ctx, &sessionLink{s: s}, principal)
 	return s
 }
 
@@ -96,7 +97,7 @@ func (x *httpRequest) restoreSession(id string) bool {
 	}
 	s := x.newSession(x.principal, false)
 	s.id = id
-	if s.conn.Adopt(id) != nil {
+	if x.server.Integration().RestoreSession(s.conn, id) != nil {
 		s.close(errEnded)
 		return false
 	}

@@ -67,7 +67,7 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 			return read(ctx, uri)
 		}}))
-	s.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	s.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		if uri != "mem://unlisted" {
 			return nil, server.ResourceNotFound(uri)
 		}

@@ -244,7 +244,7 @@ func TestAuditPrincipal(t *testing.T) {
 			`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
 		assert.NilError(t, err)
 		_, _ = rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, r *rpc.Request) (any, error) {
-			return w.front.Stateless("ada").Handle(ctx, r, nil)
+			return w.front.Integration().Stateless("ada").Handle(ctx, r, nil)
 		}, m.Request())
 		got := d.take(t)
 		assert.Assert(t, strings.HasPrefix(got[0], `{"principal":"ada","server":"up",`), got[0])

@@ -35,7 +35,7 @@ type place struct {
 
 func newPlace(t *testing.T, name string, uris ...string) *place {
 	p := &place{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"}, dispatch.NewCatalog()), name: name}
-	p.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	p.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	for _, uri := range uris {
 		p.has(t, uri, "")
 	}

@@ -20,17 +20,17 @@ type front struct {
 
 // attach has the front's server tell the gateway what its clients watch, and ask it for what they read.
 func (f *front) attach(g *Gateway) {
-	f.unwatch = f.server.OnWatch(g.look)
-	f.server.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	f.unwatch = f.server.Integration().OnSubscriptionChange(g.look)
+	f.server.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		return g.readUnlisted(ctx, f, uri)
 	})
-	f.server.AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error { return g.await(ctx, f, name) })
+	f.server.Integration().AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error { return g.await(ctx, f, name) })
 }
 
 func (f *front) detach() {
 	f.unwatch()
-	f.server.ReadUnlisted(nil)
-	f.server.AwaitMissing(nil)
+	f.server.Integration().ReadUnlisted(nil)
+	f.server.Integration().AwaitMissing(nil)
 }
 
 func (f *front) includes(id string) bool { return f.all || slices.Contains(f.ids, id) }
@@ -50,7 +50,7 @@ func (f *front) only() string {
 // for the server that the gateway was made with, the IDs take the place of what it was to offer;
 // without any it offers nothing of the gateway's. What is known of the servers is there when Offer
 // returns; it does not wait for more. What s declares before there is the first of it is up to the
-// caller: see [server.Server.Expect]. After Close it does nothing.
+// caller: see [server.Integration.Declare]. After Close it does nothing.
 func (g *Gateway) Offer(s *server.Server, ids ...string) {
 	g.setFront(&front{server: s, ids: slices.Clone(ids)})
 }
@@ -83,7 +83,7 @@ func (g *Gateway) setFront(f *front) {
 	g.mu.Unlock()
 	switch {
 	case before == nil && offers:
-		f.unhear = f.server.OnClient(func(c *server.Conn, e server.ClientEvent) { g.clientEvent(f.server, c, e) })
+		f.unhear = f.server.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) { g.clientEvent(f.server, c, e) })
 	case before != nil && offers:
 		f.unhear = before.unhear
 		g.guestsChanged()

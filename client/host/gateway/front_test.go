@@ -23,7 +23,7 @@ import (
 // another returns one more front, with what these servers have.
 func (w *world) another(ids ...string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"}, dispatch.NewCatalog())
-	s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	w.gateway.Offer(s, ids...)
 	return s
 }
@@ -45,7 +45,7 @@ func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage,
 func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"}, dispatch.NewCatalog()), new(atomic.Int64)
-	up.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	assert.NilError(w.t, up.AddTool(server.Tool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
 	assert.NilError(w.t, w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 		starts.Add(1)
@@ -317,7 +317,7 @@ func TestUseOfFailedServer(t *testing.T) {
 func TestFrontsKeepApart(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		conns := make(chan *server.Conn, 1)
-		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e == server.ClientReady {
 				conns <- c
 			}

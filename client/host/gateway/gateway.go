@@ -206,7 +206,7 @@ func (o Options) New(s *server.Server) *Gateway {
 	}
 	g.wg.Go(g.spreadWatches)
 	if s != nil {
-		s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 		g.setFront(&front{server: s, all: true})
 	}
 	return g
@@ -416,7 +416,7 @@ func (g *Gateway) note(message string, attrs ...any) {
 // arrange has fronts offer what is to be offered of these mounts now. With offering.
 func (g *Gateway) arrange(mounts []*mount) {
 	for _, f := range g.allFronts() {
-		defer f.server.Hold()()
+		defer f.server.Integration().DeferListChanged()()
 	}
 	for _, m := range mounts { // first: what one gives up another may get
 		for _, s := range m.shelves {

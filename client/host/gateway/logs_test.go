@@ -92,7 +92,7 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 		w.chatty()
 		conns := make(chan *server.Conn, 10)
 		levels := make(chan mcp.LoggingLevel, 10)
-		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			switch e {
 			case server.ClientReady:
 				conns <- c
@@ -299,7 +299,7 @@ func TestLogFlood(t *testing.T) {
 func TestLogsNobodyReads(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		conns := make(chan *server.Conn, 10)
-		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e == server.ClientReady {
 				conns <- c
 			}

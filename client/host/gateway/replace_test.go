@@ -37,7 +37,7 @@ func TestReplace(t *testing.T) {
 			<-working
 			replacement := w.server("up", mcp.Modern)
 			replacement.Filter.Deny = []string{"hang"}
-			release := w.front.Hold()
+			release := w.front.Integration().DeferListChanged()
 			assert.NilError(t, w.gateway.Add(replacement))
 			assert.ErrorContains(t, <-ended, `server "up"`)
 			w.gateway.Settle(t.Context())

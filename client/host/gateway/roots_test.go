@@ -121,7 +121,7 @@ func TestDeclare(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var o client.Options
 		gateway.Declare(&o)
-		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) { assert.DeepEqual(t, c.Capabilities(), o.Capabilities()) })()
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) { assert.DeepEqual(t, c.Capabilities(), o.Capabilities()) })()
 		assert.Assert(t, o.Capabilities().Roots.ListChanged)
 	})
 }
@@ -151,7 +151,7 @@ type curious struct {
 }
 
 func (q *curious) ask(s *server.Server) (stop func()) {
-	return s.OnClient(func(c *server.Conn, e server.ClientEvent) {
+	return s.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 		if e != server.ClientReady && e != server.ClientRoots {
 			return
 		}

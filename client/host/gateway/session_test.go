@@ -192,7 +192,7 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 		w.own(nil)
 		var mu sync.Mutex
 		conns := map[string]*server.Conn{} // by the roots of the client
-		defer w.up.OnClient(func(c *server.Conn, e server.ClientEvent) {
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			if e != server.ClientReady {
 				return
 			}
@@ -247,7 +247,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		})
 		w.reopen(gateway.Options{}, w.server("up", w.era))
 		modern := func(c *server.Conn, arguments string) (string, error) { return call(t, c, "up__ask", arguments) }
-		ada, session, bob := w.front.Stateless("ada"), w.front.NewConn(t.Context(), nil, "ada"), w.front.Stateless("bob")
+		ada, session, bob := w.front.Integration().Stateless("ada"), w.front.Integration().NewConn(t.Context(), nil, "ada"), w.front.Integration().Stateless("bob")
 		defer session.Close()
 		asked, err := modern(ada, "")
 		assert.NilError(t, err)
@@ -255,10 +255,10 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		key := strings.Split(string(member(t, asked, "inputRequests")), `"`)[1]
 		answer := fmt.Sprintf(`,"requestState":%s,"inputResponses":{"%s":{"action":"accept","content":{"a":"b"}}}`, state, key)
 		_, err = modern(bob, answer)
-		assert.ErrorContains(t, err, "requestState is none of this server's")
+		assert.ErrorContains(t, err, "requestState was not made for this request")
 		_, err = modern(session, answer)
 		assert.ErrorContains(t, err, "The call that asked has ended meanwhile", "the principal alone does not do")
-		got, err := modern(w.front.Stateless("ada"), answer)
+		got, err := modern(w.front.Integration().Stateless("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
 	})
@@ -286,7 +286,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 		w.second("shared")
 		const why = `server "up" gives each client a process of its own, and a request without a session is no client's: `
 		for _, principal := range []string{"", "ada", "ada"} {
-			conn := w.front.Stateless(principal)
+			conn := w.front.Integration().Stateless(principal)
 			_, err := call(t, conn, "up__verbatim", "")
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
@@ -311,7 +311,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, cmp.ErrorContains(e.Err, why))
 		}
-		session := w.front.NewConn(t.Context(), nil, "ada")
+		session := w.front.Integration().NewConn(t.Context(), nil, "ada")
 		defer session.Close()
 		_, err := call(t, session, "up__verbatim", "")
 		assert.Check(t, err)

@@ -41,14 +41,14 @@ func TestUnlistedResource(t *testing.T) {
 				assert.Equal(t, r.Contents[0].Text, want)
 			})
 		}
-		w.up.ReadUnlisted(reads("up", "mem://one"))
+		w.up.Integration().ReadUnlisted(reads("up", "mem://one"))
 		read("mem://one", "of up") // the only one that there is
 		read("mem://none", "")
 
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"}, dispatch.NewCatalog())
-		other.ReadUnlisted(reads("other", "mem://two"))
+		other.Integration().ReadUnlisted(reads("other", "mem://two"))
 		third := server.Options{Logger: quiet}.New(server.Info{Name: "third", Version: "1"}, dispatch.NewCatalog())
-		third.ReadUnlisted(reads("third", "mem://three"))
+		third.Integration().ReadUnlisted(reads("third", "mem://three"))
 		for _, s := range []*server.Server{w.up, other} {
 			assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://" + map[bool]string{true: "a", false: "b"}[s == other], Name: "x"}, Read: reads("listed", "")}))
 		}
@@ -74,7 +74,7 @@ func TestUnlistedOfOne(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		front := w.another("up")
-		w.up.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		w.up.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			switch uri {
 			case "mem://secret":
 				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "found"}}}, nil
@@ -122,7 +122,7 @@ func TestUnlistedElsewhere(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		asked := 0
-		w.up.ReadUnlisted(func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		w.up.Integration().ReadUnlisted(func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			asked++
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
 		})

@@ -41,7 +41,7 @@ func (g *Gateway) spreadWatches() {
 		}
 		uris := map[*mount][]string{}
 		for _, f := range g.allFronts() {
-			for _, uri := range f.server.Watched() {
+			for _, uri := range f.server.Integration().SubscribedResources() {
 				if m := g.ownerOf(f, uri); m != nil {
 					uris[m] = append(uris[m], uri) // which some fronts have in common
 				}

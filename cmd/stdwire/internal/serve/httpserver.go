@@ -116,7 +116,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
 		AllowedHosts: hosts}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts,
-		Memory: e.main.server.Memory()}
+		Memory: e.main.server.Integration().Memory()}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)

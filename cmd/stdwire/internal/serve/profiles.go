@@ -16,7 +16,7 @@ func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	e.open = func(profile string) *server.Server {
 		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			dispatch.NewCatalog())
-		s.Expect(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 		return s
 	}
 }

@@ -161,7 +161,7 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 				err)})
 		return err
 	}
-	announce := st.server.Hold()
+	announce := st.server.Integration().DeferListChanged()
 	defer announce()
 	changes := st.apply(c, by)
 	if changes == "" {

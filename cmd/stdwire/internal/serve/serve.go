@@ -89,7 +89,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 			operations = o.Catalog.Clone()
 			m.operations = operations
 			m.serveProfiles(e,
-				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Memory()})
+				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory()})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()

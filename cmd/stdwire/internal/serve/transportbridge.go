@@ -144,10 +144,10 @@ func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gatewa
 		}
 		s = o.New(info, dispatch.NewCatalog())
 		if like.Resources != nil {
-			s.Expect(server.KindResource, server.KindTemplate)
+			s.Integration().Declare(server.KindResource, server.KindTemplate)
 		}
 		if like.Prompts != nil {
-			s.Expect(server.KindPrompt)
+			s.Integration().Declare(server.KindPrompt)
 		}
 		return nil
 	})

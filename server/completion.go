@@ -7,18 +7,22 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Completer suggests values for an argument, of which the user has typed the beginning; settled are the arguments that have a value already (2026-07-28,
-// server/utilities/completion). At most 100 values reach the client. The error is as that of [Resource].Read.
-type Completer func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error)
+// A Completer suggests values for an argument, given what the user has typed of it and the
+// arguments that have a value already (2026-07-28, server/utilities/completion). At most 100 values
+// reach the client. The error follows the rules of [Resource].Read.
+type Completer func(ctx context.Context, argument, typed string,
+	settled map[string]string) (mcp.Completion, error)
 
-// complete answers completion/complete. What there are no suggestions for has none; what there is not at all is an error.
+// complete answers completion/complete. An item without a Completer has no suggestions; an unknown
+// item is an error.
 func complete(r *request) (any, error) {
 	var params mcp.CompleteParams
 	if err := mcp.Unmarshal(r.Params, &params); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
 	}
 	if params.Argument.Name == "" {
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: argument.name must be there and not empty")
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: argument.name must be there and not empty")
 	}
 	suggest, err := r.completer(params.Ref)
 	if err != nil {
@@ -30,8 +34,9 @@ func complete(r *request) (any, error) {
 		if params.Context != nil {
 			settled = params.Context.Arguments
 		}
-		if result.Completion, err = suggest(r, params.Argument.Name, params.Argument.Value, settled); err != nil {
-			return r.failed(err)
+		if result.Completion, err = suggest(r, params.Argument.Name, params.Argument.Value,
+			settled); err != nil {
+			return r.handlerError(err)
 		}
 	}
 	switch c := &result.Completion; {
@@ -43,7 +48,7 @@ func complete(r *request) (any, error) {
 		}
 		c.Values, c.HasMore = c.Values[:mcp.MaxCompletions], true
 	}
-	return r.finish(&result, &result.Result)
+	return r.encodeResult(&result, &result.Result)
 }
 
 func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
@@ -55,13 +60,17 @@ func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
-		if i := s.templates.listing().byKey[ref.URI]; i != nil && s.visible(r, KindTemplate, i.key) {
+		if i := s.templates.listing().byKey[ref.URI]; i != nil &&
+			s.visible(r, KindTemplate, i.key) {
 			return i.value.Complete, nil
 		}
-		if i := s.resources.listing().byKey[ref.URI]; i != nil && s.visible(r, KindResource, i.key) {
+		if i := s.resources.listing().byKey[ref.URI]; i != nil &&
+			s.visible(r, KindResource, i.key) {
 			return nil, nil
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown resource template: %.200s", ref.URI)
 	}
-	return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: ref.type %.50q is neither %s nor %s", ref.Type, mcp.RefPrompt, mcp.RefResource)
+	return nil, rpc.Errorf(rpc.CodeInvalidParams,
+		"Invalid params: ref.type %.50q is neither %s nor %s", ref.Type, mcp.RefPrompt,
+		mcp.RefResource)
 }

@@ -12,26 +12,29 @@ import (
 	"time"
 )
 
-// requestState is what a modern server wants to know again when the client sends a request a second time (2026-07-28,
-// basic/patterns/mrtr). It goes through the client's hands, so it is sealed, and bound to whom and to what request it was given.
+// A requestState is what the server has to know when a modern client repeats its request
+// (2026-07-28, basic/patterns/mrtr). Since the client carries it, it is encrypted, and bound to the
+// principal and the request. It may be used again until it expires: the server keeps no record of
+// those that it has seen.
 type requestState struct {
-	Expires int64                      `json:"e"` // Unix time, seconds
-	Asked   map[string][]byte          `json:"q"` // digests of the questions that were open, by their key
-	Answers map[string]json.RawMessage `json:"a,omitempty"`
-	ByHand  string                     `json:"s,omitempty"` // of [RequireInput]
+	Expires      int64                      `json:"e"` // Unix time, seconds
+	Questions    map[string][]byte          `json:"q"` // digests of the questions asked, by key
+	Answers      map[string]json.RawMessage `json:"a,omitempty"`
+	HandlerState string                     `json:"s,omitempty"` // of [RequireInput]
 }
 
 const (
-	stateLives = 15 * time.Minute // a person has to answer in between
-	maxState   = 256 << 10        // bytes, sealed
+	stateLifetime = 15 * time.Minute // long enough for a person to answer
+	maxState      = 256 << 10        // bytes, sealed
 )
 
-var errState = errors.New("requestState is none of this server's for this request, or too old; make the request anew, without it")
+var errState = errors.New(
+	"requestState was not made for this request, or has expired; repeat the request without it")
 
 // A sealer encrypts and authenticates request states. It is safe for concurrent use.
 type sealer struct{ aead cipher.AEAD }
 
-// newSealer takes a secret of any length; nil for a random one.
+// newSealer returns a sealer with a secret of any length; nil stands for a random one.
 func newSealer(secret []byte) sealer {
 	if secret == nil {
 		secret = make([]byte, 32)
@@ -47,24 +50,25 @@ func newSealer(secret []byte) sealer {
 			}
 		}
 	}
-	panic("server: cannot make a key: " + err.Error()) // lengths are right
+	panic("server: cannot make a key: " + err.Error()) // impossible: all lengths are valid
 }
 
-// seal returns a state as text. binding is what has to be the same when it comes back.
+// seal sets the state's expiry and encrypts it, as text. open succeeds only with the same binding.
 func (s sealer) seal(state requestState, binding []byte) (string, error) {
-	state.Expires = time.Now().Add(stateLives).Unix()
+	state.Expires = time.Now().Add(stateLifetime).Unix()
 	plain, err := json.Marshal(state)
 	if err != nil {
 		return "", err
 	}
 	text := s.sealText(plain, binding)
 	if len(text) > maxState {
-		return "", errors.New("what the client has answered so far is too large to be carried along")
+		return "", errors.New(
+			"what the client has answered so far is too large to be carried along")
 	}
 	return text, nil
 }
 
-// open is the reverse of seal. Whatever is wrong, the error is errState.
+// open decrypts a state. Every error is errState, so that it tells an attacker nothing.
 func (s sealer) open(text string, binding []byte) (state requestState, err error) {
 	if len(text) > maxState {
 		return state, errState
@@ -76,7 +80,7 @@ func (s sealer) open(text string, binding []byte) (state requestState, err error
 	return state, nil
 }
 
-// sealText encrypts bytes, as text of letters, digits, '-' and '_'.
+// sealText encrypts plain, as text of letters, digits, '-' and '_'.
 func (s sealer) sealText(plain, binding []byte) string {
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, plain, binding))
 }

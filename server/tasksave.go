@@ -8,50 +8,51 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// storeWaits is how long a [TaskStore] may take for one thing.
-const storeWaits = 10 * time.Second
+// storeTimeout is how long a [TaskStore] may take for one thing.
+const storeTimeout = 10 * time.Second
 
-var errStoreWaits = errors.New("server: the store of tasks does not answer, nor heed the end of its context")
+var errStoreTimeout = errors.New(
+	"server: the store of tasks does not answer, nor heed the end of its context")
 
 // A put is one write of a task to the store. It is called under no lock, one at a time for each
 // task: those who want to write meanwhile share the next.
-type put struct {
+type storeWrite struct {
 	done chan struct{}
 	err  error // when done
 }
 
-// put has the store keep the task as it is now, or take it out if it was discarded, and blocks
+// save has the store keep the task as it is now, or take it out if it was discarded, and blocks
 // until it has.
-func (t *task) put() error {
+func (t *task) save() error {
 	t.mu.Lock()
-	p := t.next
+	p := t.nextWrite
 	if p == nil {
-		p = &put{done: make(chan struct{})}
-		t.next = p
-		if !t.putting {
-			t.putting = true
-			go t.putAll()
+		p = &storeWrite{done: make(chan struct{})}
+		t.nextWrite = p
+		if !t.writing {
+			t.writing = true
+			go t.saveLoop()
 		}
 	}
 	t.mu.Unlock()
-	timer := time.NewTimer(2*storeWaits + time.Second) // for the one under way, and for this
+	timer := time.NewTimer(2*storeTimeout + time.Second) // for the one under way, and for this
 	defer timer.Stop()
 	select {
 	case <-p.done:
 		return p.err
 	case <-timer.C:
-		return errStoreWaits
+		return errStoreTimeout
 	}
 }
 
-// putAll writes as long as there is something to be written.
-func (t *task) putAll() {
+// saveLoop writes as long as there is something to be written.
+func (t *task) saveLoop() {
 	for {
 		t.mu.Lock()
-		p := t.next
-		t.next = nil
+		p := t.nextWrite
+		t.nextWrite = nil
 		if p == nil {
-			t.putting = false
+			t.writing = false
 			t.mu.Unlock()
 			return
 		}
@@ -60,7 +61,7 @@ func (t *task) putAll() {
 			record = *t.final
 		}
 		t.mu.Unlock()
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeWaits)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.request), storeTimeout)
 		if store := t.server.tasks.Store; discarded {
 			p.err = store.Delete(ctx, record.Task.TaskID)
 		} else {
@@ -76,19 +77,19 @@ func (t *task) discard() {
 	t.mu.Lock()
 	t.discarded = true
 	t.mu.Unlock()
-	if err := t.put(); err != nil {
+	if err := t.save(); err != nil {
 		t.server.log.Error("a task cannot be taken out of its store", "error", err)
 	}
 }
 
 // A containedStore is a store of the application's, whose methods may panic.
-type containedStore struct{ TaskStore }
+type safeStore struct{ TaskStore }
 
-func (s containedStore) Put(ctx context.Context, t *TaskRecord) error {
+func (s safeStore) Put(ctx context.Context, t *TaskRecord) error {
 	return contain.Do(func() error { return s.TaskStore.Put(ctx, t) })
 }
 
-func (s containedStore) Get(ctx context.Context, id string) (t *TaskRecord, err error) {
+func (s safeStore) Get(ctx context.Context, id string) (t *TaskRecord, err error) {
 	err = contain.Do(func() (err error) {
 		t, err = s.TaskStore.Get(ctx, id)
 		return err
@@ -96,7 +97,8 @@ func (s containedStore) Get(ctx context.Context, id string) (t *TaskRecord, err 
 	return t, err
 }
 
-func (s containedStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord, err error) {
+func (s safeStore) List(ctx context.Context, owner, after string, most int) (all []*TaskRecord,
+	err error) {
 	err = contain.Do(func() (err error) {
 		all, err = s.TaskStore.List(ctx, owner, after, most)
 		return err
@@ -104,6 +106,6 @@ func (s containedStore) List(ctx context.Context, owner, after string, most int)
 	return all, err
 }
 
-func (s containedStore) Delete(ctx context.Context, id string) error {
+func (s safeStore) Delete(ctx context.Context, id string) error {
 	return contain.Do(func() error { return s.TaskStore.Delete(ctx, id) })
 }

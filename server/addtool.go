@@ -1,0 +1,196 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A Tool is a tool in MCP's own terms, for what an operation of the catalog cannot express: images,
+// audio or resources in the result, or a tool of another server. Other surfaces do not have it.
+type Tool struct {
+	// InputSchema nil stands for any object. With an OutputSchema, each result without IsError must
+	// have structured content that fits it.
+	mcp.Tool
+
+	// Call returns the result. The arguments fit the input schema, with its defaults filled in, and
+	// are valid until Call returns. The error follows the rules of [Resource].Read; a failure that
+	// the model should see belongs in a result with IsError. A panic is logged, and answers the
+	// call with the error -32603 "Internal error". The result is not changed and may be shared by
+	// many calls. What the client's revision lacks, such as audio, resource links and structured
+	// content, is replaced by text or left out. Call must be safe for concurrent use.
+	Call func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
+
+	// Tasks says whether calls run as tasks: never (""), if the client wants it, or always. Clients
+	// of 2025-11-25 see it in place of the tool's Execution. See [TaskOptions].
+	Tasks mcp.TaskSupport
+
+	// TaskLater makes a call a task only when Call calls [BecomeTask], so that Call can first ask
+	// the client, or find out whether a task is necessary. It makes no difference for a client of
+	// 2025-11-25, which asks for the task itself.
+	TaskLater bool
+
+	// Forward replaces Call for a tool of another server, which validates input and output itself.
+	// The arguments are those of the request, and the result, a JSON object, is sent as it is, with
+	// two exceptions: a missing resultType is added in the modern era, and structured content that
+	// is not an object is left out in the legacy era, which does not have it. Errors and panics are
+	// those of Call. Such a tool may have any name, since the other server has chosen it.
+	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+
+	// Definition, if set, is the tool in lists, a JSON object in place of the fields of mcp.Tool.
+	// It is sent byte for byte except for line breaks. Clients of the legacy era get every tool
+	// without an OutputSchema that their revision does not have, which is any but that of an
+	// object, and do not get the tool at all if its InputSchema is not that of an object.
+	Definition json.RawMessage
+
+	// NeedsSession leaves the tool out of lists for requests without a session, such as those of
+	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still call it; the
+	// function has to refuse the call.
+	NeedsSession bool
+}
+
+// AddTool adds a tool. It replaces a tool of the same name that was added this way; an operation of
+// the catalog with that name takes precedence. It fails if the name, a schema or the combination of
+// fields is invalid.
+func (s *Server) AddTool(t Tool) error {
+	if t.InputSchema == nil {
+		t.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	t.Execution = nil
+	made := &tool{raw: &t, tasks: t.Tasks}
+	err := error(nil)
+	switch {
+	case t.Forward == nil && !mcp.ValidToolName(t.Name):
+		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
+	case t.Name == "":
+		err = errors.New("it needs a name")
+	case (t.Call == nil) == (t.Forward == nil):
+		err = errors.New("it needs Call or Forward")
+	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
+		err = errors.New(
+			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
+	case t.Forward == nil:
+		made.input, err = schema.Compile(t.InputSchema)
+		if err == nil && t.OutputSchema != nil {
+			made.output, err = schema.Compile(t.OutputSchema)
+		}
+		if err == nil {
+			_, err = mcp.HeaderParams(t.InputSchema)
+		}
+		if err == nil && string(jsonscan.Member(t.InputSchema, "type")) != `"object"` {
+			err = errors.New(`its input schema must say "type":"object"`)
+		}
+	}
+	definition, encodeErr := encodeDefinition(t.Definition, t.Tool)
+	if err = errors.Join(err, encodeErr); err != nil {
+		return fmt.Errorf("server: tool %q: %w", t.Name, err)
+	}
+	if isTask(t.Tasks) {
+		s.tasks.enabled.Store(true)
+	}
+	if s.addedTools.add(toolItem(t.Name, made, definition)); made.legacy == nil {
+		s.log.Warn("a tool is not listed for clients of revisions before 2026-07-28, which would refuse the whole list: its inputSchema is not that of an object",
+			"tool", t.Name)
+	}
+	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+	return nil
+}
+
+// RemoveTools removes the tools of these names that were added with AddTool, and returns their
+// number.
+func (s *Server) RemoveTools(names ...string) int {
+	removed := s.addedTools.remove(names...)
+	if removed > 0 {
+		s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+	}
+	return removed
+}
+
+// runAddedTool runs a tool that was added with AddTool.
+func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) {
+	if len(arguments) == 0 || string(arguments) == "null" {
+		arguments = json.RawMessage(`{}`)
+	}
+	if t.raw.Forward != nil {
+		return r.runForwarded(t, arguments)
+	}
+	if err := t.input.ValidateScanned(arguments); err != nil {
+		return r.toolError("Invalid arguments: " + err.Error())
+	}
+	arguments, err := t.input.FillDefaults(arguments)
+	if err != nil {
+		return r.toolError("Invalid arguments: " + err.Error())
+	}
+	result, err := t.raw.Call(r, arguments)
+	if err != nil {
+		return r.handlerError(err)
+	}
+	if t.output != nil && result != nil && !result.IsError {
+		if err := t.output.Validate(result.StructuredContent); err != nil {
+			return nil, r.logError(
+				fmt.Errorf("the result breaks the output schema of the tool %s: %w", t.raw.Name,
+					err))
+		}
+	}
+	return r.rawToolResult(result)
+}
+
+// runForwarded runs a tool with Forward.
+func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) {
+	result, err := t.raw.Forward(r, arguments)
+	if err != nil {
+		return r.handlerError(err)
+	}
+	if !isObject(result) || jsonscan.Valid(result) != nil {
+		return nil, r.logError(
+			fmt.Errorf("the result of the tool %s is not a JSON object", t.raw.Name))
+	}
+	if !r.era.modern {
+		return rawJSON(legacyResult(result)), nil
+	}
+	if jsonscan.Member(result, "resultType") != nil {
+		return rawJSON(result), nil
+	}
+	open := bytes.IndexByte(result, '{') + 1
+	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...),
+		`"resultType":"complete"`...)
+	for range jsonscan.Members(result) {
+		typed = append(typed, ',')
+		break
+	}
+	return rawJSON(append(typed, result[open:]...)), nil
+}
+
+// toolError returns a result with IsError for invalid arguments, which the model can correct
+// (2026-07-28, server/tools, Error Handling).
+func (r *request) toolError(message string) (any, error) {
+	return r.rawToolResult(
+		&mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: message}}, IsError: true})
+}
+
+// rawToolResult returns a tool's result as the client's era has it.
+func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
+	if result == nil {
+		return nil, r.logError(errNoResult)
+	}
+	own := *result // the handler may share its result
+	if own.Content == nil && own.StructuredContent != nil {
+		own.Content = []mcp.Content{&mcp.TextContent{Text: string(own.StructuredContent)}}
+	}
+	own.Content = slices.Clone(own.Content)
+	for i, block := range own.Content {
+		own.Content[i] = r.era.content(block)
+	}
+	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structuredContent || !f.AnyStructuredOutput &&
+		!isObject(own.StructuredContent) {
+		own.StructuredContent = nil
+	}
+	return r.encodeResult(&own, &own.Result)
+}

@@ -1,0 +1,66 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// ResourceNotFound returns the error of a resource that does not exist. Its code depends on the
+// client's revision.
+func ResourceNotFound(uri string) error { return &notFound{uri} }
+
+type notFound struct{ uri string }
+
+func (e *notFound) Error() string { return fmt.Sprintf("server: there is no resource %q", e.uri) }
+
+// in returns the error for an era (2026-07-28, server/resources, Error Handling).
+func (e *notFound) in(era *era) error {
+	code := mcp.CodeResourceNotFound
+	if era.modern {
+		code = rpc.CodeInvalidParams
+	}
+	data, _ := mcp.Marshal(mcp.ResourceNotFoundData{URI: e.uri})
+	return &rpc.Error{Code: code, Message: fmt.Sprintf("Resource not found: %.500s", e.uri),
+		Data: data}
+}
+
+// handlerError returns the response to a request whose handler has returned err.
+func (r *request) handlerError(err error) (any, error) {
+	if _, ok := errors.AsType[*inputRequiredError](err); ok && r.stopErr() != nil {
+		return r.inputRequired()
+	}
+	if missing, ok := errors.AsType[*notFound](err); ok {
+		return nil, missing.in(r.era)
+	}
+	if _, ok := errors.AsType[*rpc.Error](err); !ok && r.Err() == nil {
+		return nil, r.logError(err)
+	}
+	return nil, err
+}
+
+// logError logs err, whose text the client does not get, and returns it.
+func (r *request) logError(err error) error {
+	r.conn.server.log.Error("a handler failed", "method", r.Method, "error", err)
+	return err
+}
+
+var errNoResult = errors.New("server: the handler returned neither a result nor an error")
+
+// modernError returns the error for a modern client: of the codes that the specification reserves,
+// only those that it defines (2026-07-28, basic, Error Codes).
+func (r *request) modernError(err error) error {
+	e, ok := errors.AsType[*rpc.Error](err)
+	switch {
+	case !ok || mcp.IsModernError(int64(e.Code)) || !mcp.IsReservedCode(int64(e.Code)):
+		return err
+	case e.Code == mcp.CodeResourceNotFound:
+		return &rpc.Error{Code: rpc.CodeInvalidParams, Message: e.Message, Data: e.Data}
+	case e.Code == mcp.CodeURLElicitationRequired:
+		// from a legacy server behind a gateway: no modern code says that the user has refused
+		return &rpc.Error{Code: rpc.CodeInternalError, Message: e.Message}
+	}
+	return r.logError(fmt.Errorf("the code %d belongs to the specification: %s", e.Code, e.Message))
+}

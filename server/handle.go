@@ -1,0 +1,54 @@
+package server
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// handle is the [rpc.Handler] of all connections, inside of Options.Middleware.
+func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
+	from, _ := ctx.Value(connKey{}).(*connContext)
+	c := from.conn
+	if req.IsNotification() {
+		if handle, ok := notifications[req.Method]; ok {
+			handle(c, req)
+		}
+		return nil, nil
+	}
+	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
+	defer r.close()
+	if r.link == nil {
+		r.link = noLink{}
+		if peer := req.Peer(); peer != nil {
+			r.link = s.wrapLink(peer)
+		}
+	}
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	era, err := classify(r, c.legacy.Load())
+	if err != nil {
+		return nil, err
+	}
+	r.era = era
+	m, ok := methods[req.Method]
+	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.declaredKinds()) {
+		return nil, methodNotFound(req.Method, era)
+	}
+	if r.meta.progressToken != nil {
+		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
+		defer r.progress.end()
+	}
+	for range maxRounds {
+		result, err := m.handle(r)
+		switch {
+		case r.takeRerun():
+			continue
+		case err != nil && era.modern:
+			err = r.modernError(err)
+		}
+		return result, err
+	}
+	return nil, r.logError(errTooManyRounds)
+}

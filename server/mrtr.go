@@ -1,0 +1,311 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An mrtr is the state of a request's multi round-trip (2026-07-28, basic/patterns/mrtr): what the
+// server asks the client while it handles the request. In the legacy era each question is a request
+// to the client, and the handler waits for the response. In the modern era the request ends with
+// the questions as its result, and the client repeats it with the answers. The request's mu guards
+// it.
+type mrtr struct {
+	request *request
+	state   requestState      // the questions and answers of earlier rounds
+	pending mcp.InputRequests // questions without an answer
+	// answers to questions that the handler has not asked yet
+	unsolicited map[string]json.RawMessage
+	rerun       bool                 // run the handler of a legacy client's request again
+	onceCalls   map[string]*onceCall // calls of Once in progress, by key
+	stopErr     error                // why the handler cannot go on, an *inputRequiredError
+}
+
+// An inputRequiredError ends a handler that cannot go on: either the client has not answered yet,
+// or it cannot be asked.
+type inputRequiredError struct{ failure *rpc.Error } // nil: not answered yet
+
+func (s *inputRequiredError) Error() string {
+	if s.failure != nil {
+		return "server: " + s.failure.Message
+	}
+	return "server: the client has not answered yet; return this error from the handler, which runs again with the answer"
+}
+
+// Is matches [ErrAsked] unless the client cannot be asked.
+func (s *inputRequiredError) Is(target error) bool { return target == ErrAsked && s.failure == nil }
+
+// Unwrap returns [dispatch.Cancelled] as well, so that the dispatcher does not log the error.
+func (s *inputRequiredError) Unwrap() []error {
+	if s.failure != nil {
+		return []error{s.failure, dispatch.Cancelled}
+	}
+	return []error{dispatch.Cancelled}
+}
+
+var (
+	paramInputResponses = []byte("inputResponses")
+	paramRequestState   = []byte("requestState")
+)
+
+// readInputResponses reads the requestState and inputResponses of a modern client, if it has sent
+// any. A client may answer a question before the handler asks it; answers to questions that are
+// never asked are ignored.
+func (r *request) readInputResponses() error {
+	if !r.era.modern {
+		return nil
+	}
+	sealed, err := r.text(paramRequestState)
+	responses := r.param(paramInputResponses)
+	if err != nil || sealed == nil && responses == nil {
+		return err
+	}
+	x := &mrtr{request: r, unsolicited: map[string]json.RawMessage{}}
+	if sealed != nil {
+		if x.state, err = r.conn.server.sealer.open(string(sealed), x.binding()); err != nil {
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %v", err)
+		}
+	}
+	if responses != nil && responses[0] != '{' {
+		return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: inputResponses must be an object")
+	}
+	for token, answer := range jsonscan.Members(responses) {
+		key, _ := jsonscan.Text(token)
+		switch {
+		case x.state.Answers[key] != nil:
+			continue // answered in an earlier round
+		case x.state.Questions[key] == nil:
+			if sealed == nil && answer[0] == '{' {
+				x.unsolicited[key] = answer
+			}
+			continue
+		}
+		if answer[0] != '{' {
+			return rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the inputResponses to %.100q must be an object", key)
+		}
+		x.recordAnswer(key, answer)
+	}
+	r.rounds = x
+	return nil
+}
+
+// mrtr returns the request's round-trip state, and makes it on first use. The caller holds mu.
+func (r *request) mrtr() *mrtr {
+	if r.rounds == nil {
+		r.rounds = &mrtr{request: r}
+	}
+	return r.rounds
+}
+
+// recordAnswer records a copy of the answer.
+func (x *mrtr) recordAnswer(key string, answer []byte) {
+	if x.state.Answers == nil {
+		x.state.Answers = map[string]json.RawMessage{}
+	}
+	x.state.Answers[key] = bytes.Clone(answer)
+}
+
+// binding returns a digest of the request without the members that change from round to round, and
+// of the principal. A requestState is valid for this digest only.
+func (x *mrtr) binding() []byte {
+	h := sha256.New()
+	add := func(part []byte) {
+		sum := sha256.Sum256(part)
+		h.Write(sum[:])
+	}
+	add([]byte(x.request.Method))
+	add([]byte(x.request.conn.principal))
+	rest := []byte{'{'}
+	for _, m := range x.request.members {
+		switch string(m.name) {
+		case "_meta", "inputResponses", "requestState":
+		default:
+			rest = jsonscan.AppendString(append(rest, ","[:min(len(rest)-1, 1)]...), string(m.name))
+			rest = append(append(rest, ':'), m.value...)
+		}
+	}
+	add(canonicalJSON(append(rest, '}')))
+	return h.Sum(nil)
+}
+
+// canonicalJSON returns JSON in a form that does not depend on white space, escapes and the order
+// of members, since a client may encode its request again.
+func canonicalJSON(value []byte) []byte {
+	if value == nil {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(value))
+	d.UseNumber()
+	var decoded any
+	if d.Decode(&decoded) != nil {
+		return value
+	}
+	text, _ := json.Marshal(decoded) // a decoded value can be encoded
+	return text
+}
+
+// ask returns the client's result of a request that the server sends it. key names the question
+// within r. valid returns an error for a result that does not answer the question; a modern client
+// is then asked again. An answer holds for the whole of r, whose handler may run more than once in
+// either era: see [request.confirm]. The error is an *inputRequiredError, or that of the call.
+func (r *request) ask(ctx context.Context, key, method string, params any,
+	valid func(answer []byte) error) (json.RawMessage, error) {
+	question, err := mcp.NewInputRequest(method, params)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
+	r.mu.Lock()
+	if r.task.created() {
+		r.mu.Unlock()
+		return r.task.ask(ctx, key, question, digest[:], valid)
+	}
+	answer, err := r.mrtr().answerOrAsk(key, question, digest[:], valid)
+	r.mu.Unlock()
+	if answer != nil || err != nil {
+		return answer, err
+	}
+	if err := r.link.Call(ctx, method, rawJSON(r.traced(question).Params).orNil(),
+		&answer); err != nil {
+		return nil, err
+	}
+	if err := valid(answer); err != nil {
+		return nil, fmt.Errorf("server: the client's answer to %s: %w", method, err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.rounds.recordAnswer(key, answer)
+	return answer, nil
+}
+
+// answerOrAsk returns the answer to a question if there is one. Otherwise it returns the error that
+// makes a modern client answer it, or nil and nil if a legacy client is to be called.
+func (x *mrtr) answerOrAsk(key string, question mcp.InputRequest, digest []byte,
+	valid func(answer []byte) error) (json.RawMessage, error) {
+	if answer := x.storedAnswer(key, digest); answer != nil && valid(answer) == nil {
+		return answer, nil
+	}
+	x.recordQuestion(key, digest)
+	// A client may answer before it is asked, but must have read what it confirms.
+	if answer := x.unsolicited[key]; answer != nil && key != keyConfirm && valid(answer) == nil {
+		x.recordAnswer(key, answer)
+		return answer, nil
+	}
+	delete(x.state.Answers, key) // an answer to another question
+	if !x.request.era.modern {
+		return nil, nil
+	}
+	if x.pending == nil {
+		x.pending = mcp.InputRequests{}
+	}
+	x.pending[key] = x.request.traced(question)
+	return nil, x.stop(nil)
+}
+
+// storedAnswer returns the answer to this question from an earlier round, or nil.
+func (x *mrtr) storedAnswer(key string, digest []byte) json.RawMessage {
+	if !bytes.Equal(x.state.Questions[key], digest) {
+		return nil
+	}
+	return x.state.Answers[key]
+}
+
+// recordQuestion records which question a key stands for.
+func (x *mrtr) recordQuestion(key string, digest []byte) {
+	if x.state.Questions == nil {
+		x.state.Questions = map[string][]byte{}
+	}
+	x.state.Questions[key] = digest
+}
+
+// stop is [mrtr.stop] for a caller that does not hold mu.
+func (r *request) stop(failure *rpc.Error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mrtr().stop(failure)
+}
+
+// stopErr returns why the handler cannot go on, or nil if it can.
+func (r *request) stopErr() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rounds == nil {
+		return nil
+	}
+	return r.rounds.stopErr
+}
+
+// stop records that the handler cannot go on, and returns the reason as an error.
+func (x *mrtr) stop(failure *rpc.Error) error {
+	stopped := &inputRequiredError{failure}
+	if !x.request.task.created() { // other goroutines of a task may go on
+		x.stopErr = stopped
+	}
+	return stopped
+}
+
+// inputRequired returns the response to a request whose handler has ended with stopErr.
+func (r *request) inputRequired() (any, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rounds.rerun {
+		return nil, nil // Server.handle runs the handler again
+	}
+	if s := r.rounds.stopErr.(*inputRequiredError); s.failure != nil && len(r.rounds.pending) == 0 {
+		return nil, s.failure
+	}
+	return r.rounds.inputRequiredResult()
+}
+
+// inputRequiredResult returns the InputRequiredResult with the pending questions. Its requestState
+// carries the answers so far.
+func (x *mrtr) inputRequiredResult() (any, error) {
+	s := x.request.conn.server
+	sealed, err := s.sealer.seal(x.state, x.binding())
+	if err != nil {
+		return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: %v", err)
+	}
+	result := []byte{'{'}
+	if len(x.pending) > 0 {
+		questions, err := mcp.Marshal(x.pending)
+		if err != nil {
+			return nil, err
+		}
+		result = append(append(append(result, `"inputRequests":`...), questions...), ',')
+	}
+	result = jsonscan.AppendString(append(result, `"requestState":`...), sealed)
+	result = append(result, `,"resultType":"`+string(mcp.ResultInputRequired)+`","_meta":{"`+
+		mcp.MetaServerInfo+`":`...)
+	return rawJSON(append(append(result, s.info...), "}}"...)), nil
+}
+
+// ErrAsked matches the error of a handler that ends because its client is asked something and has
+// not answered yet: see [Elicit] and [RequireInput].
+var ErrAsked = errors.New("server: the client is being asked")
+
+// takeRerun reports whether the handler is to run again, now that a legacy client has answered its
+// questions, and resets that.
+func (r *request) takeRerun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rounds == nil || !r.rounds.rerun {
+		return false
+	}
+	r.rounds.rerun, r.rounds.stopErr = false, nil
+	return true
+}
+
+const maxRounds = 10 // runs of one handler that calls RequireInput, for a legacy client
+
+var errTooManyRounds = errors.New(
+	"server: a handler has asked its client too many times, and never answered")

@@ -1,0 +1,56 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// errReplicated answers a request that needs what a replicated connection does not have.
+var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
+	"Invalid Request: servers that share their sessions cannot do this for clients before %s",
+	mcp.Latest)
+
+// A sealedSession is what the session ID of a replicated connection holds.
+type sealedSession struct {
+	Expires  int64        `json:"e"` // Unix time, seconds
+	Revision mcp.Revision `json:"r"`
+}
+
+var errSealedSession = errors.New(
+	"server: the client's session was opened by none of these servers, or too long ago")
+
+// sealSession is [Integration.SealSession].
+func (c *Conn) sealSession(lifetime time.Duration) (string, error) {
+	plain, err := json.Marshal(sealedSession{time.Now().Add(lifetime).Unix(), c.Revision()})
+	if err != nil {
+		return "", err
+	}
+	return c.server.sealer.sealText(plain, c.sessionBinding()), nil
+}
+
+// restoreSession is [Integration.RestoreSession].
+func (c *Conn) restoreSession(id string) error {
+	plain, err := c.server.sealer.openText(id, c.sessionBinding())
+	var h sealedSession
+	if err != nil || json.Unmarshal(plain, &h) != nil || time.Now().Unix() >= h.Expires {
+		return errSealedSession
+	}
+	features, ok := mcp.FeaturesOf(h.Revision)
+	if !ok {
+		return errSealedSession
+	}
+	c.legacy.Store(&era{revision: h.Revision, structuredContent: features.StructuredOutput,
+		replicated: true})
+	c.initialized.Store(true)
+	return nil
+}
+
+func (c *Conn) sessionBinding() []byte {
+	sum := sha256.Sum256([]byte("legacy session\n" + c.principal))
+	return sum[:]
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// RequireInput asks the client several questions at once. It is the alternative to [Elicit],
+// [Sample] and [Roots] for handlers that keep their own state between the rounds (2026-07-28,
+// basic/patterns/mrtr). The handler returns the error that RequireInput returns, the client gets
+// the requests, and when it repeats its request, the handler runs again: [Inputs] then returns the
+// answers and state. Only servers with the same [Options].StateKey can read state.
+//
+// A legacy client is called, and the handler then runs again, up to 10 times. It is an error, as
+// with Elicit, if the client does not declare the capability that an answer needs. The handler has
+// to validate the answers. RequireInput does not work in a handler that has become a task.
+func RequireInput(ctx context.Context, requests mcp.InputRequests, state string) error {
+	r, err := askableRequest(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, question := range requests {
+		if err := r.requireCapabilityFor(question); err != nil {
+			return err
+		}
+	}
+	if r.era.modern {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		x := r.mrtr()
+		x.state.HandlerState, x.pending = state, maps.Clone(requests)
+		for key, question := range requests {
+			x.pending[key] = r.traced(question)
+			digest := sha256.Sum256(append([]byte(question.Method+"\n"), question.Params...))
+			x.recordQuestion(key, digest[:])
+			delete(x.state.Answers, key)
+		}
+		return x.stop(nil)
+	}
+	answers := mcp.InputResponses{}
+	for key, question := range requests {
+		var answer json.RawMessage
+		if err := r.link.Call(ctx, question.Method, rawJSON(r.traced(question).Params).orNil(),
+			&answer); err != nil {
+			return err
+		}
+		answers[key] = answer
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x := r.mrtr()
+	x.state.HandlerState, x.rerun = state, true
+	for key, answer := range answers {
+		x.recordAnswer(key, answer)
+	}
+	return x.stop(nil)
+}
+
+// requireCapabilityFor returns an error unless the client declares the capability that a question
+// needs.
+func (r *request) requireCapabilityFor(question mcp.InputRequest) error {
+	can, err := r.era.clientCapabilities()
+	if err != nil {
+		return err
+	}
+	switch question.Method {
+	case mcp.MethodElicit:
+		var params mcp.ElicitParams
+		if err := mcp.Unmarshal(question.Params, &params); err != nil {
+			return fmt.Errorf("server: RequireInput: %s: %w", question.Method, err)
+		}
+		return r.requireElicitation(params.Mode)
+	case mcp.MethodCreateMessage:
+		if can.Sampling == nil {
+			return r.missingCapability("sampling",
+				mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+		}
+	case mcp.MethodListRoots:
+		if can.Roots == nil {
+			return r.missingCapability("roots",
+				mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}})
+		}
+	default:
+		return fmt.Errorf("server: RequireInput: a client cannot be asked %q", question.Method)
+	}
+	return nil
+}
+
+// Inputs returns the client's answers to [RequireInput] so far, and the state of its latest call.
+// Both are empty when the request has come for the first time. The caller must not change the
+// responses.
+func Inputs(ctx context.Context) (responses mcp.InputResponses, state string) {
+	r := requestFrom(ctx)
+	if r == nil {
+		return nil, ""
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rounds == nil {
+		return nil, ""
+	}
+	return maps.Clone(r.rounds.state.Answers), r.rounds.state.HandlerState
+}

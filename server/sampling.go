@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// checkMessages returns an error for messages that no model can continue (2026-07-28,
+// client/sampling). Each message has a role and content. If the assistant uses tools, the next
+// message has a result for each use, and nothing else.
+func checkMessages(messages []mcp.SamplingMessage) error {
+	var open map[string]bool // tool uses of the message before
+	for i, m := range messages {
+		if m.Role != mcp.RoleUser && m.Role != mcp.RoleAssistant || len(m.Content) == 0 {
+			return fmt.Errorf("message %d: it needs the role user or assistant, and content", i)
+		}
+		uses, results := map[string]bool{}, 0
+		for _, block := range m.Content {
+			switch block := block.(type) {
+			case *mcp.ToolUseContent:
+				uses[block.ID] = true
+			case *mcp.ToolResultContent:
+				if !open[block.ToolUseID] {
+					return fmt.Errorf(
+						"message %d: the tool result %q is to no use of a tool in the message before",
+						i, block.ToolUseID)
+				}
+				delete(open, block.ToolUseID)
+				results++
+			}
+		}
+		switch {
+		case len(open) > 0:
+			return fmt.Errorf(
+				"message %d: a use of a tool in the message before has no result in this one", i)
+		case results > 0 && (results < len(m.Content) || m.Role != mcp.RoleUser):
+			return fmt.Errorf("message %d: tool results stand alone, in a message of the user", i)
+		case len(uses) > 0 && m.Role != mcp.RoleAssistant:
+			return fmt.Errorf("message %d: only the assistant uses tools", i)
+		}
+		open = uses
+	}
+	if len(open) > 0 {
+		return errors.New("the last message uses a tool, whose result is missing")
+	}
+	return nil
+}
+
+// Sample has the client's model continue a conversation (2026-07-28, client/sampling). It asks as
+// [Elicit] does. If the model has used tools, the next message must have a result for each use, and
+// nothing else.
+func Sample(ctx context.Context, key string,
+	params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+	r, err := askableRequest(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMessages(params.Messages); err != nil {
+		return nil, fmt.Errorf("server: Sample %q: %w", key, err)
+	}
+	can, err := r.era.clientCapabilities()
+	switch {
+	case err != nil:
+		return nil, err
+	case can.Sampling == nil:
+		return nil, r.missingCapability("sampling",
+			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{}})
+	case can.Sampling.Tools == nil && (params.Tools != nil || params.ToolChoice != nil):
+		return nil, r.missingCapability("sampling.tools",
+			mcp.ClientCapabilities{Sampling: &mcp.SamplingCapability{Tools: &mcp.Object{}}})
+	}
+	result := new(mcp.CreateMessageResult)
+	_, err = r.ask(ctx, key, mcp.MethodCreateMessage, params, func(answer []byte) error {
+		if err := decodeInto(result)(answer); err != nil || len(result.Content) > 0 &&
+			result.Role != "" {
+			return err
+		}
+		return errors.New("there is no message in it")
+	})
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}

@@ -1,0 +1,78 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// ServeStdio serves one client on standard input and output, until the client closes its end, ctx
+// ends, or the process gets SIGINT or SIGTERM. [Server.Serve] says what it returns. Call it once
+// only, since it keeps both streams. From then on, what the program or a child process prints to
+// standard output goes to standard error, where the system allows that, and does not break the
+// protocol.
+func (s *Server) ServeStdio(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process
+	err := s.Serve(ctx, rpc.Stdio())
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), abandonTimeout)
+	defer cancel()
+	return errors.Join(err, s.Close(grace))
+}
+
+// drainTimeout is how long running calls may go on after the client has closed its end, and on
+// shutdown. Clients wait about two seconds before they send SIGTERM.
+const drainTimeout = 1500 * time.Millisecond
+
+// abandonTimeout is how long calls may go on after their context has ended, before Serve returns
+// without them.
+const abandonTimeout = 3 * time.Second
+
+// Serve serves one client on stream, until the client closes it or ctx ends. Then it lets running
+// calls finish for up to 1.5 s, and returns when no goroutine of it is left. It returns nil if the
+// client has closed the stream between two messages or ctx has ended, and otherwise the error that
+// ended the connection. It returns an error as well if an operation still runs 3 s after its
+// context has ended. The client chooses the framing, newline or Content-Length, with its first
+// bytes. Closing stream must end a blocked Read.
+func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
+	c := s.Integration().NewConn(context.WithoutCancel(ctx), nil, "")
+	defer c.Close()
+	peer := rpc.NewPeer(stream, rpc.Options{
+		Handler:      s.handler,
+		Framing:      framing.Auto,
+		Limits:       s.o.Limits,
+		Cancellation: mcp.Cancellation(),
+		Ordered:      func(method string) bool { return method == mcp.MethodInitialize },
+		Drain:        drainTimeout,
+		Hooks:        s.hooks(),
+		Context:      &connContext{c.ctx, c, nil}, // of all requests; each has its peer
+	})
+	c.setLink(peer)
+	select {
+	case <-peer.Closed():
+	case <-ctx.Done():
+		c.Finish()
+		grace, cancel := context.WithTimeout(c.ctx, drainTimeout)
+		defer cancel()
+		_ = peer.Shutdown(grace) // after grace, it closes the connection
+	}
+	select {
+	case <-peer.Done():
+	case <-time.After(abandonTimeout):
+		return errors.New("server: calls still run that do not heed the end of their context")
+	}
+	if err := peer.Err(); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("server: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	maxTaskInputs  = 256     // of one task, answered ones counted
+	maxKeptAnswers = 1 << 20 // bytes of answers that are kept for a handler that runs twice
+)
+
+// taskInputs are what a task asks its client. An answer is for the one goroutine that asked.
+type taskInputs struct {
+	open map[string]*taskInput // by the key that the client knows
+	// such keys: none is used again, since clients tell by it what they have seen
+	usedKeys      map[string]bool
+	answered      map[string]answeredInput
+	answeredBytes int // of them
+}
+
+type taskInput struct {
+	key     string
+	request mcp.InputRequest
+	ctx     context.Context    // ends when nobody wants to know any more
+	asked   bool               // a client of 2025-11-25 is being asked
+	answer  chan inputResponse // takes one
+}
+
+type inputResponse struct {
+	answer json.RawMessage
+	err    error
+}
+
+// A keptAnswer is what was answered, and the digest of the question. Where a call has to be
+// confirmed, its operation runs twice, and asks the same.
+type answeredInput struct {
+	digest []byte
+	answer json.RawMessage
+}
+
+// ask asks the client, and blocks until it has answered. It is [exchange.ask] for a task.
+func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
+	valid func(answer []byte) error) (json.RawMessage, error) {
+	t.mu.Lock()
+	kept, ok := t.answered[key]
+	t.mu.Unlock()
+	if ok && bytes.Equal(kept.digest, digest) && valid(kept.answer) == nil {
+		return kept.answer, nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.request.Context,
+		func() { cancel(context.Cause(t.request.Context)) })()
+	for {
+		q, err := t.addInputRequest(ctx, key, request)
+		if err != nil {
+			return nil, err
+		}
+		var got inputResponse
+		select {
+		case got = <-q.answer:
+		case <-ctx.Done():
+			if t.resolve(q.key, inputResponse{}) { // is not wanted any more
+				go t.saveAndNotify()
+			}
+			return nil, context.Cause(ctx)
+		}
+		if got.err != nil {
+			return nil, got.err
+		}
+		if err := valid(got.answer); err == nil {
+			t.keepAnswer(key, answeredInput{digest, got.answer})
+			return got.answer, nil
+		} else if !t.request.era.modern {
+			return nil, fmt.Errorf("server: the client's answer to %s: %w", request.Method, err)
+		}
+	}
+}
+
+// addInputRequest opens a question.
+func (t *task) addInputRequest(ctx context.Context, key string,
+	request mcp.InputRequest) (*taskInput, error) {
+	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
+	t.mu.Lock()
+	if t.final != nil {
+		t.mu.Unlock()
+		return nil, errTaskEnded
+	}
+	if len(t.usedKeys) == maxTaskInputs {
+		t.mu.Unlock()
+		return nil, fmt.Errorf("server: a task may ask no more than %d questions", maxTaskInputs)
+	}
+	if t.open == nil {
+		t.open, t.usedKeys, t.answered = map[string]*taskInput{}, map[string]bool{},
+			map[string]answeredInput{}
+	}
+	for n := 2; t.usedKeys[q.key]; n++ {
+		q.key = fmt.Sprintf("%s#%d", key, n)
+	}
+	t.open[q.key], t.usedKeys[q.key] = q, true
+	t.updateInputRequests()
+	t.mu.Unlock()
+	go func() { // the client may answer before the store does
+		if err := t.save(); err != nil {
+			t.respond(q.key,
+				inputResponse{err: fmt.Errorf(
+					"server: the question %q of a task cannot be stored: %w", key, err)})
+			return
+		}
+		t.notifyStatus()
+	}()
+	return q, nil
+}
+
+// respond closes a question, unless there is no such question open.
+func (t *task) respond(key string, r inputResponse) {
+	if t.resolve(key, r) {
+		t.saveAndNotify()
+	}
+}
+
+// resolve is answer, and leaves it to the caller to store it; false: there is no such question
+// open.
+func (t *task) resolve(key string, r inputResponse) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	q := t.open[key]
+	if q == nil {
+		return false
+	}
+	delete(t.open, key)
+	t.updateInputRequests()
+	q.answer <- r // has room
+	return true
+}
+
+// saveAndNotify has a change of the questions stored and told.
+func (t *task) saveAndNotify() {
+	if err := t.save(); err != nil {
+		t.server.log.Error("the state of a task cannot be stored", "error", err)
+	}
+	t.notifyStatus()
+}
+
+// updateInputRequests makes the record say what is asked. With mu.
+func (t *task) updateInputRequests() {
+	now := &t.record.Task
+	now.Status, now.InputRequests = mcp.TaskWorking, nil
+	if len(t.open) > 0 {
+		now.Status, now.InputRequests = mcp.TaskInputRequired, mcp.InputRequests{}
+		for key, q := range t.open {
+			now.InputRequests[key] = q.request
+		}
+	}
+	t.touch()
+}
+
+func (t *task) keepAnswer(key string, k answeredInput) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answeredBytes += len(k.answer) - len(t.answered[key].answer)
+	if t.answered[key] = k; t.answeredBytes > maxKeptAnswers {
+		t.answeredBytes -= len(k.answer)
+		delete(t.answered, key)
+	}
+}
+
+// awaitResult asks a client of 2025-11-25 what there is to be asked, until the task has ended, and
+// returns what came of it (2025-11-25, basic/utilities/tasks, Input Required Status).
+func (t *task) awaitResult(r *request) (TaskRecord, error) {
+	done := make(chan struct{}) // by who asks
+	asking := 0
+	defer func() {
+		for ; asking > 0; asking-- {
+			<-done // their contexts have ended: the request's, or the task's
+		}
+	}()
+	for {
+		t.mu.Lock()
+		record, changed := t.record, t.changed
+		for _, q := range t.open {
+			if !q.asked {
+				q.asked = true
+				asking++
+				go func() {
+					t.callClient(r, q)
+					done <- struct{}{}
+				}()
+			}
+		}
+		t.mu.Unlock()
+		if record.Task.Status.Terminal() {
+			return record, nil
+		}
+		select {
+		case <-changed:
+		case <-done:
+			asking--
+		case <-r.Done():
+			return record, context.Cause(r)
+		}
+	}
+}
+
+// callClient asks one question.
+func (t *task) callClient(r *request, q *taskInput) {
+	ctx, cancel := context.WithCancelCause(r)
+	defer cancel(nil)
+	defer context.AfterFunc(q.ctx, func() { cancel(context.Cause(q.ctx)) })()
+	var answer json.RawMessage
+	params := withMeta(q.request.Params, mcp.MetaRelatedTask, relatedTask(t.initial.TaskID))
+	err := contain.Do(func() error {
+		return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer)
+	})
+	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil {
+		// who was asked is gone, and may come back
+		t.mu.Lock()
+		q.asked = false
+		t.touch()
+		t.mu.Unlock()
+		return
+	}
+	t.respond(q.key, inputResponse{answer, err})
+}
