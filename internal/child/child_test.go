@@ -215,7 +215,8 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, openFiles(), descriptors) // at Done, not some time after
 	}
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(t, "no more goroutines than before",
+		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 func TestDeadlines(t *testing.T) {

@@ -99,7 +99,8 @@ func TestStartErrors(t *testing.T) {
 			`cannot start "batch": argument 2 of a batch file: cmd.exe takes no line breaks and ` +
 				`no NUL: run the program that the batch file starts (PATH C:\nonexistent;.;DIR, working directory DIR)`,
 		},
-		{Config{Command: "batch", Dir: filepath.Join(dir, "missing"), Env: env}, fs.ErrNotExist, ""},
+		{Config{Command: "batch", Dir: filepath.Join(dir, "missing"), Env: env}, fs.ErrNotExist,
+			""},
 		{
 			Config{Command: self(), Dir: filepath.Join(dir, "plain.txt")}, nil,
 			fmt.Sprintf(`cannot start %q: the working directory is not a directory `+
@@ -117,15 +118,16 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A launcher that is a batch file, as npx is, passes on what it was given, and ends with what it has
-// launched. Wine's cmd.exe passes on less than Windows': see internal/processgroup for what is
+// A launcher that is a batch file, as npx is, passes on what it was given, and ends with what it
+// has launched. Wine's cmd.exe passes on less than Windows': see internal/processgroup for what is
 // refused.
 func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.cmd")
 	assert.NilError(t, os.WriteFile(file, []byte("@\"%FIXTURE%\" %*\r\n"), 0o666))
 	args := []string{
-		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b", "&echo pwned>pwned.txt&",
+		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b",
+		"&echo pwned>pwned.txt&",
 		`{"a":1}`, `C:\d\`,
 	}
 	cfg := Config{Command: "launch", Args: args, Dir: dir, Env: map[string]string{

@@ -86,7 +86,8 @@ func script() {
 			<-time.After(5 * time.Minute)
 		case "hang":
 			<-time.After(5 * time.Minute)
-		case "spawn": // starts a script of one step, which shares all files with this one, and says its id
+		case "spawn":
+			// starts a script of one step, which shares all files with this one, and says its id
 			spawn(text, os.Stdout, os.Stderr)
 		case "spawnquiet": // shares none
 			spawn(text, nil, nil)
@@ -133,7 +134,8 @@ func TestMain(m *testing.M) {
 	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run()
-		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
+		// not os.Exit: coverage would write to stderr, the race detector take a second
+		syscall.Exit(0)
 	}
 	os.Exit(m.Run())
 }

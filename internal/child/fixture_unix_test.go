@@ -42,9 +42,12 @@ var systemFixtures = map[string]func(){
 
 func systemRungs(short time.Duration) []rung {
 	return []rung{
-		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"), short, short, 5 * time.Second, "exited with status 7"},
-		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "ended by signal: terminated"},
-		{"SIGKILL", fixture("stubborn"), short, 2 * short, 5 * time.Second, "ended by signal: killed"},
+		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"),
+			short, short, 5 * time.Second, "exited with status 7"},
+		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second,
+			"ended by signal: terminated"},
+		{"SIGKILL", fixture("stubborn"), short, 2 * short, 5 * time.Second,
+			"ended by signal: killed"},
 	}
 }
 
@@ -160,11 +163,13 @@ func TestStartErrors(t *testing.T) {
 		want string
 	}{
 		{
-			"not on the PATH", Config{Command: "no-such-command", Dir: dir, Env: env}, exec.ErrNotFound,
+			"not on the PATH", Config{Command: "no-such-command", Dir: dir, Env: env},
+			exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in $PATH (PATH /nonexistent:.:DIR, working directory DIR)`,
 		},
 		{
-			"empty PATH", Config{Command: "no-such-command", Dir: dir, Env: map[string]string{"PATH": ""}}, exec.ErrNotFound,
+			"empty PATH", Config{Command: "no-such-command", Dir: dir,
+				Env: map[string]string{"PATH": ""}}, exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in $PATH (PATH (empty), working directory DIR)`,
 		},
 		{
@@ -184,7 +189,8 @@ func TestStartErrors(t *testing.T) {
 			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory (working directory DIR)`,
 		},
 		{
-			"no working directory", Config{Command: "sh", Dir: dir + "/missing", Env: env}, fs.ErrNotExist,
+			"no working directory", Config{Command: "sh", Dir: dir + "/missing", Env: env},
+			fs.ErrNotExist,
 			`cannot start "sh": the working directory cannot be used: no such file or directory (PATH /nonexistent:.:DIR, working directory DIR/missing)`,
 		},
 		{

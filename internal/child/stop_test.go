@@ -28,7 +28,8 @@ func TestStopLadder(t *testing.T) {
 	const long, short = time.Minute, 40 * time.Millisecond
 	deaf := fixture("stubborn")
 	for _, rung := range append(systemRungs(short), []rung{
-		{"end of stdin", scripted("out ready", "cat", "exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
+		{"end of stdin", scripted("out ready", "cat", "exit 4"), long, 0, 5 * time.Second,
+			"exited with status 4"},
 		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
 	}...) {
 		t.Run(rung.name, func(t *testing.T) {

@@ -16,24 +16,29 @@ import (
 
 // hostile are arguments that CreateProcess would have let cmd.exe take for more than arguments.
 var hostile = []string{
-	``, ` `, `a b`, `\`, `a\`, `a b\`, `a\\b`, `\\server\share\`, `-y`, `@scope/pkg@1.2.3`, `/c`, `/?`,
-	`https://example.com/a?b=c&d=e#f`, `a&b`, `&echo pwned>pwned.txt&`, `|more`, `a|b`, `<in`, `>out`,
+	``, ` `, `a b`, `\`, `a\`, `a b\`, `a\\b`, `\\server\share\`, `-y`, `@scope/pkg@1.2.3`, `/c`,
+	`/?`,
+	`https://example.com/a?b=c&d=e#f`, `a&b`, `&echo pwned>pwned.txt&`, `|more`, `a|b`, `<in`,
+	`>out`,
 	`>>out`, `a^b`, `^`, `^^`, `^&`, `(`, `)`, `(a)`, `a,b;c=d`,
 	`'a b'`, "`a b`", `~`, `{}`, `[a]`,
-	`!PATH!`, `!`, `*`, `?`, `*.go`, `"a"`, `a"b"c`, `\"a\"`, `"a b"`, `a\\"b"`, `{"a":1,"b":["x y"]}`,
+	`!PATH!`, `!`, `*`, `?`, `*.go`, `"a"`, `a"b"c`, `\"a\"`, `"a b"`, `a\\"b"`,
+	`{"a":1,"b":["x y"]}`,
 	`{"a": {"b": "c d"}, "e": "f:/g?h=i"}`, `é ü`, `日本語`, "a\tb", "\u00a0", `--name=value`, `a=b`,
 }
 
 // percents are arguments with what would be names of variables.
 var percents = []string{
-	`%`, `%%`, `50%`, `a%20b`, `%PATH%`, `%FIXTURE%`, `%FIXTURE:~0,1%`, `%cd%`, `%cd:~,%`, `%1`, `%*`,
+	`%`, `%%`, `50%`, `a%20b`, `%PATH%`, `%FIXTURE%`, `%FIXTURE:~0,1%`, `%cd%`, `%cd:~,%`, `%1`,
+	`%*`,
 	`%~1`, `a b%PATH%c d`, `https://example.com/%C3%A9?a=b&c=%20`, `{"a":"100%"}`, `%a%b%`, `%=%`,
 }
 
 // refused are those that cannot be given to all programs.
 var refused = []string{
 	"a\nb", "a\rb", "\r\n", "a\x00b", `"`, `a"b`, `"&echo pwned>pwned.txt&ver"`,
-	`\"&echo pwned>pwned.txt&ver`, `"a" "`, `{"a":"b & c"}`, `"a|b"`, `"<x>"`, `"^"`, `"(a)"`, `"!a!"`,
+	`\"&echo pwned>pwned.txt&ver`, `"a" "`, `{"a":"b & c"}`, `"a|b"`, `"<x>"`, `"^"`, `"(a)"`,
+	`"!a!"`,
 }
 
 // echoBatch writes a batch file that gives what it is given to this test program.
@@ -94,8 +99,8 @@ func TestBatchNames(t *testing.T) {
 	}
 }
 
-// What a batch file takes out of its arguments is what was given. There is no percent sign in these:
-// Wine's cmd.exe, unlike Windows', looks for variables from within an argument to behind it.
+// What a batch file takes out of its arguments is what was given. There is no percent sign in
+// these: Wine's cmd.exe, unlike Windows', looks for variables from within an argument to behind it.
 func TestBatchTakesArguments(t *testing.T) {
 	file := echoBatch(t, "take.cmd", `"%FIXTURE%" "%~2" %1`)
 	for _, args := range [][]string{

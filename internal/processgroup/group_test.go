@@ -48,11 +48,13 @@ func TestMembersEnd(t *testing.T) {
 		rest, err := io.ReadAll(out)
 		assert.NilError(t, err)
 		assert.Equal(t, string(rest), "")
-		want := syscall.Signal(0)
+		wantCode, want := 0, syscall.Signal(0)
 		if kill {
-			want = syscall.SIGKILL
+			wantCode, want = -1, syscall.SIGKILL
 		}
-		assert.Equal(t, Signal(state), want)
+		code, sig := ExitStatus(state)
+		assert.Equal(t, sig, want)
+		assert.Equal(t, code, wantCode)
 		assert.ErrorIs(t, g.Terminate(), os.ErrProcessDone)
 		assert.ErrorIs(t, g.Kill(), os.ErrProcessDone)
 	}

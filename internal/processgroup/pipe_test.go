@@ -14,10 +14,10 @@ import (
 // pipe is closed. Then the pipe is of use again.
 func TestPipeDeadlines(t *testing.T) {
 	t.Parallel()
-	theirInput, ourInput, err := InputPipe()
+	theirInput, ourInput, err := inputPipe()
 	assert.NilError(t, err)
 	defer theirInput.Close()
-	theirOutput, ourOutput, err := OutputPipe()
+	theirOutput, ourOutput, err := outputPipe()
 	assert.NilError(t, err)
 	defer theirOutput.Close()
 
@@ -53,9 +53,9 @@ func TestPipeCopies(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	for name, open := range map[string]func() (reader, writer *os.File, err error){
-		"input": InputPipe,
+		"input": inputPipe,
 		"output": func() (reader, writer *os.File, err error) {
-			writer, reader, err = OutputPipe()
+			writer, reader, err = outputPipe()
 			return reader, writer, err
 		},
 	} {

@@ -18,20 +18,20 @@ const (
 	pipeBuffer          = 64 << 10
 )
 
-// InputPipe opens a pipe to a process's stdin. Writes to ours honour SetWriteDeadline.
-func InputPipe() (theirs, ours *os.File, err error) {
+// inputPipe opens a pipe to a process's stdin. Writes to ours honour SetWriteDeadline.
+func inputPipe() (theirs, ours *os.File, err error) {
 	return pipe(pipeAccessOutbound, syscall.GENERIC_READ|syscall.FILE_WRITE_ATTRIBUTES)
 }
 
-// OutputPipe opens a pipe from a process's stdout or stderr. Reads of ours honour SetReadDeadline.
-func OutputPipe() (theirs, ours *os.File, err error) {
+// outputPipe opens a pipe from a process's stdout or stderr. Reads of ours honour SetReadDeadline.
+func outputPipe() (theirs, ours *os.File, err error) {
 	return pipe(pipeAccessInbound, syscall.GENERIC_WRITE|fileReadAttributes)
 }
 
-// pipe opens a pipe. What programs expect of their end, and what [os.Pipe] gives to both, is to
-// block, and then no deadline and no Close ends a Read or Write. Only one that has a name can be
-// different at its two ends. Nobody else can take the place of the process: there is one, and
-// if somebody is faster, this fails.
+// pipe opens a pipe whose end for the process blocks, as programs expect, and whose end for this
+// program is overlapped, so that deadlines and Close end a Read or Write. Both ends of an [os.Pipe]
+// block; only a named pipe can differ at its ends. The pipe has one instance: if another process
+// opens it first, pipe fails.
 func pipe(access, theirAccess uint32) (theirs, ours *os.File, err error) {
 	name := `\\.\pipe\stdwire-` + rand.Text()
 	path, err := syscall.UTF16PtrFromString(name)

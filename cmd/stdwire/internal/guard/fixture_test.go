@@ -15,12 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
 
 const fixtureEnv = "GUARD_FIXTURE"
 
-// fixtures are what this test program does when it is started as a command, or as a program that starts commands.
+// fixtures are what this test program does when it is started as a command, or as a program that
+// starts commands.
 var fixtures = map[string]func(args []string){
 	// stubborn heeds no polite signal. It says who it is, and ends by itself long after the test.
 	"stubborn": func([]string) {
@@ -37,7 +39,8 @@ var fixtures = map[string]func(args []string){
 	},
 	// daemonize leaves a daemon behind.
 	"daemonize": func([]string) { spawn("daemon", true) },
-	// tree has a stubborn child in its group and a daemon outside, and leaves with status 7 when it reads a line.
+	// tree has a stubborn child in its group and a daemon outside, and leaves with status 7 when it
+	// reads a line.
 	"tree": func([]string) {
 		ignoreAll()
 		fmt.Println(os.Getpid())
@@ -48,7 +51,8 @@ var fixtures = map[string]func(args []string){
 		}
 		syscall.Exit(7)
 	},
-	// program starts as many trees as it is told, says who they all are, and ends when its stdin does.
+	// program starts as many trees as it is told, says who they all are, and ends when its stdin
+	// does.
 	"program": func(args []string) {
 		trees, err := strconv.Atoi(args[0])
 		check(err)
@@ -148,7 +152,8 @@ func TestMain(m *testing.M) {
 	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run(os.Args[1:])
-		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
+		// not os.Exit: coverage would write to stderr, the race detector take a second
+		syscall.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -173,7 +178,7 @@ func startCommand(t *testing.T, c Command) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	})
 	return p
 }
@@ -187,7 +192,8 @@ func output(t *testing.T, p *Process) string {
 	return string(out)
 }
 
-// readPids reads that many lines with a pid each, and sees to it that none of them survives the test.
+// readPids reads that many lines with a pid each, and sees to it that none of them survives the
+// test.
 func readPids(t *testing.T, f *os.File, n int) []int {
 	t.Helper()
 	limit(t, f)

@@ -34,7 +34,7 @@ var systemFixtures = map[string]func(args []string){
 		holder.ExtraFiles = []*os.File{p.control}
 		check(holder.Start())
 		fmt.Println(holder.Process.Pid)
-		fmt.Println(p.parent.Pid)
+		fmt.Println(p.guard.Pid)
 		io.Copy(os.Stdout, p.Stdout())
 	},
 }
@@ -45,10 +45,11 @@ func ignoreAll() {
 
 func apartAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-func guardPid(p *Process) int { return p.parent.Pid }
+func guardPid(p *Process) int { return p.guard.Pid }
 
 func shell(script string) Command {
-	return Command{Name: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	return Command{Name: "sh", Args: []string{"-c", script},
+		Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
 
 func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }

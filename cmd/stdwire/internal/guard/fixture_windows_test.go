@@ -24,7 +24,8 @@ func systemVariable(kv string) bool {
 
 var systemFixtures map[string]func(args []string)
 
-// ignoreAll takes what there is, as signal.Ignore would leave it to Windows, which ends the process.
+// ignoreAll takes what there is, as signal.Ignore would leave it to Windows, which ends the
+// process.
 func ignoreAll() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
 
 func apartAttr() *syscall.SysProcAttr {

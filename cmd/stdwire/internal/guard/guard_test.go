@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
 
@@ -49,8 +50,8 @@ func TestStreams(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// What was written is there to be read after the end, and nobody holds a pipe open that the command has closed.
-// What a command writes to both comes as it was written.
+// What was written is there to be read after the end, and nobody holds a pipe open that the command
+// has closed. What a command writes to both comes as it was written.
 func TestMergedOutput(t *testing.T) {
 	var steps []string
 	for i := 1; i <= 9; i++ {
@@ -101,7 +102,7 @@ func TestManyAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer closeAll(p.stdout, p.stderr)
+			defer processgroup.CloseAll(p.stdout, p.stderr)
 			defer p.Kill()
 			io.WriteString(p.Stdin(), strings.Repeat("x", i))
 			p.Stdin().Close()
@@ -128,7 +129,7 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 		assert.Equal(t, openFiles(), files)
 
 		_, err = Start(t.Context(), Command{Name: filepath.Join(t.TempDir(), "missing")})
@@ -137,7 +138,8 @@ func TestNothingLeft(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 		eventually(t, "no more files than before", func() bool { return openFiles() == files })
 	}
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(t, "no more goroutines than before",
+		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 func TestArguments(t *testing.T) {

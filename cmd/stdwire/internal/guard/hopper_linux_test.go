@@ -14,21 +14,25 @@ func hopper(args []string) {
 	hop(hops, args[1] == "stay")
 }
 
-// hop forks again and again, each time into a session of its own. The first process stays; of the others the parent stays too, or ends. It says
-// "on" at the tenth hop, and "end" at the end. After a fork there is no Go runtime any more, only calls of the system.
+// hop forks again and again, each time into a session of its own. The first process stays; of the
+// others the parent stays too, or ends. It says "on" at the tenth hop, and "end" at the end. After
+// a fork there is no Go runtime any more, only calls of the system.
 //
 //go:norace
 func hop(hops int, stay bool) {
 	long := syscall.NsecToTimespec(int64(2 * time.Minute))
 	on, end := [3]byte{'o', 'n', '\n'}, [4]byte{'e', 'n', 'd', '\n'}
 	for i := range hops {
-		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
+		pid, _, errno := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0,
+			0, 0)
 		if errno != 0 {
 			break
 		}
 		if pid != 0 {
-			for interrupted := stay || i == 0; interrupted; { // by the end of a child; long becomes what is left of it
-				_, _, errno = syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0, uintptr(unsafe.Pointer(&long)), 0, 0, 0)
+			for interrupted := stay || i == 0; interrupted; {
+				// by the end of a child; long becomes what is left of it
+				_, _, errno = syscall.RawSyscall6(syscall.SYS_PPOLL, 0, 0,
+					uintptr(unsafe.Pointer(&long)), 0, 0, 0)
 				interrupted = errno == syscall.EINTR
 			}
 			syscall.RawSyscall(syscall.SYS_EXIT_GROUP, 0, 0, 0)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -41,7 +42,7 @@ func TestStartCutShort(t *testing.T) {
 		assert.Assert(t, alive(p.Pid())) // the context is none of its business any more
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	}
 	t.Logf("%d started, %d did not", succeeded, failed)
 	assert.Assert(t, failed > 0)
@@ -87,7 +88,7 @@ func TestGuardKilled(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(inGroup), 2)
-	assert.NilError(t, p.parent.Kill())
+	assert.NilError(t, p.guard.Kill())
 	within(t, p.Done())
 	gone(t, inGroup)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
@@ -97,7 +98,8 @@ func TestGuardKilled(t *testing.T) {
 	}
 }
 
-// If the program can do nothing at that moment, the command itself dies with its guard all the same.
+// If the program can do nothing at that moment, the command itself dies with its guard all the
+// same.
 func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	program, _, pids := startProgram(t, 1)
 	guard, leader := pids[0], pids[1]
@@ -106,14 +108,15 @@ func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	gone(t, []int{leader})
 }
 
-// Where /proc shows other processes than there are, nothing is started, rather than the wrong ones killed.
+// Where /proc shows other processes than there are, nothing is started, rather than the wrong ones
+// killed.
 func TestForeignProc(t *testing.T) {
 	program := exec.Command(os.Args[0], "1")
 	program.Env = []string{fixtureEnv + "=program"}
 	program.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	stdin, w, err := os.Pipe()
 	assert.NilError(t, err)
-	defer closeAll(stdin, w)
+	defer processgroup.CloseAll(stdin, w)
 	program.Stdin = stdin
 	out, err := program.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {

@@ -84,8 +84,11 @@ func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, 
 func TestProgramEnds(t *testing.T) {
 	for name, end := range map[string]func(program *os.Process, stdin io.Closer) error{
 		"by SIGKILL": func(program *os.Process, _ io.Closer) error { return program.Kill() },
-		"by SIGTERM": func(program *os.Process, _ io.Closer) error { return program.Signal(syscall.SIGTERM) },
-		"by itself":  func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
+		"by SIGTERM": func(program *os.Process,
+			_ io.Closer) error {
+			return program.Signal(syscall.SIGTERM)
+		},
+		"by itself": func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "by SIGTERM" && runtime.GOOS == "windows" {
