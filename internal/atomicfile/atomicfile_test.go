@@ -105,13 +105,14 @@ func TestRetryWhileAFileIsOpen(t *testing.T) {
 				took := time.Since(begin)
 				if runtime.GOOS == "windows" {
 					assert.Assert(t, inUse(err), "%v", err)
-					assert.Assert(t, took > patience/2 && took <= patience, "%v", took)
+					assert.Assert(t, took > maxWait/2 && took <= maxWait, "%v", took)
 				} else {
 					assert.NilError(t, err)
 				}
 				old, err := io.ReadAll(reader)
 				assert.NilError(t, err)
-				assert.Equal(t, string(old), "old", "whoever has the old one open goes on seeing it")
+				assert.Equal(t, string(old), "old",
+					"whoever has the old one open goes on seeing it")
 				assert.NilError(t, reader.Close())
 			})
 			synctest.Test(t, func(t *testing.T) {
@@ -119,9 +120,9 @@ func TestRetryWhileAFileIsOpen(t *testing.T) {
 				assert.NilError(t, os.WriteFile(path+".new", []byte("new"), 0o600))
 				reader, err := os.Open(path)
 				assert.NilError(t, err)
-				time.AfterFunc(patience/4, func() { _ = reader.Close() })
+				time.AfterFunc(maxWait/4, func() { _ = reader.Close() })
 				assert.NilError(t, op(path))
-				time.Sleep(patience)
+				time.Sleep(maxWait)
 			})
 			nothingElse(t, filepath.Dir(path))
 		})
@@ -156,11 +157,14 @@ func TestMove(t *testing.T) {
 	assert.ErrorIs(t, Move(filepath.Join(dir, "none"), path+"2"), fs.ErrNotExist)
 }
 
-// Windows takes some names for devices whatever extension they have, and leaves out dots at the end.
+// Windows takes some names for devices whatever extension they have, and leaves out dots at the
+// end.
 func TestName(t *testing.T) {
 	for name, want := range map[string]string{
-		"a": "a", "a.b.txt": "a.b.txt", "Con": "Con_", "nul.txt": "nul_.txt", "AUX.tar.gz": "AUX_.tar.gz", "com1": "com1_",
-		"LPT9.json": "LPT9_.json", "COM10": "COM10", "console": "console", "xcon": "xcon", "a.con": "a.con", "com": "com",
+		"a": "a", "a.b.txt": "a.b.txt", "Con": "Con_", "nul.txt": "nul_.txt",
+		"AUX.tar.gz": "AUX_.tar.gz", "com1": "com1_",
+		"LPT9.json": "LPT9_.json", "COM10": "COM10", "console": "console", "xcon": "xcon",
+		"a.con": "a.con", "com": "com",
 		"f.": "f._", "f..": "f.._", "prn.": "prn_._", "": "",
 	} {
 		assert.Equal(t, Name(name), want, name)

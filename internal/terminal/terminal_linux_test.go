@@ -48,8 +48,10 @@ func pair(t *testing.T) (here, there *os.File) {
 	}
 	t.Cleanup(func() { here.Close() })
 	var number, unlock uint32
-	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, here.Fd(), request, uintptr(unsafe.Pointer(argument)))
+	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number,
+		syscall.TIOCSPTLCK: &unlock} {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, here.Fd(), request,
+			uintptr(unsafe.Pointer(argument)))
 		assert.Equal(t, errno, syscall.Errno(0))
 	}
 	there, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
