@@ -82,7 +82,7 @@ func symlink(t *testing.T, target, link string) {
 func TestWriteThatFails(t *testing.T) {
 	dir := t.TempDir()
 	assert.ErrorIs(t, Write(filepath.Join(dir, "no", "f"), nil, 0o600), fs.ErrNotExist)
-	assert.ErrorContains(t, Write(dir, nil, 0o600), "this is no regular file")
+	assert.ErrorContains(t, Write(dir, nil, 0o600), "this is not a regular file")
 	nothingElse(t, dir)
 }
 
