@@ -46,7 +46,7 @@ func (f *recordingFile) each(std *streams, handle func(r *tap.Record, line []byt
 		switch {
 		case err == io.EOF:
 			return nil
-		case errors.Is(err, tap.ErrCut):
+		case errors.Is(err, tap.ErrTruncated):
 			std.err.printf("note: %s: %v", f.name, err)
 			return nil
 		case err != nil:

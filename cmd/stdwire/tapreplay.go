@@ -67,9 +67,9 @@ func (r *replaying) run(ctx context.Context, std *streams) error {
 	if r.timeout < 0 {
 		r.timeout = math.MaxInt64
 	}
-	replay := tap.Replay{Timeout: r.timeout, Ignore: r.ignore, Answered: func(a tap.Answer) { r.answered(std, &a) }}
+	replay := tap.Replay{Timeout: r.timeout, Ignore: r.ignore, OnComparison: func(a tap.Comparison) { r.answered(std, &a) }}
 	err = replay.Run(ctx, tap.NewReader(file), p.Stdin(), p.Stdout())
-	if errors.Is(err, tap.ErrCut) {
+	if errors.Is(err, tap.ErrTruncated) {
 		std.err.printf("note: %s: %v", r.file.name, err)
 		err = nil
 	}
@@ -87,7 +87,7 @@ func (r *replaying) outcome(std *streams, server string, err error, p *child.Pro
 		return err
 	case errors.Is(err, tap.ErrServerEnded):
 		return &failure{code: "server_died", server: server, what: "replay", why: p.Wait().Error(), stderr: p.StderrTail()}
-	case errors.Is(err, tap.ErrSilent), errors.Is(err, tap.ErrNotTaken):
+	case errors.Is(err, tap.ErrTooManyMissing), errors.Is(err, tap.ErrNotReading):
 		f := &failure{code: "call_timeout", server: server, what: "replay", why: err.Error(), stderr: p.StderrTail()}
 		return f.withHint("it may need longer: --timeout 5m")
 	case err != nil:
@@ -99,21 +99,21 @@ func (r *replaying) outcome(std *streams, server string, err error, p *child.Pro
 }
 
 // answered prints what is to say of an answer, which is nothing in text if it is the same.
-func (r *replaying) answered(std *streams, a *tap.Answer) {
+func (r *replaying) answered(std *streams, a *tap.Comparison) {
 	r.answers++
 	if a.Missing {
 		r.missing++
-	} else if !a.Same() {
+	} else if !a.IsSame() {
 		r.different++
 	}
 	if r.output == "json" {
 		std.out.json(answerJSON(a))
 		return
 	}
-	if a.Same() {
+	if a.IsSame() {
 		return
 	}
-	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.About)), " ")
+	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.Subject)), " ")
 	std.out.print(printable.Line(fmt.Sprintf("#%s %s (frame %d)", cut(string(a.Message.ID), 40), words, a.N)) + "\n")
 	switch {
 	case a.Missing && a.Message.Kind == tap.Request:
@@ -126,7 +126,7 @@ func (r *replaying) answered(std *streams, a *tap.Answer) {
 	}
 }
 
-func answerJSON(a *tap.Answer) []byte {
+func answerJSON(a *tap.Comparison) []byte {
 	type change struct {
 		Path string `json:"path"`
 		Old  string `json:"old,omitempty"` // JSON as a text; left out if there was nothing
@@ -143,6 +143,6 @@ func answerJSON(a *tap.Answer) []byte {
 		ID      json.RawMessage `json:"id"`
 		Missing bool            `json:"missing"`
 		Changes []change        `json:"changes"`
-	}{a.N, a.Message.Method, a.Message.About, a.Message.ID, a.Missing, changes})
+	}{a.N, a.Message.Method, a.Message.Subject, a.Message.ID, a.Missing, changes})
 	return text
 }

@@ -26,7 +26,7 @@ func tapShowCommand() command {
 					return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
 				})},
 				{name: "--errors", help: "errors, what is no message, and what answers nothing only", set: s.filter(func(m *tap.Message, _ string) bool {
-					return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response && m.Of == 0
+					return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response && m.RequestFrame == 0
 				})},
 				s.moment("--from", "from this time after the start on", func(r *tap.Record, at float64) bool { return r.Seconds >= at }),
 				s.moment("--to", "up to this time after the start", func(r *tap.Record, at float64) bool { return r.Seconds <= at }),
