@@ -70,20 +70,20 @@ func (s *messageStore) frame(p rawFrame) {
 	s.add(storedMessage{slices.Clone(p.payload), p.size, p.sha256})
 }
 
-func (s *messageStore) add(m storedMessage) {
-	m := parseMessage(l.text, l.sha256 == "")
+func (s *messageStore) add(stored storedMessage) {
+	m := parseMessage(stored.text, stored.sha256 == "")
 	id := string(m.ID)
 	s.update(func() {
 		switch {
-		case s.size+l.memory() > maxStored:
+		case s.size+stored.memory() > maxStored:
 		case m.Kind == Response && s.pending[id]:
 			delete(s.pending, id)
-			s.responses[id] = l
-			s.size += l.memory()
+			s.responses[id] = stored
+			s.size += stored.memory()
 		case m.Kind == Request:
-			l.text = []byte(id)
-			s.requests[m.Method] = append(s.requests[m.Method], l)
-			s.size += l.memory()
+			stored.text = []byte(id)
+			s.requests[m.Method] = append(s.requests[m.Method], stored)
+			s.size += stored.memory()
 		}
 	})
 }
