@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A screen is a terminal with as much of its own mind as the editor relies on: it wraps at the right margin when the next character comes and not before,
-// does not break a character of two columns, scrolls, and breaks rows anew when it gets another width.
+// A screen is a terminal with as much of its own mind as the editor relies on: it wraps at the
+// right margin when the next character comes and not before, does not break a character of two
+// columns, scrolls, and breaks rows anew when it gets another width.
 type screen struct {
 	columns, height int
 	rows            []screenRow // all that there ever were; the last height of them are to be seen
@@ -83,7 +84,8 @@ func (s *screen) put(r rune) {
 func (s *screen) sequence(text string) int {
 	n := 2 + strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' })
 	number, _ := strconv.Atoi(text[2:n])
-	s.column = min(s.column, s.columns-1) // whatever moves the cursor ends the wait for the next character
+	// whatever moves the cursor ends the wait for the next character
+	s.column = min(s.column, s.columns-1)
 	switch sequence := text[2 : n+1]; {
 	case sequence == "6n":
 		if s.answer != nil {

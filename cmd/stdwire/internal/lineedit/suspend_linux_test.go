@@ -33,7 +33,9 @@ func TestSuspend(t *testing.T) {
 	own := s.mode()
 	h := new(History)
 	assert.NilError(t, h.Add("older"))
-	e := New(s.slave, s.slave, Options{History: h, Complete: func(string, int) ([]string, int) { return []string{"completed"}, 0 }})
+	e := New(s.slave, s.slave, Options{History: h, Complete: func(string, int) ([]string, int) {
+		return []string{"completed"}, 0
+	}})
 	line := s.read(t.Context(), e)
 	s.sees("> |")
 	s.types("half a line\x1b[D\x1b[D")

@@ -16,7 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A seat is where somebody sits before a terminal: what is typed on it, and a screen on which to see.
+// A seat is where somebody sits before a terminal: what is typed on it, and a screen on which to
+// see.
 type seat struct {
 	t             *testing.T
 	master, slave *os.File
@@ -44,20 +45,21 @@ func newTerminal(t *testing.T) (master, slave *os.File) {
 func newSeat(t *testing.T, columns, rows int) *seat {
 	t.Helper()
 	master, slave := newTerminal(t)
-	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows), seen: make(chan struct{}, 1)}
+	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows),
+		seen: make(chan struct{}, 1)}
 	s.screen.answer = func(text string) { _, _ = io.WriteString(master, text) }
 	s.resize(columns)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		room := make([]byte, 4096)
+		buf := make([]byte, 4096)
 		for {
-			n, err := master.Read(room)
+			n, err := master.Read(buf)
 			if err != nil {
 				return
 			}
 			s.mu.Lock()
-			_, _ = s.screen.Write(room[:n])
+			_, _ = s.screen.Write(buf[:n])
 			s.mu.Unlock()
 			select {
 			case s.seen <- struct{}{}:
@@ -127,7 +129,10 @@ func TestOnATerminal(t *testing.T) {
 	s := newSeat(t, 20, 10)
 	own := s.mode()
 	h := new(History)
-	e := New(s.slave, s.slave, Options{History: h, Complete: func(line string, pos int) ([]string, int) { return []string{"completed "}, 0 }})
+	e := New(s.slave, s.slave,
+		Options{History: h, Complete: func(line string, pos int) ([]string, int) {
+			return []string{"completed "}, 0
+		}})
 	assert.Equal(t, e.Width(), 20)
 
 	line := s.read(t.Context(), e)
