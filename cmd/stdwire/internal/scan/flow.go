@@ -46,9 +46,9 @@ func toxicFlow(w *scanner) []Finding {
 func flowRoles(d *definition) (all []flowRole) {
 	name := nameWords(d.name)
 	of := append(nameWords(d.server.ID), name...) // a tool "search" of a server "gmail"
-	has := func(phrase []string, any string) bool {
+	has := func(words []string, any string) bool {
 		return slices.ContainsFunc(strings.Fields(any),
-			func(word string) bool { return slices.Contains(phrase, word) })
+			func(word string) bool { return slices.Contains(words, word) })
 	}
 	annotations := jsonscan.Member(d.raw, "annotations")
 	openWorld := string(jsonscan.Member(annotations, "openWorldHint"))
@@ -122,13 +122,13 @@ func hintContradiction(_ *scanner, d *definition) []Finding {
 	if !d.tool() {
 		return nil
 	}
-	phrase := nameWords(d.name)
-	takes := slices.IndexFunc(phrase, func(word string) bool {
+	words := nameWords(d.name)
+	takes := slices.IndexFunc(words, func(word string) bool {
 		return slices.Contains(
 			[]string{"delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate",
 				"uninstall", "overwrite"}, word)
 	})
-	if takes < 0 || slices.ContainsFunc(phrase, func(word string) bool {
+	if takes < 0 || slices.ContainsFunc(words, func(word string) bool {
 		return slices.Contains(
 			[]string{"list", "get", "show", "find", "search", "count", "preview", "undo", "can",
 				"check", "describe", "explain", "plan", "simulate"}, word)

@@ -71,7 +71,7 @@ type hiddenCharacters struct {
 // findHidden returns the hidden characters of a text.
 func findHidden(s string) hiddenCharacters {
 	h := hiddenCharacters{count: map[class]int{}, first: -1}
-	var spellOut []byte
+	var spelled []byte
 	runes, offset := []rune(s), 0
 	rtl := strings.ContainsFunc(s, isRTL)
 	run := 0
@@ -119,15 +119,15 @@ func findHidden(s string) hiddenCharacters {
 		}
 		switch {
 		case c == tag && 0xe0020 <= r && r <= 0xe007e:
-			spellOut = append(spellOut, byte(r-0xe0000))
+			spelled = append(spelled, byte(r-0xe0000))
 		case 0xfe00 <= r && r <= 0xfe0f:
-			spellOut = append(spellOut, byte(r-0xfe00))
+			spelled = append(spelled, byte(r-0xfe00))
 		case 0xe0100 <= r && r <= 0xe01ef:
-			spellOut = append(spellOut, byte(r-0xe0100+16))
+			spelled = append(spelled, byte(r-0xe0100+16))
 		}
 	}
-	if len(spellOut) > 0 && isReadable(string(spellOut)) {
-		h.message = string(spellOut)
+	if len(spelled) > 0 && isReadable(string(spelled)) {
+		h.message = string(spelled)
 	}
 	return h
 }

@@ -43,7 +43,9 @@ func TestDelete(t *testing.T) {
 		{`{"path":"d/x/y"}`, dispatch.NotFound, "not a directory"},
 		{`{"path":""}`, dispatch.InvalidInput, "empty"},
 	} {
-		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.delete", test.args, test.code, test.text) })
+		t.Run(test.args, func(t *testing.T) {
+			fails(t, s, "fs.delete", test.args, test.code, test.text)
+		})
 	}
 	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x"))
 }
@@ -64,7 +66,8 @@ func TestDeleteReadOnly(t *testing.T) {
 func TestDeleteLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"d/x": "keep", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone", "d/y": "",
+		"d/x": "keep", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone",
+		"d/y": "",
 	})
 	for _, test := range []struct {
 		args, kind, tree string

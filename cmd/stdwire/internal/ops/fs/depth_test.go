@@ -72,5 +72,5 @@ func TestResolvingGoesUpAndDown(t *testing.T) {
 	r, err := s.roots.instances.Get("")
 	assert.NilError(t, err)
 	_, err = r.resolve(t.Context(), "out")
-	assert.ErrorIs(t, err, r.escapes)
+	assert.ErrorIs(t, err, r.errEscapes)
 }

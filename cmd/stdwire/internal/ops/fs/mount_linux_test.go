@@ -48,7 +48,8 @@ func TestMoveAcross(t *testing.T) {
 	}
 	s := newService(t, map[string]string{"f": "f", "disk/": ""})
 	mountSmall(t, filepath.Join(s.dir, "disk"))
-	fails(t, s, "fs.move", `{"from":"f","to":"disk/f"}`, dispatch.StateError, "different file systems")
+	fails(t, s, "fs.move", `{"from":"f","to":"disk/f"}`, dispatch.StateError,
+		"different file systems")
 	assert.Equal(t, s.content(t, "f"), "f")
 	fails(t, s, "fs.delete", `{"path":"disk","recursive":true}`, dispatch.StateError, "in use")
 }
@@ -57,7 +58,8 @@ func TestMoveAcross(t *testing.T) {
 func TestDevice(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
-	if err := syscall.Mknod(filepath.Join(s.dir, "zero"), syscall.S_IFCHR|0o666, 1<<8|5); err != nil {
+	if err := syscall.Mknod(filepath.Join(s.dir, "zero"), syscall.S_IFCHR|0o666,
+		1<<8|5); err != nil {
 		t.Skipf("cannot make a device: %v", err)
 	}
 	s.refuses(t, "zero")

@@ -21,10 +21,12 @@ func TestMove(t *testing.T) {
 	}{
 		{`{"from":"f","to":"h"}`, MoveOutput{"h", "file", false}, "d d/x e g h"},
 		{`{"from":"h","to":"g","overwrite":true}`, MoveOutput{"g", "file", true}, "d d/x e g"},
-		{`{"from":"g","to":"new/dir/g","create_dirs":true}`, MoveOutput{"new/dir/g", "file", false}, "d d/x e new new/dir new/dir/g"},
+		{`{"from":"g","to":"new/dir/g","create_dirs":true}`, MoveOutput{"new/dir/g", "file", false},
+			"d d/x e new new/dir new/dir/g"},
 		{`{"from":"new/dir","to":"d2/"}`, MoveOutput{"d2", "dir", false}, "d d/x d2 d2/g e new"},
 		{`{"from":"d/x","to":"d/y"}`, MoveOutput{"d/y", "file", false}, "d d/y d2 d2/g e new"},
-		{`{"from":"d2/g","to":"d/y","overwrite":true}`, MoveOutput{"d/y", "file", true}, "d d/y d2 e new"},
+		{`{"from":"d2/g","to":"d/y","overwrite":true}`, MoveOutput{"d/y", "file", true},
+			"d d/y d2 e new"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			assert.DeepEqual(t, run[MoveOutput](t, s, "fs.move", test.args), test.want)

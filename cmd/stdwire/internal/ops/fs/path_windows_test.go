@@ -90,7 +90,8 @@ func TestDevicesWithExtensions(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, name)
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, "x")
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content,
+			"x")
 	}
 }
 
@@ -106,8 +107,8 @@ func TestPathsOnWindows(t *testing.T) {
 	args := map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"}
 	assert.Equal(t, paths(run[ListOutput](t, s, "fs.list", args).Entries), "dir/sub/f")
 	args = map[string]any{"pattern": "y$", "path": `dir\sub`}
-	found := run[SearchOutput](t, s, "fs.search", args)
-	assert.Equal(t, shown(found.Matches), "dir/sub/f:2:1:y")
+	scanResult := run[SearchOutput](t, s, "fs.search", args)
+	assert.Equal(t, shown(scanResult.Matches), "dir/sub/f:2:1:y")
 	args = map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
 	assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, "new/d/f")
 	moved := run[MoveOutput](t, s, "fs.move", map[string]string{"from": `new\d`, "to": `dir\d`})
@@ -149,7 +150,8 @@ func TestAbsolute(t *testing.T) {
 	}
 }
 
-// short returns the path of a file in short names. If the file system makes none, it skips the test.
+// short returns the path of a file in short names. If the file system makes none, it skips the
+// test.
 func (s *service) short(t *testing.T, long string) string {
 	t.Helper()
 	short, err := filepath.Rel(shortName(t, s.dir), shortName(t, filepath.Join(s.dir, long)))
@@ -189,7 +191,8 @@ func TestMoveBetweenShortAndLongName(t *testing.T) {
 		args := map[string]any{"from": names[0], "to": names[1], "overwrite": true}
 		assert.Equal(t, run[MoveOutput](t, s, "fs.move", args).Replaced, false)
 		assert.Equal(t, len(s.names(t)), len(before))
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": names[1]}).Content, "kept")
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read",
+			map[string]string{"path": names[1]}).Content, "kept")
 	}
 	args := map[string]string{"from": s.short(t, dir), "to": dir + "/in"}
 	fails(t, s, "fs.move", args, dispatch.InvalidInput, "into itself")

@@ -46,11 +46,11 @@ func TestChangesWaitForReaders(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			reader, err := os.Open(filepath.Join(s.dir, "f"))
+			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer reader.Close()
+			defer contextReader.Close()
 			// So often is the context looked at only by one who tries again.
-			ctx := hooked{t.Context(), after(25, func() error { return reader.Close() })}
+			ctx := hooked{t.Context(), after(25, func() error { return contextReader.Close() })}
 			assert.NilError(t, change.call(ctx, s.roots))
 			assert.DeepEqual(t, s.names(t), strings.Fields(change.tree))
 			if change.f != "" {

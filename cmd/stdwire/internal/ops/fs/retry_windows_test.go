@@ -20,15 +20,16 @@ func TestChangesOfFilesInUse(t *testing.T) {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			reader, err := os.Open(filepath.Join(s.dir, "f"))
+			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer reader.Close()
+			defer contextReader.Close()
 
 			ctx := hooked{t.Context(), after(25, cancelled)}
 			assert.ErrorIs(t, change.call(ctx, s.roots), context.Canceled)
 			failure, ok := errors.AsType[*dispatch.Error](change.call(t.Context(), s.roots))
 			assert.Assert(t, ok)
-			inUse := failure.Code == dispatch.StateError && strings.Contains(failure.Message, "it is in use")
+			inUse := failure.Code == dispatch.StateError &&
+				strings.Contains(failure.Message, "it is in use")
 			denied := failure.Code == dispatch.PermissionDenied &&
 				strings.Contains(failure.Message, "another program has it open")
 			assert.Assert(t, inUse || denied, "%v", failure)

@@ -21,8 +21,8 @@ type service struct {
 	dispatcher *dispatch.Dispatcher
 }
 
-// newService returns the operations on a new directory with these files in it. A name that ends in / is a directory, a content that
-// starts with "-> " a symbolic link.
+// newService returns the operations on a new directory with these files in it. A name that ends in
+// / is a directory, a content that starts with "-> " a symbolic link.
 func newService(t testing.TB, files map[string]string) *service {
 	t.Helper()
 	s := &service{dir: t.TempDir()}
@@ -41,7 +41,8 @@ func (s *service) open(t testing.TB, list ...Root) {
 	s.roots = roots
 	catalog := dispatch.NewCatalog(dispatch.GateWrite)
 	assert.NilError(t, Register(catalog, roots))
-	s.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+	s.dispatcher = dispatch.NewDispatcher(catalog,
+		dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
 }
 
 func (s *service) put(t testing.TB, name, content string) {
@@ -123,7 +124,8 @@ func (s *service) dispatch(ctx context.Context, operation string, args any) disp
 		}
 		text = string(encoded)
 	}
-	return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: operation, Arguments: json.RawMessage(text), Confirmed: true})
+	return s.dispatcher.Dispatch(ctx,
+		&dispatch.Call{Operation: operation, Arguments: json.RawMessage(text), Confirmed: true})
 }
 
 // run calls an operation, which must succeed, and returns its data.
@@ -138,8 +140,10 @@ func run[Out any](t testing.TB, s *service, operation string, args any) Out {
 	return out
 }
 
-// fails calls an operation, which must fail with this code and a message that holds text, and no path of the host.
-func fails(t testing.TB, s *service, operation string, args any, code dispatch.Code, text string) *dispatch.Error {
+// fails calls an operation, which must fail with this code and a message that holds text, and no
+// path of the host.
+func fails(t testing.TB, s *service, operation string, args any, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	envelope := s.dispatch(t.Context(), operation, args)
 	if envelope.Err == nil {

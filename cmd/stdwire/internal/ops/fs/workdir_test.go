@@ -18,7 +18,8 @@ func TestOpenDir(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a/b/file": "x", "top": "y"})
 	for path, want := range map[string]struct{ name, content string }{
-		"": {".", "a top"}, ".": {".", "a top"}, "a": {"a", "b"}, "a/b": {"a/b", "file"}, "./a//b/../b/": {"a/b", "file"},
+		"": {".", "a top"}, ".": {".", "a top"}, "a": {"a", "b"}, "a/b": {"a/b", "file"},
+		"./a//b/../b/": {"a/b", "file"},
 	} {
 		for _, instance := range []string{"", "main"} {
 			dir, name, err := s.roots.OpenDir(instance, path)
@@ -63,9 +64,12 @@ func TestOpenDirErrors(t *testing.T) {
 	s, unharmed := newJail(t, nil)
 	s.put(t, "file", "x")
 	s.openDirFails(t, map[string]dispatch.Code{
-		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied, "/": dispatch.PermissionDenied, "a/../../out": dispatch.PermissionDenied,
-		filepath.Join(filepath.Dir(s.dir), "out"): dispatch.PermissionDenied, s.dir: dispatch.PermissionDenied,
-		"gone": dispatch.NotFound, "file": dispatch.StateError, "file/x": dispatch.NotFound, "a\x00b": dispatch.InvalidInput,
+		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied,
+		"/": dispatch.PermissionDenied, "a/../../out": dispatch.PermissionDenied,
+		filepath.Join(filepath.Dir(s.dir), "out"): dispatch.PermissionDenied,
+		s.dir:  dispatch.PermissionDenied,
+		"gone": dispatch.NotFound, "file": dispatch.StateError, "file/x": dispatch.NotFound,
+		"a\x00b": dispatch.InvalidInput,
 	})
 	_, _, err := s.roots.OpenDir("other", "")
 	assert.ErrorIs(t, err, dispatch.UnknownInstance)
@@ -74,10 +78,14 @@ func TestOpenDirErrors(t *testing.T) {
 
 func TestOpenDirErrorsOfLinks(t *testing.T) {
 	t.Parallel()
-	s, unharmed := newJail(t, map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel", "self": "../in", "loop": "loop"})
+	s, unharmed := newJail(t,
+		map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel",
+			"self": "../in", "loop": "loop"})
 	s.openDirFails(t, map[string]dispatch.Code{
-		"abs": dispatch.PermissionDenied, "rel": dispatch.PermissionDenied, "rel/dir": dispatch.PermissionDenied, "up": dispatch.PermissionDenied,
-		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied, "loop": dispatch.StateError,
+		"abs": dispatch.PermissionDenied, "rel": dispatch.PermissionDenied,
+		"rel/dir": dispatch.PermissionDenied, "up": dispatch.PermissionDenied,
+		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied,
+		"loop": dispatch.StateError,
 	})
 	unharmed()
 }
