@@ -70,7 +70,7 @@ func (s *switching) run(ctx context.Context, std *streams) error {
 	}
 	type change struct {
 		g    *controlled
-		what ops.Choice
+		what ops.ServerOrProfile
 		name string
 	}
 	var changes []change
@@ -79,14 +79,14 @@ func (s *switching) run(ctx context.Context, std *streams) error {
 		if err != nil {
 			return err
 		}
-		changes = append(changes, change{g, ops.Choice{Server: id}, id})
+		changes = append(changes, change{g, ops.ServerOrProfile{Server: id}, id})
 	}
 	if s.profile != "" {
 		g, err := withProfile(among, s.profile)
 		if err != nil {
 			return err
 		}
-		changes = append(changes, change{g, ops.Choice{Profile: s.profile}, "the profile " + s.profile})
+		changes = append(changes, change{g, ops.ServerOrProfile{Profile: s.profile}, "the profile " + s.profile})
 	}
 	for _, c := range changes {
 		var after ops.Statuses

@@ -24,7 +24,7 @@ func gatewaysWaiting(ctx context.Context, std *streams) *waitingList {
 		if len(g.Waiting) == 0 {
 			continue
 		}
-		var all ops.Everything
+		var all ops.WaitingList
 		if err := g.ask(ctx, "host.waiting", nil, &all); err != nil {
 			std.err.printf("warning: %v", err)
 			continue
@@ -65,7 +65,7 @@ func (l *waitingList) release(ctx context.Context, std *streams, dir string, one
 		if one.g != nil && g != one.g || one.g == nil && g.Dir != dir {
 			continue
 		}
-		var left ops.Everything
+		var left ops.WaitingList
 		if err := g.ask(ctx, "host.release", what, &left); err != nil {
 			return err
 		}

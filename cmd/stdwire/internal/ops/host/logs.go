@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	maxWait = 60                          // seconds
-	beyond  = (maxWait + 5) * time.Second // what ends a wait at the latest
+	maxWait     = 60                          // seconds
+	logsTimeout = (maxWait + 5) * time.Second // timeout of the operation
 )
 
 // LogsInput are the arguments of host.logs.
@@ -29,16 +29,17 @@ type LogsOutput struct {
 func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	log, err := o.Manager.Log(in.Server)
 	if err != nil {
-		return LogsOutput{}, unknown(in.Server)
+		return LogsOutput{}, unknownServer(in.Server)
 	}
 	timer := time.NewTimer(time.Duration(in.Wait) * time.Second)
 	defer timer.Stop()
 	for {
 		text, next, missed, grown := log.From(in.After)
-		if half := halfRune(text); half > 0 {
+		if half := partialRune(text); half > 0 {
 			text, next = text[:len(text)-half], next-int64(half)
 		}
-		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next, Missed: missed}
+		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next,
+			Missed: missed}
 		if len(text) > 0 || in.Wait == 0 {
 			return out, nil
 		}
@@ -52,8 +53,8 @@ func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	}
 }
 
-// halfRune returns how many bytes at the end of a text begin a character that is still to be completed.
-func halfRune(text []byte) int {
+// partialRune returns the number of bytes of an incomplete character at the end of a text.
+func partialRune(text []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
 		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
 			if utf8.FullRune(last) {

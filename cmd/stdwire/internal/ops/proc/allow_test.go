@@ -40,7 +40,8 @@ func (b *bench) notAllowed(t testing.TB, commands []string) {
 	for _, command := range commands {
 		envelope := b.dispatch(t.Context(), "proc.start", named(t, command))
 		assert.Assert(t, envelope.Err != nil, "%q: %s", command, envelope.Data)
-		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command, envelope.Err)
+		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command,
+			envelope.Err)
 		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string(b.allow))
 	}
 }
@@ -82,10 +83,14 @@ func TestProcAllowEnvironment(t *testing.T) {
 		return a
 	}
 	for _, name := range []string{
-		"PATH", "Path", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "BASH_FUNC_ls%%", "SHELLOPTS", "PS4",
-		"NODE_OPTIONS", "NODE_PATH", "npm_config_script_shell", "npm_config_//registry/:x", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB",
-		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "MANPAGER",
-		"EDITOR", "VISUAL", "LESSOPEN", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "HOME", "XDG_CONFIG_HOME", "IFS", "SHELL", "RUSTC_WRAPPER", "LUA_INIT",
+		"PATH", "Path", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
+		"BASH_ENV", "ENV", "BASH_FUNC_ls%%", "SHELLOPTS", "PS4",
+		"NODE_OPTIONS", "NODE_PATH", "npm_config_script_shell", "npm_config_//registry/:x",
+		"PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB",
+		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "GIT_SSH_COMMAND",
+		"GIT_EXEC_PATH", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "MANPAGER",
+		"EDITOR", "VISUAL", "LESSOPEN", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "HOME",
+		"XDG_CONFIG_HOME", "IFS", "SHELL", "RUSTC_WRAPPER", "LUA_INIT",
 		"ComSpec", "PATHEXT", "SystemRoot", "windir", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
 		"HOMEPATH", "ProgramFiles(x86)", "COR_PROFILER_PATH", "__COMPAT_LAYER",
 	} {

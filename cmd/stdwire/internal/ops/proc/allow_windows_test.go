@@ -51,7 +51,8 @@ func TestProcAllowSpellings(t *testing.T) {
 var hostile = []string{
 	`"&echo pwned>pwned.txt&ver`, `&echo pwned>pwned.txt`, `"|echo pwned>pwned.txt`, `a"b`, `"a&b"`,
 	`\"&echo pwned>pwned.txt&rem \"`, `^"&echo pwned>pwned.txt`, "%CD%", `%ComSpec:~-1%`,
-	`"%CMDCMDLINE:~-1%&echo pwned>pwned.txt`, "!CD!", "a b", "(a)", "a;b,c=d", "a\\", `a b\`, "é", "",
+	`"%CMDCMDLINE:~-1%&echo pwned>pwned.txt`, "!CD!", "a b", "(a)", "a;b,c=d", "a\\", `a b\`, "é",
+	"",
 	"a\r\nb", "a\necho pwned>pwned.txt", "/?", "*", `<nul`, `>pwned.txt`, `2>pwned.txt`,
 }
 

@@ -27,7 +27,8 @@ func TestProcEval(t *testing.T) {
 		code      int
 	}{
 		{args{"script": "echo a; echo b >&2; exit 3"}, "a\nb\n", 3},
-		{args{"script": "i=0; while [ $i -lt 20 ]; do echo $i; echo $i >&2; i=$((i+1)); done"}, inOrder(20), 0},
+		{args{"script": "i=0; while [ $i -lt 20 ]; do echo $i; echo $i >&2; i=$((i+1)); done"},
+			inOrder(20), 0},
 		{args{"script": "sort", "input": "b\na\n"}, "a\nb\n", 0},
 		{args{"script": "cat"}, "", 0}, // there is no input, and it ends
 		{args{"script": "true", "input": strings.Repeat("x", 1<<20)}, "", 0},
@@ -38,7 +39,8 @@ func TestProcEval(t *testing.T) {
 		{args{"script": "cat <<E | tr a b\naaa\nE\n"}, "bbb\n", 0},
 	} {
 		out := run[EvalOutput](t, b, "proc.eval", test.arguments)
-		if out.Output != test.want && !(test.code == 127 && strings.Contains(out.Output, "not found")) {
+		if out.Output != test.want &&
+			!(test.code == 127 && strings.Contains(out.Output, "not found")) {
 			t.Errorf("%v: %q", test.arguments, out.Output)
 		}
 		assert.Equal(t, *out.ExitCode, test.code, "%v", test.arguments)
@@ -48,16 +50,20 @@ func TestProcEval(t *testing.T) {
 	assert.Assert(t, out.Signal == "TERM" && out.ExitCode == nil)
 	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "/script")
 	fails(t, b, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
-	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance, "main")
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0) // a script is no session
+	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance,
+		"main")
+	// a script is no session
+	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
 }
 
 func TestProcEvalTruncated(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
+	out := run[EvalOutput](t, b, "proc.eval",
+		args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
 	assert.Assert(t, out.Truncated)
-	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") && strings.HasSuffix(out.Output, "\n€ 29999\nlast\n"))
+	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") &&
+		strings.HasSuffix(out.Output, "\n€ 29999\nlast\n"))
 	assert.Assert(t, !strings.Contains(out.Output, "\uFFFD"))
 	head, rest, ok := strings.Cut(out.Output, "\n[… ")
 	assert.Assert(t, ok)
@@ -69,19 +75,22 @@ func TestProcEvalTruncated(t *testing.T) {
 	assert.Assert(t, len(head) <= halfExcerpt && len(tail) <= halfExcerpt)
 
 	// Two full halves are all of it.
-	whole := run[EvalOutput](t, b, "proc.eval", args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
+	whole := run[EvalOutput](t, b, "proc.eval",
+		args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
 	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfExcerpt)
 }
 
 func TestProcEvalBlocked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1", "curl x | sh"} {
+	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1",
+		"curl x | sh"} {
 		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "not allowed")
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
 	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked, "/input")
-	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked, "/env/X")
+	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked,
+		"/env/X")
 }
 
 // started waits for a script that writes its process ids into a file.
@@ -96,8 +105,8 @@ func (b *bench) started(t testing.TB) (pids []int) {
 	return pids
 }
 
-// stubbornScript is one of a shell that, as its two children, heeds no signal that it can refuse. It
-// has all three process ids in a file.
+// stubbornScript is one of a shell that, as its two children, heeds no signal that it can refuse.
+// It has all three process ids in a file.
 const stubbornScript = `echo partial; trap '' TERM HUP INT; sleep 300 & one=$!
 sleep 300 & echo $$ $one $! >pids; wait`
 
@@ -121,14 +130,18 @@ func TestProcEvalCancelled(t *testing.T) {
 	pids := b.started(t)
 	cancel()
 	failed(t, b, <-done, dispatch.Cancelled, "")
-	eventually(t, "the processes are gone", func() bool { return !slices.ContainsFunc(pids, alive) }) // it may have been cancelled while they were started
+	// it may have been cancelled while they were started
+	eventually(t, "the processes are gone",
+		func() bool { return !slices.ContainsFunc(pids, alive) })
 }
 
 func TestProcEvalShutdown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	done := make(chan dispatch.Envelope)
-	go func() { done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript}) }()
+	go func() {
+		done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript})
+	}()
 	pids := b.started(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -208,6 +221,10 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 func TestProcAllowIsNotForEval(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Allow: []string{}})
-	assert.DeepEqual(t, details[[]string](t, fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""), "allowed"), []string{})
-	assert.Equal(t, run[EvalOutput](t, b, "proc.eval", args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
+	assert.DeepEqual(t,
+		details[[]string](t,
+			fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""),
+			"allowed"), []string{})
+	assert.Equal(t, run[EvalOutput](t, b, "proc.eval",
+		args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
 }

@@ -20,7 +20,8 @@ func TestProcList(t *testing.T) {
 	b := newBench(t, Options{})
 	assert.Equal(t, string(b.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
 	before := time.Now().Truncate(time.Millisecond)
-	one, two := b.start(t, "say hello", "exit 4"), run[StartOutput](t, b, "proc.start", program(t, "copy"))
+	one, two := b.start(t, "say hello", "exit 4"),
+		run[StartOutput](t, b, "proc.start", program(t, "copy"))
 	run[WaitOutput](t, b, "proc.wait", args{"session": one})
 	all := run[ListOutput](t, b, "proc.list", nil).Sessions
 	assert.Equal(t, len(all), 2)
@@ -29,7 +30,8 @@ func TestProcList(t *testing.T) {
 	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
 	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
 	assert.Equal(t, all[1].Session, two.Session)
-	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) && all[1].ExitCode == nil)
+	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) &&
+		all[1].ExitCode == nil)
 }
 
 func TestProcCap(t *testing.T) {
@@ -39,7 +41,8 @@ func TestProcCap(t *testing.T) {
 	for range 3 {
 		ids = append(ids, b.start(t, "copy"))
 	}
-	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "as many as there may be")
+	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError,
+		"as many as there may be")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
 	// One that has ended makes room, the oldest first.
@@ -71,10 +74,13 @@ func TestProcIdle(t *testing.T) {
 	pids := b.pids(t, idle)
 	busy := b.start(t, "copy")
 	// A call that waits uses its session all the time.
-	waited := run[ReadOutput](t, b, "proc.read", args{"session": busy, "until": "output", "wait_ms": 1200})
+	waited := run[ReadOutput](t, b, "proc.read",
+		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
-	eventually(t, "the idle one is ended", func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
-	eventually(t, "so is the other, once nobody uses it", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	eventually(t, "the idle one is ended",
+		func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
+	eventually(t, "so is the other, once nobody uses it",
+		func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	fails(t, b, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
 }
 
@@ -85,9 +91,11 @@ func TestProcPrincipals(t *testing.T) {
 	id := ann.start(t, "copy")
 	assert.Equal(t, len(run[ListOutput](t, bob, "proc.list", nil).Sessions), 0)
 	for operation, arguments := range map[string]args{
-		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {}, "proc.signal": {"signal": "KILL"},
+		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {},
+		"proc.signal": {"signal": "KILL"},
 	} {
-		fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running") // "" is not ann's only one
+		// "" is not ann's only one
+		fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running")
 		arguments["session"] = id
 		err := fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running")
 		assert.DeepEqual(t, details[[]string](t, err, "sessions"), []string{})
@@ -117,7 +125,8 @@ func TestProcClientGone(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "only the other is left", func() bool { return len(b.sessions.List(context.Background())) == 1 })
+	eventually(t, "only the other is left",
+		func() bool { return len(b.sessions.List(context.Background())) == 1 })
 	run[SendOutput](t, b, "proc.send", args{"session": stays, "text": "x"})
 }
 
@@ -128,9 +137,11 @@ func TestProcClientGoneBefore(t *testing.T) {
 	client, leave := context.WithCancel(t.Context())
 	leave()
 	envelope := b.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
-	eventually(t, "nothing is left", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	eventually(t, "nothing is left",
+		func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	if envelope.Success() {
-		eventually(t, "the process is gone", func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
+		eventually(t, "the process is gone",
+			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
 	}
 }
 
@@ -147,9 +158,10 @@ func TestProcShutdown(t *testing.T) {
 	start := time.Now()
 	err := b.Shutdown(ctx)
 	gone(t, pids...)
-	took := time.Since(start)
-	t.Logf("20 stubborn processes: %v, %v", took, err)
-	assert.Assert(t, took < limit+7*time.Second, "%v", took) // a busy machine takes a while to kill 60; with all the grace it would be 40 s
+	duration := time.Since(start)
+	t.Logf("20 stubborn processes: %v, %v", duration, err)
+	// a busy machine takes a while to kill 60; with all the grace it would be 40 s
+	assert.Assert(t, duration < limit+7*time.Second, "%v", duration)
 	fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
 	var again sync.WaitGroup
 	for range 4 {
@@ -189,7 +201,8 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 			}
 		})
 	}
-	eventually(t, "there are many", func() bool { return len(b.sessions.List(context.Background())) > 10 })
+	eventually(t, "there are many",
+		func() bool { return len(b.sessions.List(context.Background())) > 10 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	assert.NilError(t, b.Shutdown(ctx))
@@ -201,7 +214,9 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 func goroutines() (n int) {
 	buf := make([]byte, 1<<20)
 	for stack := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
-		if (bytes.Contains(stack, []byte("/ops/proc.")) || bytes.Contains(stack, []byte("/guard."))) && !bytes.Contains(stack, []byte("testing.tRunner")) {
+		if (bytes.Contains(stack, []byte("/ops/proc.")) ||
+			bytes.Contains(stack, []byte("/guard."))) &&
+			!bytes.Contains(stack, []byte("testing.tRunner")) {
 			n++
 		}
 	}

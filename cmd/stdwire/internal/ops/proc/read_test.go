@@ -18,7 +18,8 @@ func TestProcRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "say out", "warn err", "repeat")
-	nothing := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 1})
+	nothing := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 1})
 	assert.Assert(t, nothing.Running && !nothing.Matched && nothing.ExitCode == nil)
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last"})
 	all := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": 0})
@@ -30,34 +31,41 @@ func TestProcRead(t *testing.T) {
 	again := run[ReadOutput](t, b, "proc.read", args{"session": id})
 	assert.Equal(t, again.Output, "")
 	assert.Equal(t, again.Cursor, all.Cursor)
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
 	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id}).Output, all.Output[7:])
 
 	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "/cursor")
 	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "/cursor")
 	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "/pattern")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"}, dispatch.InvalidInput, "smaller repetitions")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"}, dispatch.InvalidInput, "/until")
-	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam, "pattern")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"},
+		dispatch.InvalidInput, "smaller repetitions")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"},
+		dispatch.InvalidInput, "/until")
+	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam,
+		"pattern")
 }
 
 func TestProcReadUntilOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "repeat", "sleep")
-	quiet := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "wait_ms": 1})
+	quiet := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "until": "output", "wait_ms": 1})
 	assert.Equal(t, quiet.Output, "")
 	assert.Assert(t, quiet.Running)
 	read := make(chan ReadOutput)
 	go func() {
-		envelope := b.dispatch(context.Background(), "proc.read", args{"session": id, "until": "output", "wait_ms": 20000})
+		envelope := b.dispatch(context.Background(), "proc.read",
+			args{"session": id, "until": "output", "wait_ms": 20000})
 		read <- decode[ReadOutput](t, envelope)
 	}()
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "x"})
 	assert.Equal(t, (<-read).Output, "x\n")
 }
 
-// A pattern consumes the output up to the end of what it matches, no more, so that the next one finds what came together with it.
+// A pattern consumes the output up to the end of what it matches, no more, so that the next one
+// finds what came together with it.
 func TestProcReadUntilPattern(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -78,7 +86,9 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	b.start(t, "copy")
 	read := make(chan ReadOutput)
 	go func() {
-		read <- decode[ReadOutput](t, b.dispatch(context.Background(), "proc.read", args{"pattern": "READY é!", "wait_ms": 20000}))
+		read <- decode[ReadOutput](t,
+			b.dispatch(context.Background(), "proc.read",
+				args{"pattern": "READY é!", "wait_ms": 20000}))
 	}()
 	session := b.sessions.List(context.Background())[0].Value
 	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
@@ -93,14 +103,16 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	assert.Equal(t, b.expect(t, "", "more"), " and more")
 }
 
-// A wait for a pattern ends when there is no more room in the answer, so that nothing is lost of what a caller reads all the time.
+// A wait for a pattern ends when there is no more room in the answer, so that nothing is lost of
+// what a caller reads all the time.
 func TestProcReadPatternFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "fill 100000", "write \ndone\n", "sleep")
 	var got int
 	for {
-		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
+		out := run[ReadOutput](t, b, "proc.read",
+			args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
 		got += len(out.Output)
 		assert.Equal(t, out.Dropped, int64(0))
 		if out.Matched {
@@ -115,13 +127,16 @@ func TestProcReadWhenItEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "say bye", "exit 9")
-	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.Signal == "")
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, *out.ExitCode, 9)
 	// An end is all that is left to wait for.
 	for _, until := range []string{"output", "exit"} {
-		assert.Assert(t, !run[ReadOutput](t, b, "proc.read", args{"session": id, "until": until, "wait_ms": 600000}).Running)
+		assert.Assert(t,
+			!run[ReadOutput](t, b, "proc.read",
+				args{"session": id, "until": until, "wait_ms": 600000}).Running)
 	}
 }
 
@@ -151,7 +166,8 @@ func TestProcReadCancelled(t *testing.T) {
 	assert.Equal(t, b.expect(t, id, "here\n"), "here\n")
 }
 
-// A process that writes far more than is kept: it does not wait, memory is bounded, and what is lost is counted.
+// A process that writes far more than is kept: it does not wait, memory is bounded, and what is
+// lost is counted.
 func TestProcReadFlood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 64 << 10})
@@ -167,10 +183,12 @@ func TestProcReadFlood(t *testing.T) {
 	session := b.sessions.List(context.Background())[0].Value
 	assert.Assert(t, cap(session.output.ring.kept) <= 2*64<<10, "%d", cap(session.output.ring.kept))
 	// A cursor to what is lost says so each time.
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped, int64(total-64<<10-10))
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped,
+		int64(total-64<<10-10))
 }
 
-// A reader that is slower than the writer: each read goes on where the last one ended, or says how much is lost in between.
+// A reader that is slower than the writer: each read goes on where the last one ended, or says how
+// much is lost in between.
 func TestProcReadSlowReader(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 8 << 10})
@@ -178,7 +196,8 @@ func TestProcReadSlowReader(t *testing.T) {
 	var cursor, read, dropped int64
 	var last string
 	for {
-		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "max_bytes": 100})
+		out := run[ReadOutput](t, b, "proc.read",
+			args{"session": id, "until": "output", "max_bytes": 100})
 		assert.Equal(t, out.Cursor, cursor+out.Dropped+int64(len(out.Output)))
 		cursor = out.Cursor
 		read += int64(len(out.Output))
@@ -198,7 +217,8 @@ func TestProcReadBinary(t *testing.T) {
 	b := newBench(t, Options{})
 	id := b.start(t, "hex 610062fffe63c32864eda08065f09f")
 	out := b.rest(t, id)
-	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD") // half a character at the end is not kept back for ever
+	// half a character at the end is not kept back for ever
+	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD")
 	assert.Equal(t, out.Cursor, int64(15))
 }
 
@@ -211,7 +231,8 @@ func TestProcReadRunesWhole(t *testing.T) {
 	for maximum := 4; maximum < 10; maximum++ {
 		var got string
 		for cursor, more := int64(0), true; more; {
-			out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
+			out := run[ReadOutput](t, b, "proc.read",
+				args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
 			assert.Assert(t, 0 < len(out.Output) && len(out.Output) <= maximum)
 			got += out.Output
 			cursor, more = out.Cursor, out.More || out.Running
@@ -247,7 +268,8 @@ func TestProcReadTogether(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for {
-				envelope := b.dispatch(t.Context(), "proc.read", args{"session": id, "until": "output", "max_bytes": 64})
+				envelope := b.dispatch(t.Context(), "proc.read",
+					args{"session": id, "until": "output", "max_bytes": 64})
 				out := decode[ReadOutput](t, envelope)
 				mu.Lock()
 				total += len(out.Output)
@@ -283,18 +305,21 @@ func TestProcREPL(t *testing.T) {
 				t.Skipf("%s is not there", repl.command)
 			}
 			b := newBench(t, Options{})
-			id := run[StartOutput](t, b, "proc.start", args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
+			id := run[StartOutput](t, b, "proc.start",
+				args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
 			b.expect(t, id, repl.prompt)
 			for range 3 {
 				run[SendOutput](t, b, "proc.send", args{"session": id, "text": repl.send})
-				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want)) // prompts may be on stderr
+				// prompts may be on stderr
+				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want))
 			}
 			run[StopOutput](t, b, "proc.stop", args{"session": id})
 		})
 	}
 }
 
-// Looking for a pattern costs about as much as there is output, however small the pieces in which it comes.
+// Looking for a pattern costs about as much as there is output, however small the pieces in which
+// it comes.
 func TestProcSearchIsLinear(t *testing.T) {
 	looking := func(size int) time.Duration {
 		best := time.Hour
@@ -312,7 +337,8 @@ func TestProcSearchIsLinear(t *testing.T) {
 		return best
 	}
 	small, large := looking(16<<10), looking(128<<10)
-	assert.Assert(t, large < 30*small, "%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
+	assert.Assert(t, large < 30*small,
+		"%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
 }
 
 func TestProcSearch(t *testing.T) {
@@ -328,8 +354,10 @@ func TestProcSearch(t *testing.T) {
 		{"^c", []string{"ab", "c"}, ""},
 		{"^c", []string{"ab\n", "c"}, "ab\nc"},
 		{`\bc`, []string{"ab", "c"}, ""},
-		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) + "needle"},
-		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"}, strings.Repeat(line, 2000) + "needle"},
+		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) +
+			"needle"},
+		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"},
+			strings.Repeat(line, 2000) + "needle"},
 		{"^nee", []string{strings.Repeat(line, 2000), "x", "nee"}, ""},
 		// A line may end with CR LF.
 		{"b$", []string{"ab\r\nc"}, "ab\r"},
@@ -389,7 +417,7 @@ func TestProcRing(t *testing.T) {
 
 func BenchmarkProcOutput(b *testing.B) {
 	o := output{ring: ring{size: 1 << 20}}
-	chunk := make([]byte, pumped)
+	chunk := make([]byte, copyBuffer)
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
 		o.write(chunk)
@@ -399,13 +427,15 @@ func BenchmarkProcOutput(b *testing.B) {
 // One line to a process and back.
 func BenchmarkProcRoundTrip(b *testing.B) {
 	s := newBench(b, Options{})
-	if envelope := s.dispatch(context.Background(), "proc.start", program(b, "copy")); !envelope.Success() {
+	if envelope := s.dispatch(context.Background(), "proc.start",
+		program(b, "copy")); !envelope.Success() {
 		b.Fatal(envelope.Err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.dispatch(context.Background(), "proc.send", args{"text": "x"})
-		if out := s.dispatch(context.Background(), "proc.read", args{"pattern": "x\n"}); !out.Success() {
+		if out := s.dispatch(context.Background(), "proc.read",
+			args{"pattern": "x\n"}); !out.Success() {
 			b.Fatal(out.Err)
 		}
 	}
@@ -414,7 +444,8 @@ func BenchmarkProcRoundTrip(b *testing.B) {
 func BenchmarkProcStartStop(b *testing.B) {
 	s := newBench(b, Options{})
 	for b.Loop() {
-		if envelope := s.dispatch(context.Background(), "proc.start", program(b, "copy")); !envelope.Success() {
+		if envelope := s.dispatch(context.Background(), "proc.start",
+			program(b, "copy")); !envelope.Success() {
 			b.Fatal(envelope.Err)
 		}
 		s.dispatch(context.Background(), "proc.stop", nil)

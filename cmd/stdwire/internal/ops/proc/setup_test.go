@@ -23,7 +23,8 @@ type bench struct {
 	call       dispatch.Call // what calls have in common
 }
 
-// newBench returns the operations, with a new directory for the root "main". They are shut down when the test ends.
+// newBench returns the operations, with a new directory for the root "main". They are shut down
+// when the test ends.
 func newBench(t testing.TB, o Options) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir()}
@@ -68,13 +69,16 @@ func run[Out any](t testing.TB, b *bench, operation string, arguments args) Out 
 	return decode[Out](t, b.dispatch(t.Context(), operation, arguments))
 }
 
-// fails calls an operation, which must fail with this code and a message that holds text, and no path of the host.
-func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code, text string) *dispatch.Error {
+// fails calls an operation, which must fail with this code and a message that holds text, and no
+// path of the host.
+func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	return failed(t, b, b.dispatch(t.Context(), operation, arguments), code, text)
 }
 
-func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code, text string) *dispatch.Error {
+func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	if envelope.Err == nil {
 		t.Fatalf("succeeded: %s", envelope.Data)
@@ -100,7 +104,8 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 // expect reads up to what matches pattern, which has to come.
 func (b *bench) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "pattern": pattern, "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": session, "pattern": pattern, "wait_ms": 20000})
 	assert.Assert(t, out.Matched, "%+v", out)
 	return out.Output
 }
@@ -108,7 +113,8 @@ func (b *bench) expect(t testing.TB, session, pattern string) string {
 // rest reads until the process has ended.
 func (b *bench) rest(t testing.TB, session string) ReadOutput {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
 	assert.Assert(t, !out.Running, "%+v", out)
 	return out
 }

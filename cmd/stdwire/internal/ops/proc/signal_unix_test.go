@@ -18,7 +18,8 @@ import (
 // sh starts a shell with a script and returns the id of its session.
 func (b *bench) sh(t testing.TB, script string) string {
 	t.Helper()
-	return run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", script}}).Session
+	return run[StartOutput](t, b, "proc.start",
+		args{"command": "sh", "args": []string{"-c", script}}).Session
 }
 
 // state is the letter by which the system says what a process does, "" for one that there is not.
@@ -56,7 +57,8 @@ func TestProcReadWhenSignalEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.sh(t, "echo bye; kill -SEGV $$")
-	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, out.Signal, "SEGV")
@@ -82,7 +84,8 @@ func TestProcSignal(t *testing.T) {
 	id := b.sh(t, `for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.01; done`)
 	b.expect(t, id, "ready\n")
 	for _, signal := range []string{"INT", "TERM", "HUP", "QUIT", "USR1", "USR2"} {
-		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}), SignalOutput{id, signal})
+		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}),
+			SignalOutput{id, signal})
 		b.expect(t, id, "got "+signal+"\n")
 	}
 	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")

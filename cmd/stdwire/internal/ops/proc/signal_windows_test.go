@@ -13,7 +13,8 @@ func TestProcSignalsOfWindows(t *testing.T) {
 	b := newBench(t, Options{})
 	b.start(t, "copy")
 	for _, signal := range []string{"INT", "HUP", "STOP", "USR1"} {
-		fails(t, b, "proc.signal", args{"signal": signal}, dispatch.InvalidInput, `"TERM" or "KILL"`)
+		fails(t, b, "proc.signal", args{"signal": signal}, dispatch.InvalidInput,
+			`"TERM" or "KILL"`)
 	}
 }
 

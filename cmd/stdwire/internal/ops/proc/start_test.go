@@ -16,10 +16,12 @@ func TestProcStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	// No shell looks at the arguments.
-	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é", ""}
+	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é",
+		""}
 	steps := append([]string{"arguments"}, arguments...)
 	started := run[StartOutput](t, b, "proc.start", program(t, steps...))
-	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session), started.Session)
+	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session),
+		started.Session)
 	assert.Equal(t, started.Command, self(t))
 	out := b.rest(t, started.Session)
 	assert.Equal(t, out.Output, fmt.Sprintf("%q\n", arguments))
@@ -34,7 +36,8 @@ func TestProcStartSessionOfTheCall(t *testing.T) {
 	envelope := b.dispatch(t.Context(), "proc.start", program(t, "copy"))
 	id := decode[StartOutput](t, envelope).Session
 	assert.Equal(t, envelope.Session, id)
-	for _, operation := range []string{"proc.read", "proc.stop"} { // the only session need not be named
+	for _, operation := range []string{"proc.read", "proc.stop"} {
+		// the only session need not be named
 		assert.Equal(t, b.dispatch(t.Context(), operation, nil).Session, id)
 	}
 }
@@ -138,7 +141,9 @@ func TestProcStartFailures(t *testing.T) {
 	b.put(t, "plain.txt", "text\n", 0o644)
 	garbage := b.garbage(t)
 	withEnv := func(env args) args { return args{"command": self(t), "env": env} }
-	withArgument := func(text string) args { return args{"command": self(t), "args": []string{text}} }
+	withArgument := func(text string) args {
+		return args{"command": self(t), "args": []string{text}}
+	}
 	for _, test := range []struct {
 		arguments args
 		code      dispatch.Code
@@ -169,7 +174,8 @@ func TestProcStartArgumentsTooLong(t *testing.T) {
 		t.Skip("Wine takes command lines of any length, Windows 32,767 characters")
 	}
 	b := newBench(t, Options{})
-	fails(t, b, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput, "too long")
+	fails(t, b, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput,
+		"too long")
 }
 
 // A caller's variables are set on top of a few that are inherited; the rest of this program's
@@ -180,7 +186,8 @@ func TestProcStartEnvironment(t *testing.T) {
 	a := program(t, "environ")
 	a["env"] = args{fixtureEnv: "1", "TZ": "Mars/Olympus", "OWN": "1"}
 	got := map[string]string{}
-	for line := range strings.Lines(b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
+	for line := range strings.Lines(
+		b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		got[strings.ToUpper(name)] = value
 		assert.Assert(t, !strings.Contains(line, "s3cret"))
@@ -189,17 +196,20 @@ func TestProcStartEnvironment(t *testing.T) {
 	assert.Equal(t, got["OWN"], "1")
 	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
 	// Nor are values shown to who asks for the list.
-	assert.Assert(t, !strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
+	assert.Assert(t,
+		!strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
 }
 
 func TestProcNewID(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"python3": "python3-", "/usr/bin/python3": "python3-", "./a b.sh": "a_b_sh-", "/": "process-", "...": "process-", "ü": "process-",
+		"python3": "python3-", "/usr/bin/python3": "python3-", "./a b.sh": "a_b_sh-",
+		"/": "process-", "...": "process-", "ü": "process-",
 		strings.Repeat("x", 100): strings.Repeat("x", maxIDName) + "-",
 	} {
 		id := newID(command)
-		assert.Assert(t, strings.HasPrefix(id, want) && len(id) == len(want)+6, "%s: %s", command, id)
+		assert.Assert(t, strings.HasPrefix(id, want) &&
+			len(id) == len(want)+6, "%s: %s", command, id)
 	}
 	assert.Assert(t, newID("x") != newID("x"))
 }

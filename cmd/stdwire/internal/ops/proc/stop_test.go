@@ -41,7 +41,8 @@ func TestProcStopAtOnce(t *testing.T) {
 	b := newBench(t, Options{})
 	id := b.start(t, stubborn...)
 	pids := b.pids(t, id)
-	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal, "KILL")
+	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal,
+		"KILL")
 	gone(t, pids...)
 }
 
@@ -109,5 +110,5 @@ func TestProcEndTakesChildren(t *testing.T) {
 	pids := b.pids(t, id)
 	assert.Equal(t, *b.rest(t, id).ExitCode, 3)
 	gone(t, pids...)
-	assert.Assert(t, time.Since(start) < patience, "the output did not end by itself")
+	assert.Assert(t, time.Since(start) < drainTimeout, "the output did not end by itself")
 }
