@@ -25,7 +25,7 @@ type rule struct {
 
 const ruleTooLarge = "too-large" // found while definitions are read
 
-const doNotUse = "Do not use the server until who makes it has explained the text; if you need it, leave the tool out, and pin the others."
+const doNotUse = "Do not use the server until its maker has explained the text; if you need it, leave the tool out, and pin the others."
 
 // Rules returns all rules, in the order of the checks.
 func Rules() (all []Rule) {
@@ -38,11 +38,11 @@ func Rules() (all []Rule) {
 func ruleTable() []rule {
 	return []rule{
 		{Rule: Rule{
-			ID: "hidden-unicode", Severity: High, Title: "Text that is not seen",
+			ID: "hidden-unicode", Severity: High, Title: "Invisible text",
 			Help: "Characters that are not drawn carry text that a model reads and people do not see, or make text look like another. Tag characters and " +
 				"variation selectors can spell whole sentences. What emoji, and scripts written from right to left or with joined letters, need is not " +
 				"reported.",
-			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise have who makes it remove them.",
+			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise ask its maker to remove them.",
 		}, injection: true, text: hiddenUnicode},
 		{Rule: Rule{
 			ID: "mixed-script-name", Severity: High,
@@ -52,18 +52,18 @@ func ruleTable() []rule {
 		}, text: mixedScript},
 		{Rule: Rule{
 			ID: "terminal-escape", Severity: High, Title: "Sequences that a terminal obeys",
-			Help:   "Escape sequences in a definition hide or overwrite what a terminal shows, so that who looks at it sees something else than the model.",
+			Help:   "Escape sequences in a definition hide or overwrite what a terminal shows, so that a reviewer sees other text than the model.",
 			Advice: "Look at the text with the sequences spelled out, and do not use the server if they hide something.",
 		}, injection: true, text: terminalEscape},
 		{Rule: Rule{
 			ID: "hidden-layout", Severity: Medium, Title: "Text that is out of sight",
-			Help:   "Behind a screen of white space, or in a comment, text is read by the model and not by who approves the tool.",
+			Help:   "Behind a screen of white space, or in a comment, text is read by the model and not by the user who approves the tool.",
 			Advice: "Read the text to its end.",
 		}, injection: true, text: hiddenLayout},
 		{Rule: Rule{
 			ID: "override-instructions", Severity: High,
 			Title:  "The model is told to set instructions aside",
-			Help:   "A definition tells what a tool is for. Text that wants to replace what the model was told by its user is an attack (tool poisoning).",
+			Help:   "A definition tells what a tool is for. Text that tries to replace the user's instructions is an attack (tool poisoning).",
 			Advice: doNotUse,
 		}, injection: true, text: matches(overrideInstructions, true)},
 		{Rule: Rule{
@@ -97,7 +97,7 @@ func ruleTable() []rule {
 		{Rule: Rule{
 			ID: "sends-data-out", Severity: High,
 			Title:  "The model is told to send data to an address",
-			Help:   "A definition has no reason to name an address that what the model has is to be sent to, or that replaces one that the user gave.",
+			Help:   "A definition has no reason to name an address to which the model should send data, or that replaces one that the user gave.",
 			Advice: doNotUse,
 		}, injection: true, text: matches(sendsDataOut, true)},
 		{Rule: Rule{
@@ -122,13 +122,13 @@ func ruleTable() []rule {
 		}, injection: true, text: shadowing},
 		{Rule: Rule{
 			ID: "same-name", Severity: Medium, Title: "Two tools of one name",
-			Help:   "Where names are not kept apart by server, which of the tools is called is up to chance, or to who came last.",
+			Help:   "Where names are not kept apart by server, which of the tools is called depends on chance, or on which server came last.",
 			Advice: "Use a host that puts the server's ID before the names, or leave one of the tools out.",
 		}, scanner: sameName},
 		{Rule: Rule{
 			ID: "near-name", Severity: Medium, Title: "Names that are taken for each other",
 			Help:   "Names one letter apart, or that only look the same, lead models and people to call one tool when they mean the other.",
-			Advice: "Look whether one of the servers imitates the other. If not, nothing is to be done.",
+			Advice: "Check whether one of the servers imitates the other. If not, nothing needs to be done.",
 		}, scanner: nearName},
 		{Rule: Rule{
 			ID: "hint-contradiction", Severity: High, Title: "A destructive name without the hint",
@@ -138,15 +138,15 @@ func ruleTable() []rule {
 		}, definition: hintContradiction},
 		{Rule: Rule{
 			ID: "toxic-flow", Severity: Medium, Title: "Tools that together can carry data away",
-			Help: "If a model can read what strangers wrote, read private data, and send something out, then a stranger's text can make it send the private " +
+			Help: "If a model can read text by strangers, read private data, and send something out, then a stranger's text can make it send the private " +
 				"data out. None of the tools has to be malicious. What they do is guessed from their names, arguments and hints.",
 			Advice: "Do not use the tools in one conversation, or have each call of the one that sends confirmed.",
 		}, scanner: toxicFlow},
 		{Rule: Rule{
 			ID: "remote-schema", Severity: Medium,
-			Title:  "A schema that is completed from elsewhere",
-			Help:   "A $ref to a URL lets somebody change a definition after it was looked at, and tells them who reads it.",
-			Advice: "Do not fetch it. Have who makes the server put it into the schema.",
+			Title:  "A schema that refers to another document",
+			Help:   "A $ref to a URL lets its host change a definition after its review, and see who reads it.",
+			Advice: "Do not fetch it. Ask the server's maker to put it into the schema.",
 		}, text: remoteSchema},
 		{Rule: Rule{
 			ID: "context-parameter", Severity: Medium,
@@ -161,13 +161,13 @@ func ruleTable() []rule {
 		}, config: configSecrets},
 		{Rule: Rule{
 			ID: "malformed-definition", Severity: Medium,
-			Title:  "A definition that is none, or that is read in different ways",
-			Help:   "Programs differ in what they make of a member that is there twice: what one shows is not what another gives to the model.",
+			Title:  "A definition that is malformed or ambiguous",
+			Help:   "Programs differ in how they read a duplicate member: what one shows is not what another gives to the model.",
 			Advice: "Leave it out.",
 		}, definition: malformedDefinition},
 		{Rule: Rule{
-			ID: ruleTooLarge, Severity: Medium, Title: "More than is looked at",
-			Help:   "What is beyond the limits has not been looked at. No honest definition is that large.",
+			ID: ruleTooLarge, Severity: Medium, Title: "More than the scan reads",
+			Help:   "Content beyond the limits was not checked. No honest definition is that large.",
 			Advice: "Look at the rest yourself, or leave it out.",
 		}},
 	}

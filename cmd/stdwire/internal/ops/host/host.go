@@ -35,13 +35,13 @@ type Options struct {
 
 // A ServerOrProfile names a server, or the servers of a profile.
 type ServerOrProfile struct {
-	Server  string `json:"server,omitempty" doc:"The server's id, as host.status has it."`
-	Profile string `json:"profile,omitempty" doc:"Instead: the profile whose servers are meant."`
+	Server  string `json:"server,omitempty" doc:"The server's id, as host.status reports it."`
+	Profile string `json:"profile,omitempty" doc:"The profile whose servers to use, instead of server."`
 }
 
 // A Server names a server.
 type Server struct {
-	Server string `json:"server" doc:"The server's id, as host.status has it."`
+	Server string `json:"server" doc:"The server's id, as host.status reports it."`
 }
 
 // Register adds the operations for clients of the gateway to a catalog. Those that change something
@@ -49,24 +49,24 @@ type Server struct {
 func Register(c *dispatch.Catalog, o Options) error {
 	var r registry
 	add(&r, dispatch.Spec{Name: "host.status",
-		Summary: "What state the servers behind this one are in.", Kind: dispatch.Read},
+		Summary: "Report the state of the servers behind this gateway.", Kind: dispatch.Read},
 		func(context.Context, struct{}) (Statuses, error) { return o.statuses(), nil })
 	spec := dispatch.Spec{Kind: dispatch.Lifecycle, Gate: Gate,
 		Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
 	spec.Name, spec.Summary = "host.enable",
-		"Have a server, or those of a profile, offered and started again."
+		"Enable a server, or the servers of a profile, after host.disable."
 	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
 		error) {
 		return o.apply(in, o.Manager.Enable)
 	})
 	spec.Name, spec.Summary = "host.disable",
-		"Stop a server, or those of a profile, and withdraw what they offer, until host.enable. Calls that are under way fail."
+		"Stop a server, or the servers of a profile, and withdraw what they offer, until host.enable. Calls in progress fail."
 	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
 		error) {
 		return o.apply(in, o.Manager.Disable)
 	})
 	spec.Name, spec.Summary = "host.restart",
-		"Stop a server and start it anew. Calls that are under way fail."
+		"Stop a server and start it again. Calls in progress fail."
 	add(&r, spec, func(ctx context.Context, in Server) (Statuses,
 		error) {
 		return o.restart(ctx, in.Server)
@@ -78,11 +78,11 @@ func Register(c *dispatch.Catalog, o Options) error {
 // servers and paths of files may be secret.
 func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	var r registry
-	add(&r, dispatch.Spec{Name: "host.about", Summary: "What this gateway is.",
+	add(&r, dispatch.Spec{Name: "host.about", Summary: "Describe this gateway.",
 		Kind: dispatch.Read},
 		func(context.Context, struct{}) (About, error) { return o.About(), nil })
 	add(&r, dispatch.Spec{Name: "host.logs",
-		Summary: "What the processes of a server have written to stderr, and what has become of them.",
+		Summary: "Return what the processes of a server have written to stderr, and how they started and ended.",
 		Kind:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
 		o.logs)
 	if o.Release != nil {
@@ -137,7 +137,7 @@ func (o *Options) apply(in ServerOrProfile, do func(id string) error) (Statuses,
 	}
 	if len(missing) > 0 && len(missing) == len(ids) {
 		return Statuses{},
-			dispatch.Errorf(dispatch.NotFound, "none of the servers of the profile %.50q is here",
+			dispatch.Errorf(dispatch.NotFound, "no server of the profile %.50q is here",
 				in.Profile)
 	}
 	all := o.statuses()
@@ -150,11 +150,11 @@ func (o *Options) serverIDs(in ServerOrProfile) ([]string, error) {
 	switch {
 	case in.Server != "" && in.Profile != "":
 		return nil, dispatch.InvalidArgument("/profile",
-			"there is a server as well: which of them is it?")
+			"there is a server as well; give one of them")
 	case in.Server != "":
 		return []string{in.Server}, nil
 	case in.Profile == "":
-		return nil, dispatch.MissingArgument("server", "which server, or which profile?")
+		return nil, dispatch.MissingArgument("server", "give a server or a profile")
 	case o.Profile == nil:
 		return nil, dispatch.Errorf(dispatch.NotFound, "there are no profiles")
 	}

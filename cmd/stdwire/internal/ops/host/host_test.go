@@ -85,7 +85,7 @@ func TestChanges(t *testing.T) {
 			{"host.disable", `{"profile":"both"}`,
 				`{"servers":[{"server":"a","state":"disabled","uses":0,"restarts":0,"tools":3},{"server":"b","state":"disabled","uses":0,"restarts":0,"tools":0}],"missing":["c"]}`},
 			{"host.enable", `{"profile":"none"}`,
-				`not_found: none of the servers of the profile "none" is here`},
+				`not_found: no server of the profile "none" is here`},
 			{"host.enable", `{"profile":"cad"}`, `not_found: there is no profile "cad"`},
 			{"host.enable", `{"profile":"both","server":"a"}`,
 				`invalid_input: invalid arguments: /profile: `},

@@ -14,16 +14,16 @@ const (
 
 // LogsInput are the arguments of host.logs.
 type LogsInput struct {
-	Server string `json:"server" doc:"The server's id, as host.status has it."`
-	After  int64  `json:"after,omitempty" doc:"next of an earlier call, for what has come since." min:"0"`
-	Wait   int    `json:"wait_seconds,omitempty" doc:"How long to wait for something, if there is nothing." min:"0" max:"60"`
+	Server string `json:"server" doc:"The server's id, as host.status reports it."`
+	After  int64  `json:"after,omitempty" doc:"The next of an earlier call, to return only later output." min:"0"`
+	Wait   int    `json:"wait_seconds,omitempty" doc:"How long to wait for output if there is none." min:"0" max:"60"`
 }
 
 // LogsOutput is the data of host.logs.
 type LogsOutput struct {
-	Text   string `json:"text" doc:"As it was written, also what works on a terminal; a line that begins with -- is about a start or an end."`
+	Text   string `json:"text" doc:"The output unchanged, terminal escape sequences included; a line that begins with -- reports a start or an end."`
 	Next   int64  `json:"next"`
-	Missed int64  `json:"missed,omitempty" doc:"How many bytes before this are kept no longer."`
+	Missed int64  `json:"missed,omitempty" doc:"How many bytes before text are no longer kept."`
 }
 
 func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {

@@ -6,18 +6,18 @@ import "time"
 type Status struct {
 	Server   string `json:"server"`
 	State    string `json:"state" doc:"stopped, starting, ready, waiting (for another start), failed or disabled."`
-	Session  string `json:"session,omitempty" doc:"Whose process it is, of a server that is not shared."`
-	Error    string `json:"error,omitempty" doc:"Why it failed last."`
+	Session  string `json:"session,omitempty" doc:"The session that the process belongs to, if the server is not shared."`
+	Error    string `json:"error,omitempty" doc:"Why it last failed."`
 	RetryIn  int    `json:"retry_in_seconds,omitempty" doc:"When it is started again."`
-	Since    string `json:"since,omitempty" doc:"When it came into this state."`
+	Since    string `json:"since,omitempty" doc:"When this state began."`
 	Heard    string `json:"heard,omitempty" doc:"When it last sent anything."`
-	Uses     int    `json:"uses" doc:"What is under way."`
-	Restarts int    `json:"restarts" doc:"How many times it was started again after it had failed."`
+	Uses     int    `json:"uses" doc:"How many uses are in progress."`
+	Restarts int    `json:"restarts" doc:"How often it was restarted after a failure."`
 	Era      string `json:"era,omitempty"`
-	Revision string `json:"revision,omitempty" doc:"Of the protocol, as it is spoken to this server."`
+	Revision string `json:"revision,omitempty" doc:"The protocol revision used with this server."`
 	Tools    *int   `json:"tools,omitempty" doc:"How many of its tools are offered."`
 	Pid      int    `json:"pid,omitempty"`
-	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and those that this has started, where the system tells."`
+	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and the descendants, where known."`
 
 	Withheld     []Withheld `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
 	WithheldMore int        `json:"withheld_more,omitempty" doc:"How many more are withheld."`
@@ -95,10 +95,10 @@ type About struct {
 	Pid      int      `json:"pid"`
 	Version  string   `json:"version"`
 	Since    string   `json:"since" doc:"When it was started."`
-	Dir      string   `json:"dir" doc:"The directory in which it works."`
-	Endpoint string   `json:"endpoint" doc:"Where its clients find it: a URL, or stdio."`
+	Dir      string   `json:"dir" doc:"Its working directory."`
+	Endpoint string   `json:"endpoint" doc:"How clients reach it: a URL, or stdio."`
 	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
-	Profiles []string `json:"profiles" doc:"The sets of servers that have a name."`
+	Profiles []string `json:"profiles" doc:"The named sets of servers."`
 
-	Waiting []Waiting `json:"waiting,omitempty" doc:"What the files say by now, and the operator has not let in."`
+	Waiting []Waiting `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 }

@@ -20,11 +20,11 @@ type Waiting struct {
 	Kind    string `json:"kind" doc:"server, profile or order"`
 	Name    string `json:"name,omitempty"`
 	Why     string `json:"why" doc:"new, changed, environment or untrusted."`
-	Source  string `json:"source" doc:"Where it is written."`
-	Project bool   `json:"project,omitempty" doc:"It is of a project's file, and has to be trusted."`
-	SHA256  string `json:"sha256,omitempty" doc:"Of all of it."`
+	Source  string `json:"source" doc:"The file it is in."`
+	Project bool   `json:"project,omitempty" doc:"It is from a project's file, which must be trusted."`
+	SHA256  string `json:"sha256,omitempty" doc:"Of the whole definition."`
 
-	Definition string `json:"definition,omitempty" doc:"All of it, with what may be secret; host.waiting alone has it."`
+	Definition string `json:"definition,omitempty" doc:"The whole definition, secrets included; only in host.waiting."`
 }
 
 // WaitingList lists the pending changes.
@@ -36,18 +36,18 @@ type WaitingList struct {
 type Release struct {
 	Kind   string `json:"kind" doc:"server or profile" enum:"server,profile"`
 	Name   string `json:"name"`
-	SHA256 string `json:"sha256,omitempty" doc:"What it has to be, so that nothing else is let in than what was shown."`
+	SHA256 string `json:"sha256,omitempty" doc:"The expected hash, so that only the change that was shown takes effect."`
 }
 
 // registerWaiting adds the operations for pending changes.
 func (o *Options) registerWaiting(r *registry) {
 	add(r, dispatch.Spec{Name: "host.waiting",
-		Summary: "What the configuration files say that is not in effect yet.",
+		Summary: "List changes of the configuration files that are not in effect yet.",
 		Kind:    dispatch.Read},
 		func(context.Context, struct{}) (WaitingList, error) {
 			return WaitingList{o.Waiting()}, nil
 		})
-	add(r, dispatch.Spec{Name: "host.release", Summary: "Let in what waits.",
+	add(r, dispatch.Spec{Name: "host.release", Summary: "Put a pending change into effect.",
 		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, in Release) (WaitingList, error) {
 			err := o.Release(ctx, in)
