@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Whatever this program dies of, children and grandchildren end that heed nothing.
+// However this program dies, children and grandchildren that ignore everything end.
 func TestProgramKilled(t *testing.T) {
 	program := exec.Command(self(), "spawn stubborn", "stubborn")
 	program.Env = []string{fixtureEnv + "=parent"}
@@ -27,14 +27,14 @@ func TestProgramKilled(t *testing.T) {
 	assert.NilError(t, program.Start())
 	child, grandchild := readPid(t, stdout), readPid(t, stdout)
 	assert.Assert(t, alive(child) && alive(grandchild))
-	assert.NilError(t, program.Process.Kill()) // alone: no job of ours has it
+	assert.NilError(t, program.Process.Kill()) // kills the program alone, which is in no job
 	gone(t, child)
 	gone(t, grandchild)
 	program.Wait()
 }
 
-// When Done is closed, so are all pipes, and all processes are gone.
-func TestDoneIsTheEnd(t *testing.T) {
+// When Done is closed, all pipes are closed and all processes are gone.
+func TestDoneAfterEverythingEnded(t *testing.T) {
 	for _, end := range []func(*Process){
 		func(p *Process) { p.Stop(expired()) },
 		func(p *Process) { p.Stdin().Close() },
@@ -118,9 +118,9 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A launcher that is a batch file, as npx is, passes on what it was given, and ends with what it
-// has launched. Wine's cmd.exe passes on less than Windows': see internal/processgroup for what is
-// refused.
+// A batch file such as npx passes its arguments on, and ends with the program it has launched.
+// Wine's cmd.exe passes on fewer arguments than Windows'; internal/processgroup tests those that
+// are refused.
 func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.cmd")

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Credentials of registries and proxies reach a child only if the variables are named for it.
+// A child inherits credentials of registries and proxies only if InheritEnv names the variables.
 func TestChildrenInheritNoCredentials(t *testing.T) {
-	for _, tt := range []struct{ parent, want string }{ // want "": it is not inherited
+	for _, tt := range []struct{ parent, want string }{ // want "" if it is not inherited
 		{"UV_PUBLISH_TOKEN=s3cret", ""},
 		{"UV_PUBLISH_PASSWORD=s3cret", ""},
 		{"UV_PUBLISH_USERNAME=s3cret", ""},

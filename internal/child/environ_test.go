@@ -77,7 +77,7 @@ func TestEnvironErrors(t *testing.T) {
 	}
 }
 
-// Which of two spellings of one name counts is nothing to be left to chance.
+// Two spellings of one name are an error on Windows.
 func TestEnvironSpelledTwice(t *testing.T) {
 	twice := Config{Env: map[string]string{"Path": "secret a", "OTHER": "x", "PATH": "secret b"}}
 	env, err := twice.environ(nil, "linux")
@@ -107,7 +107,7 @@ func TestEnvNames(t *testing.T) {
 	assert.Assert(t, slices.Contains(names, "CHILD_TEST_SECRET"))
 }
 
-// What Environ says is what a child gets.
+// A child gets the environment that Environ returns.
 func TestEnvironOfThisProgram(t *testing.T) {
 	t.Setenv("CHILD_TEST_SECRET", "hunter2")
 	t.Setenv("TZ", "UTC")

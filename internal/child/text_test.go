@@ -127,8 +127,8 @@ func TestTail(t *testing.T) {
 		{[]string{"abcd", "efghi"}, "…bcdefghi"},
 		{[]string{"0123456789abcdef"}, "…89abcdef"},
 		{[]string{"abcdefg", "h", "i", "jklmnopq", "r"}, "…klmnopqr"},
-		{[]string{"one\n", "two\nthree\n"}, "…three\n"}, // half of a line is not shown
-		{[]string{"12345678", "12345\n"}, "…7812345\n"}, // unless there is nothing else
+		{[]string{"one\n", "two\nthree\n"}, "…three\n"}, // a partial line is not shown
+		{[]string{"12345678", "12345\n"}, "…7812345\n"}, // unless it is all there is
 		{[]string{"aaaaaaa世", "界aaa"}, "…\uFFFD界aaa"},
 	} {
 		tail := &tail{limit: 8}
@@ -140,7 +140,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A tee that blocks is dropped after a second and never asked again.
+// A tee that blocks is dropped after a second and never called again.
 func TestTeeBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// startFixture starts a fixture in a group, and returns its output behind "ready".
+// startFixture starts a fixture in a group, and returns its output after "ready".
 func startFixture(t *testing.T, name string) (*Group, *bufio.Reader) {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func startFixture(t *testing.T, name string) (*Group, *bufio.Reader) {
 }
 
 // A member that the leader has left behind ends with the group, as the end of its stdout shows.
-func TestMembersEnd(t *testing.T) {
+func TestGroupEnds(t *testing.T) {
 	for name, kill := range map[string]bool{"leave": false, "stay": true} {
 		g, out := startFixture(t, name)
 		if kill {

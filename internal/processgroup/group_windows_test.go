@@ -15,7 +15,7 @@ import (
 var allocConsole = kernel32.NewProc("AllocConsole")
 
 var systemFixtures = map[string]func(){
-	// polite ends with status 5 when it is asked to.
+	// polite exits with status 5 on a request to end.
 	"polite": func() {
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, os.Interrupt)
@@ -26,12 +26,12 @@ var systemFixtures = map[string]func(){
 		case <-time.After(2 * time.Minute):
 		}
 	},
-	// plain takes no notice of being asked, and leaves the answer to Windows.
+	// plain does not handle requests to end; Windows does.
 	"plain": func() {
 		fmt.Println("ready")
 		<-time.After(2 * time.Minute)
 	},
-	// console asks both to end, from a console that it shares with them.
+	// console sends both a request to end, from a console that it shares with them.
 	"console": func() {
 		if ok, _, err := allocConsole.Call(); ok == 0 {
 			panic(err)

@@ -14,7 +14,7 @@ import (
 
 const fixtureEnv = "PROCESSGROUP_FIXTURE"
 
-// fixtures are what this test program does when it is started as a command.
+// fixtures are programs that this test program becomes when it is started as a command.
 var fixtures = map[string]func(){
 	"args": func() { json.NewEncoder(os.Stdout).Encode(os.Args[1:]) },
 	// stubborn ignores interrupts and SIGTERM, and reports when it does.
@@ -56,7 +56,7 @@ func TestMain(m *testing.M) {
 	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run()
-		syscall.Exit(0) // not os.Exit: coverage would write to stderr
+		syscall.Exit(0) // with os.Exit, coverage would write to stderr
 	}
 	os.Exit(m.Run())
 }

@@ -50,8 +50,8 @@ func TestStreams(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// What was written is there to be read after the end, and nobody holds a pipe open that the command
-// has closed. What a command writes to both comes as it was written.
+// Output can be read after the end, and no process holds a pipe open that the command has closed.
+// Merged output is in the order in which it was written.
 func TestMergedOutput(t *testing.T) {
 	var steps []string
 	for i := 1; i <= 9; i++ {
@@ -118,9 +118,9 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// Of this package nothing is left but the three files that are the caller's.
+// Nothing remains but the three files that the caller owns.
 func TestNothingLeft(t *testing.T) {
-	<-startCommand(t, scripted("exit 0")).Done() // whatever the runtime keeps for itself
+	<-startCommand(t, scripted("exit 0")).Done() // lets the runtime allocate what it keeps
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -147,7 +147,7 @@ func TestArguments(t *testing.T) {
 	assert.Equal(t, output(t, startCommand(t, scripted(steps...))), fmt.Sprintf("%q\n", steps))
 }
 
-// A bare name is looked for on this program's PATH, never the command's, nor in the directory.
+// A name is searched on this program's PATH, not on the command's, nor in the directory.
 func TestLookup(t *testing.T) {
 	dir := t.TempDir()
 	image, err := os.ReadFile(self())
@@ -179,7 +179,7 @@ func TestStartCancelled(t *testing.T) {
 	assert.Equal(t, err, context.Canceled)
 }
 
-// The command runs in the directory, from where a relative path starts.
+// The command runs in the directory, at which a relative path starts.
 func TestRunsInDirectory(t *testing.T) {
 	parent := t.TempDir()
 	image, err := os.ReadFile(self())
@@ -198,7 +198,7 @@ func TestRunsInDirectory(t *testing.T) {
 	assert.Assert(t, os.SameFile(got, want))
 }
 
-// The environment is what was given. Windows programs do not start without SYSTEMROOT.
+// The environment is the one given, and SYSTEMROOT on Windows.
 func TestEnvironmentIsGiven(t *testing.T) {
 	t.Setenv("GUARD_TEST_SECRET", "hunter2")
 	c := scripted("environ")

@@ -17,7 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A process that nobody has reaped yet is not alive, with /proc and without.
+// A zombie is not alive, with /proc and without.
 func TestZombieIsNotAlive(t *testing.T) {
 	cmd := exec.Command(self())
 	cmd.Env = []string{fixtureEnv + "=script"}
@@ -42,7 +42,7 @@ func TestExitBySignal(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	// The trap, and a member of the group that has none.
+	// The shell, which has a trap, and a member of the group, which has none.
 	p := startCommand(t,
 		shell(`sleep 100 & trap 'wait; echo caught; exit 4' USR1; echo ready; while :; do wait; done`))
 	buf := make([]byte, 6)
@@ -79,7 +79,7 @@ func TestSignalStopped(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
-// A guard that is stopped takes signals until there are too many.
+// A stopped guard queues signals until there are too many.
 func TestSignalBounded(t *testing.T) {
 	p := startCommand(t, shell("exec cat"))
 	assert.NilError(t, p.guard.Signal(syscall.SIGSTOP))
@@ -99,7 +99,7 @@ func TestDirectory(t *testing.T) {
 	dir, err := os.Open(filepath.Join(parent, "old"))
 	assert.NilError(t, err)
 	defer dir.Close()
-	// Somebody puts another in its place.
+	// The directory is replaced.
 	assert.NilError(t, os.Rename(filepath.Join(parent, "old"), filepath.Join(parent, "new")))
 	assert.NilError(t, os.Mkdir(filepath.Join(parent, "old"), 0o755))
 	assert.NilError(t,
@@ -116,8 +116,8 @@ func TestDirectory(t *testing.T) {
 	assert.NilError(t, err) // still open
 }
 
-// The files the command has are three, whatever this program was started with. They block, as
-// programs expect.
+// The command has three open files, whatever files this program inherited. They block, as programs
+// expect.
 func TestFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
@@ -128,7 +128,7 @@ func TestFiles(t *testing.T) {
 	dir, err := os.Open(".")
 	assert.NilError(t, err)
 	defer dir.Close()
-	// The shell itself would open nothing, ls opens the directory it lists.
+	// The shell opens nothing; ls opens the directory it lists.
 	p := startCommand(t,
 		Command{Name: "sh", Args: []string{"-c", "ls /proc/$$/fd; cat /proc/$$/fdinfo/[012]"},
 			Env: os.Environ(), Dir: dir})
@@ -144,7 +144,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Signals have their default actions, whatever this program does with them.
+// Signals have their default actions, even if this program ignores them.
 func TestSignalsAreDefault(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
@@ -170,7 +170,7 @@ func TestGroups(t *testing.T) {
 	assert.Equal(t, group, p.guard.Pid)
 }
 
-// Whatever signals the guard gets, it stays.
+// The guard survives every signal that it gets.
 func TestGuardIgnoresSignals(t *testing.T) {
 	p := startCommand(t, shell("exec cat"))
 	for _, sig := range []syscall.Signal{
@@ -188,7 +188,7 @@ func TestGuardIgnoresSignals(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// The command gets its environment to the byte, and the guard none of it.
+// The command gets its environment unchanged, and the guard gets none of it.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("GUARD_TEST_SECRET", "hunter2")
 	c := Command{Name: "env",
@@ -202,7 +202,7 @@ func TestEnvironment(t *testing.T) {
 	assert.Equal(t, output(t, startCommand(t, Command{Name: "env"})), "")
 }
 
-func TestArgumentsToTheByte(t *testing.T) {
+func TestArgumentsAreUnchanged(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	p := startCommand(t, Command{Name: "printf", Args: []string{"[%s]", "", "a b", "\xff\n", long}})
 	assert.Equal(t, output(t, p), "[][a b][\xff\n]["+long+"]")

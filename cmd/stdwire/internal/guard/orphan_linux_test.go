@@ -26,7 +26,7 @@ func TestDaemonReaped(t *testing.T) {
 	assert.Assert(t, alive(p.Pid()))
 }
 
-// At whatever moment the context of a start ends, nothing is left of what was not started.
+// At whatever moment the context of a start ends, no process is left if Start fails.
 func TestStartCutShort(t *testing.T) {
 	succeeded, failed := 0, 0
 	for i := range 60 {
@@ -39,7 +39,7 @@ func TestStartCutShort(t *testing.T) {
 			continue
 		}
 		succeeded++
-		assert.Assert(t, alive(p.Pid())) // the context is none of its business any more
+		assert.Assert(t, alive(p.Pid())) // the context no longer matters
 		p.Kill()
 		within(t, p.Done())
 		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
@@ -57,7 +57,7 @@ func TestStartCutShort(t *testing.T) {
 	})
 }
 
-// A process that has the control pipe by accident does not keep the command alive.
+// A process that inherited the control pipe by accident does not keep the command alive.
 func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	program := exec.Command(os.Args[0])
 	program.Env = []string{fixtureEnv + "=leaky", "PATH=" + os.Getenv("PATH")}
@@ -75,7 +75,7 @@ func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	assert.Assert(t, alive(pids[0]))
 }
 
-// The guard being killed is noticed; what left the group, only, gets away.
+// The death of the guard is noticed; only processes that left the group survive.
 func TestGuardKilled(t *testing.T) {
 	p := startCommand(t, fixture("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
@@ -98,8 +98,7 @@ func TestGuardKilled(t *testing.T) {
 	}
 }
 
-// If the program can do nothing at that moment, the command itself dies with its guard all the
-// same.
+// If the program is stopped at that moment, the command still dies with its guard.
 func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	program, _, pids := startProgram(t, 1)
 	guard, leader := pids[0], pids[1]
@@ -108,8 +107,8 @@ func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	gone(t, []int{leader})
 }
 
-// Where /proc shows other processes than there are, nothing is started, rather than the wrong ones
-// killed.
+// If /proc shows the processes of another namespace, no command is started, because wrong processes
+// could be killed.
 func TestForeignProc(t *testing.T) {
 	program := exec.Command(os.Args[0], "1")
 	program.Env = []string{fixtureEnv + "=program"}
@@ -126,8 +125,8 @@ func TestForeignProc(t *testing.T) {
 	assert.Assert(t, cmp.Contains(string(out), "mount a /proc for this namespace of processes"))
 }
 
-// Processes that never hold still are caught all the same.
-func TestHoppers(t *testing.T) {
+// Processes that change sessions all the time are killed too.
+func TestProcessesThatChangeSession(t *testing.T) {
 	for _, c := range [][]string{
 		{"200000", "leave"},
 		{"1500", "stay"},

@@ -21,7 +21,7 @@ func TestRequest(t *testing.T) {
 	} {
 		message, err := o.encode()
 		assert.NilError(t, err)
-		// What follows stays for the next reader.
+		// Bytes after the request stay in the reader.
 		r := bufio.NewReader(io.MultiReader(bytes.NewReader(message), strings.NewReader("15\n")))
 		got, err := readRequest(r)
 		assert.NilError(t, err)

@@ -88,8 +88,8 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A program that does not call Main first runs as if nothing was, in place of a guard. That must
-// not start a guard in turn.
+// A program that does not call Main runs normally instead of as a guard. It must not start a guard
+// in turn.
 func TestStartWithoutMain(t *testing.T) {
 	args := os.Args
 	defer func() { os.Args = args }()

@@ -66,7 +66,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A batch file gets what it was given, and nothing of it is run by cmd.exe.
+// A batch file gets its arguments unchanged, and cmd.exe runs none of them.
 func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.bat")

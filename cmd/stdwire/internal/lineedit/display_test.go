@@ -39,7 +39,7 @@ func TestDisplay(t *testing.T) {
 		p := newTestUser(10, 6, Options{})
 		p.begin("> ")
 		for key := range strings.SplitSeq(c.typed, "") {
-			// one by one: everything in between is shown too
+			// one by one, so that every state is drawn
 			p.pending = append(p.pending, key...)
 			p.processKeys(false)
 		}
@@ -111,8 +111,8 @@ func TestAnotherSize(t *testing.T) {
 	}
 }
 
-// What stands above the line survives another width, also on a terminal that does not break its
-// rows anew, and on one that does not say where the cursor is.
+// Text above the line survives a change of width, also on a terminal that does not rewrap rows, and
+// on one that does not report the cursor.
 func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 	for _, typed := range []string{"", "abc", "abcdefghijklmnopqrstuvwx",
 		"abcdefghijklmnopqrstuvwx\x01", strings.Repeat("x", 50)} {
@@ -141,8 +141,8 @@ func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 	}
 }
 
-// Whatever is typed, what is to be seen is what a display shows that has just begun.
-func TestDisplayIsThatOfANewOne(t *testing.T) {
+// Whatever is typed, the screen equals that of a new display.
+func TestDisplayEqualsANewOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	keys := []string{"a", "b ", "字", "e\u0301", "\x1b[200~x\ny\x1b[201~",
 		"\x1b[200~\t\x01\x1b[201~", "\x1b[D", "\x1b[C", "\x01", "\x05", "\x7f", "\x17", "\x19",

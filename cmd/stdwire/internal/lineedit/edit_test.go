@@ -26,14 +26,14 @@ func newTestUser(columns, height int, o Options) *testUser {
 // begin starts a new line.
 func (p *testUser) begin(prompt string) { p.Editor.begin(p.newEntry(prompt)) }
 
-// types types, and waits a moment.
+// types types text, and waits a moment.
 func (p *testUser) types(text string) {
 	p.pending = append(p.pending, text...)
 	p.processKeys(false)
 	p.processKeys(true)
 }
 
-// text is the line, with | where the cursor is.
+// text returns the line, with | at the cursor.
 func (p *testUser) String() string { return string(p.text[:p.pos]) + "|" + string(p.text[p.pos:]) }
 
 func TestEditing(t *testing.T) {
@@ -69,7 +69,7 @@ func TestEditing(t *testing.T) {
 		{"abc\x02\x14", "acb|"},
 		{"a\x14", "a|"},
 		{"abc\x01\x14", "|abc"},
-		// What belongs together stays together.
+		// Combining characters stay with their base.
 		{"ae\u0301\x02x", "ax|e\u0301"},
 		{"ae\u0301\x7f", "a|"},
 		{"ae\u0301b\x02\x02\x04", "a|b"},
@@ -156,7 +156,7 @@ func TestHistoryAtThePrompt(t *testing.T) {
 		{"own\x12missing\x05x", "ownx|"},
 		{"\x12\x1b[200~tw\r\x1b[201~\x05", "two|"},
 		{"\x12tw\x7f\x7f\x7f\x05", "|"},
-		// more than there can be to find
+		// longer than any history line
 		{"\x12tw\x1b[200~" + strings.Repeat("x", maxHistoryLine) + "\x1b[201~\x05", "two|"},
 	} {
 		h := new(History)

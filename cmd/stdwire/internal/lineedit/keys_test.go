@@ -31,8 +31,7 @@ func (k key) String() string {
 	return text
 }
 
-// decodeAll decodes what comes in one piece after another, and then nothing more. Pieces of one
-// paste are put together.
+// decodeAll decodes chunks of input, of which the last is final. It joins the parts of a paste.
 func decodeAll(t *testing.T, pieces ...string) string {
 	var d decoder
 	var in []byte
@@ -100,8 +99,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However the bytes come, the keys are the same; no byte is looked at twice, and none is waited for
-// that need not come.
+// The keys do not depend on the chunks; no byte is decoded twice, and the decoder waits for no
+// optional byte.
 func FuzzKeys(f *testing.F) {
 	for _, text := range []string{"aä\x1b[1;5C\x1b[200~x\r\n\x1b[201~\x03",
 		"\x1bOA\x1b\x1b[[A\xff\xe2\x82", "\x1b[200~\xe2\x82\r\x1b[201\x03", "\x1b[\x1b[1;"} {

@@ -62,8 +62,8 @@ func TestReader(t *testing.T) {
 	assert.Equal(t, err, broken)
 }
 
-// Whatever a file is that is taken for a recording: it is read without harm, and what is read can
-// be written and read again.
+// Any file can be read as a recording without a panic, and the records can be written and read
+// again.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"t":1,"n":1,"from":"client","kind":"request","method":"a","id":"x","of":1,"frame":{"id":"x","params":{"name":1}}}` +
 		"\n" +
@@ -99,7 +99,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// Whatever passes is in the recording, byte for byte.
+// All traffic is in the recording, byte for byte.
 func FuzzRecord(f *testing.F) {
 	f.Add([]byte(`{"id":1,"method":"a","params":{"_meta":{"a":[1,{}]},"arguments":[ "\ud800" ]}}`+
 		"\n"+`[{"id":1,"result":null}]`), true)
@@ -181,8 +181,8 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, percentile(nil, 0.5), 0.0)
 }
 
-// What peers make up costs a bounded amount of memory.
-func TestPairingIsBounded(t *testing.T) {
+// Ids invented by peers use a bounded amount of memory.
+func TestOpenRequestsAreBounded(t *testing.T) {
 	p := openRequests{}
 	for i := range maxOpenRequests + 10 {
 		p.match(&Message{Kind: Request, ID: fmt.Append(nil, i)}, FromClient, int64(i+1), 0)

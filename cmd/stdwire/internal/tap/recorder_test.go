@@ -22,7 +22,7 @@ import (
 
 const patience = time.Minute
 
-// record records what is said: "> " or "< ", which says who it is, and what.
+// record records messages. Each starts with "> " from the client or "< " from the server.
 func record(t *testing.T, o Options, says ...string) string {
 	t.Helper()
 	var to bytes.Buffer
@@ -47,7 +47,7 @@ func record(t *testing.T, o Options, says ...string) string {
 
 var times = regexp.MustCompile(`"t":[0-9.e-]+,|"at":"[^"]+",?|"ms":[0-9.e-]+,?`)
 
-// untimed is a recording without what differs each time.
+// untimed returns a recording without the values that differ in each run.
 func untimed(recording string) string { return times.ReplaceAllString(recording, "") }
 
 func TestRecording(t *testing.T) {
@@ -95,7 +95,7 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// Every byte passes, whatever it is and however it comes; and what is recorded is what has passed.
+// Every byte passes, in whatever chunks, and the recording has the same bytes.
 func TestTransparent(t *testing.T) {
 	for seed := range uint64(8) {
 		var to bytes.Buffer
@@ -162,7 +162,7 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// Half a frame passes before the rest of it is there.
+// The start of a frame passes before its end has been read.
 func TestAtOnce(t *testing.T) {
 	r := Options{}.Start()
 	in, client := io.Pipe()
@@ -195,7 +195,7 @@ func TestReadError(t *testing.T) {
 	assert.Assert(t, r.Close(0, patience))
 }
 
-// A recording that nobody takes holds up nothing, and has a bound; what was too much is told.
+// A recording that is not read delays nothing and is bounded; dropped frames are reported.
 func TestSlowRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -213,7 +213,7 @@ func TestSlowRecorder(t *testing.T) {
 		assert.Assert(t, r.queued.Load() <= few.queueBytes)
 		assert.Assert(t, len(r.queue) <= few.queueLength)
 		lost := r.lost.Load()
-		// a buffer's worth has left the queue
+		// the writer's buffer has left the queue
 		assert.Assert(t, lost >= 300-int64(few.queueLength)-100, lost)
 		go func() {
 			assert.Check(t, r.Close(0, time.Hour))
@@ -234,7 +234,7 @@ func TestSlowRecorder(t *testing.T) {
 	})
 }
 
-// What cannot be written is not waited for at the end.
+// Close does not wait for a writer that blocks.
 func TestStuckRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
@@ -269,7 +269,7 @@ func TestFull(t *testing.T) {
 				100-lines)))
 }
 
-// A disk that is full ends the recording, is told once, and changes nothing else.
+// A full disk ends the recording, is reported once, and changes nothing else.
 func TestDiskFull(t *testing.T) {
 	full := errors.New("no space left")
 	var warned []error
@@ -293,7 +293,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// limited takes so many bytes.
+// limited accepts a number of bytes.
 type limited struct {
 	bytes.Buffer
 	left int
@@ -344,9 +344,9 @@ func TestRedact(t *testing.T) {
 		"in one recording")
 }
 
-// Of a frame that is too long to be kept, a redacted recording has no digest with which its content
-// can be found by trying; and two of them can be seen to be the same.
-func TestRedactedDigestsOfCutFramesCannotBeGuessed(t *testing.T) {
+// A redacted recording has no plain digest of a truncated frame, so that its content cannot be
+// guessed; equal frames still have equal digests.
+func TestRedactedDigestsCannotBeGuessed(t *testing.T) {
 	frame := func(pin int) string {
 		return fmt.Sprintf(`{"id":1,"method":"a","params":{"x":"%s","pin":"%03d"}}`,
 			strings.Repeat("x", 1000), pin)
@@ -366,7 +366,7 @@ func TestRedactedDigestsOfCutFramesCannotBeGuessed(t *testing.T) {
 	}
 }
 
-func TestCutFrames(t *testing.T) {
+func TestTruncatedFrames(t *testing.T) {
 	const most = 1000
 	large := strings.Repeat("x", most)
 	got := record(t, Options{limits: limits{most, 1 << 20, 100}},

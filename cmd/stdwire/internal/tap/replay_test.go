@@ -14,15 +14,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A line that a server gets, as far as these tests look.
+// A line is the part of a message that these tests read.
 type line struct {
 	ID     json.RawMessage
 	Method string
 	Result json.RawMessage
 }
 
-// replay replays a recording to a server that is handed what it reads line by line, and answers by
-// reply. The replay ends in what is returned.
+// replay replays a recording to a server that passes each line it reads to a function, which
+// answers by reply. It returns the result of the replay.
 func replay(t *testing.T, recording string, ignore []string,
 	server func(l line, reply func(format string, args ...any))) (lines []string, err error) {
 	t.Helper()
@@ -108,7 +108,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-func TestReplayThatGoesWrong(t *testing.T) {
+func TestReplayErrors(t *testing.T) {
 	calls := func(n int) (says []string) {
 		for i := range n {
 			says = append(says, fmt.Sprintf("> {\"id\":%d,\"method\":\"m\"}\n", i),
@@ -167,7 +167,7 @@ func TestReplayThatGoesWrong(t *testing.T) {
 	}
 }
 
-// A server that does not read holds nobody up for ever, and neither does one that is told to.
+// A server that does not read does not block a replay for ever.
 func TestReplayIsBounded(t *testing.T) {
 	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n",
 		"< {\"id\":1,\"result\":1}\n")
@@ -195,8 +195,8 @@ func TestReplayIsBounded(t *testing.T) {
 	})
 }
 
-// What was too large to be kept is compared by its digest, and cannot be said again.
-func TestReplayOfCutFrames(t *testing.T) {
+// A truncated frame is compared by its digest, and cannot be sent again.
+func TestReplayOfTruncatedFrames(t *testing.T) {
 	large := strings.Repeat("x", MaxFrame)
 	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n",
 		"< {\"id\":1,\"result\":\""+large+"\"}\n", "> {\"id\":2,\"method\":\"m\"}\n",

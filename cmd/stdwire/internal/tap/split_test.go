@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// split finds the pieces of a stream that comes in chunks of the sizes that size returns.
+// split returns the frames of a stream in chunks of the sizes that size returns.
 func split(stream []byte, limit int, size func() int) (all []rawFrame) {
 	s := frameSplitter{limit: limit, emit: func(p rawFrame) {
 		p.payload = bytes.Clone(p.payload)
@@ -73,8 +73,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A header block without an end does not grow, and what is larger than the limit is cut, counted
-// and hashed.
+// A header block without an end does not grow. A frame over the limit is truncated, counted and
+// hashed.
 func TestSplitIsBounded(t *testing.T) {
 	large := strings.Repeat("0123456789", 1000)
 	for _, tt := range []struct{ stream, want string }{
@@ -99,8 +99,8 @@ func TestSplitIsBounded(t *testing.T) {
 	assert.Equal(t, s.state, inLine, "nobody waits for its end")
 }
 
-// What the codecs read is what is found here.
-func TestSplitLikeTheCodecs(t *testing.T) {
+// The splitter finds the frames that the codecs read.
+func TestSplitAgreesWithCodecs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
 		"content-length": framing.ContentLength} {
@@ -121,7 +121,7 @@ func TestSplitLikeTheCodecs(t *testing.T) {
 	}
 }
 
-// However a stream is cut into chunks, its pieces are the same.
+// The frames do not depend on the chunks of a stream.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte("{}\r\nContent-Length: 2\r\nX: y\r\n\r\n{}junk\n"), uint64(1))
 	f.Add([]byte("Content-Length: 9\n\nab"), uint64(2))

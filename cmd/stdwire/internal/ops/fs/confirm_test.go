@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// What takes away what somebody may need has to be confirmed, and nothing else.
-func TestWhatHasToBeConfirmed(t *testing.T) {
+// Only changes that may destroy data need confirmation.
+func TestConfirmation(t *testing.T) {
 	for _, tc := range []struct {
 		name, operation, arguments string
 		code                       dispatch.Code // "" for success

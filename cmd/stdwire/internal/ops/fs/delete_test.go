@@ -50,7 +50,8 @@ func TestDelete(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x"))
 }
 
-// Whether a file may be deleted is up to its directory, also where Windows has marked it read-only.
+// The directory decides whether a file may be deleted, even if Windows has marked the file
+// read-only.
 func TestDeleteReadOnly(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "x", "d/f": "x"})
@@ -62,7 +63,7 @@ func TestDeleteReadOnly(t *testing.T) {
 	assert.Equal(t, len(s.names(t)), 0)
 }
 
-// A link is deleted itself, and not what it leads to.
+// Deleting a link does not delete its target.
 func TestDeleteLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{

@@ -24,9 +24,9 @@ func TestEdit(t *testing.T) {
 		{"one\ntwo\n", "one\ntwo\n", "", false, "", []int{1}},
 		{"a\na\na", "a", "bb\n", true, "bb\n\nbb\n\nbb\n", []int{1, 3, 5}},
 		{"aaa", "aa", "b", true, "ba", []int{1}},
-		{"x$1\\n", "$1\\n", "$0", false, "x$0", []int{1}}, // nothing is special
+		{"x$1\\n", "$1\\n", "$0", false, "x$0", []int{1}}, // no character is special
 		{"a\r\nb\r\n", "a\r\nb", "c", false, "c\r\n", []int{1}},
-		{"\xff\x00b", "b", "c", false, "\xff\x00c", []int{1}}, // bytes that are not text stay
+		{"\xff\x00b", "b", "c", false, "\xff\x00c", []int{1}}, // other bytes are unchanged
 		{"a ab", "a", "aa", true, "aa aab", []int{1, 1}},
 	} {
 		t.Run(fmt.Sprintf("%q %q", test.file, test.old), func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestEditRefused(t *testing.T) {
 			"if_sha256": hexSum([]byte(files["go"]))})
 }
 
-// Edits of one file at the same time all take effect.
+// Concurrent edits of one file all take effect.
 func TestEditTogether(t *testing.T) {
 	t.Parallel()
 	var text, want strings.Builder
@@ -127,8 +127,7 @@ func TestEditTogether(t *testing.T) {
 	assert.Equal(t, s.content(t, "f"), want.String())
 }
 
-// What was not found is compared to a bounded number of lines, so that looking takes time that
-// grows with the file and not its square.
+// Only a bounded number of lines is compared, so that the time is linear in the file.
 func TestSameLines(t *testing.T) {
 	t.Parallel()
 	lines := bytes.Split([]byte(strings.Repeat("a \n", 1000)), []byte("\n"))

@@ -45,7 +45,7 @@ func TestFail(t *testing.T) {
 	for _, err := range []error{context.Canceled, context.DeadlineExceeded, ours} {
 		assert.Equal(t, r.fail("read", "f", err), err)
 	}
-	// What is not known is for the log alone.
+	// Unknown errors appear in the log only.
 	unknown := r.fail("read", "f", fmt.Errorf("odd: %w", fs.ErrClosed))
 	_, shown := errors.AsType[*dispatch.Error](unknown)
 	assert.Assert(t, !shown && strings.Contains(unknown.Error(), "odd") &&

@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// operations are all of them, with % for the path.
+// operations are all operations, with % for the path.
 var operations = []struct{ name, args string }{
 	{"fs.read", `{"path":%}`},
 	{"fs.list", `{"path":%,"recursive":true}`},
@@ -29,14 +29,14 @@ var operations = []struct{ name, args string }{
 	{"fs.delete", `{"path":%,"recursive":true}`},
 }
 
-// newJail returns a service on the directory in of a directory that also has what must stay
-// unreached in out.
+// newJail returns a service on directory in, next to a directory out with files that must not be
+// reached.
 func newJail(t *testing.T, links map[string]string) (s *service, unharmed func()) {
 	t.Helper()
 	outer := &service{dir: t.TempDir()}
 	outer.put(t, "out/file", "secret")
 	outer.put(t, "out/dir/file", "secret")
-	outer.put(t, "out/dir/secret.txt", "secret") // its name would show in a list
+	outer.put(t, "out/dir/secret.txt", "secret") // its name would appear in a list
 	outer.put(t, "in/mine", "mine")
 	for name, target := range links {
 		outer.put(t, "in/"+name, "-> "+
@@ -77,7 +77,7 @@ func TestEscapesByLinks(t *testing.T) {
 		"chain": "chain2", "chain2": "d/chain3", "d/chain3": "../../out/file", "dir": "d/updir",
 		"d/updir": "../../out/dir",
 		"new":     "../out/new", "newabs": "$OUT/new", "proc": "/proc/self/root",
-		"self": "../in/mine", // comes back in, but goes out on the way
+		"self": "../in/mine", // leads out and in again
 	}
 	for _, path := range []string{
 		"rel", "abs", "chain", "chain2", "d/chain3", "new", "newabs", "self",
@@ -111,7 +111,7 @@ func escape(t *testing.T, path string, links map[string]string) {
 				envelope.Err.Message)
 			continue
 		}
-		// What concerns a link itself, and not what it leads to, succeeds.
+		// Operations on the link itself succeed.
 		_, isLink := links[filepath.ToSlash(filepath.Clean(name))]
 		assert.Assert(t, isLink &&
 			slices.Contains([]string{"fs.stat", "fs.move", "fs.delete"}, op.name), "%s: %s",
@@ -133,8 +133,7 @@ func TestLinksInside(t *testing.T) {
 	}
 }
 
-// A directory that turns into a link to the outside and back, all the time, while every operation
-// is tried on what is in it.
+// A directory alternates with a link to the outside, while every operation is tried on its files.
 func TestEscapeRace(t *testing.T) {
 	t.Parallel()
 	needLinks(t)
@@ -153,8 +152,8 @@ func TestEscapeRace(t *testing.T) {
 				return
 			default:
 			}
-			// The operations move and delete these too, so that any of this may fail; the next
-			// round starts anew.
+			// The operations move and delete these too, so that each step may fail; the next round
+			// starts over.
 			_ = jail.RemoveAll("old")
 			_ = jail.MkdirAll("next/dir", 0o777)
 			_ = jail.WriteFile("next/file", []byte("inside"), 0o666)

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A catalog whose gate for writing is closed offers what only looks. With
-// dispatch.NewCatalog(dispatch.GateWrite) it would have the rest too.
+// Without dispatch.GateWrite, a catalog has only the operations that read. With
+// dispatch.NewCatalog(dispatch.GateWrite) it has all.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {

@@ -66,7 +66,7 @@ func TestGlob(t *testing.T) {
 	assert.Assert(t, newline.match("a\nb"), "a name may hold a line break")
 }
 
-// A pattern that makes backtracking matchers run for years.
+// A pattern on which backtracking takes exponential time.
 func TestGlobLinear(t *testing.T) {
 	t.Parallel()
 	g, err := compileGlob("**/" + strings.Repeat("*a", 300) + "*/{" + strings.Repeat("**/,", 20) +
@@ -75,7 +75,7 @@ func TestGlobLinear(t *testing.T) {
 	assert.Assert(t, !g.match(strings.Repeat(strings.Repeat("a", 200)+"/", 20)+"c"))
 }
 
-// matchSimple says by trying everything what a pattern of *, ? and plain characters matches.
+// matchSimple matches a pattern of *, ? and plain characters by exhaustive search.
 func matchSimple(pattern, name string) bool {
 	switch {
 	case pattern == "":

@@ -65,7 +65,7 @@ func TestList(t *testing.T) {
 	fails(t, s, "fs.list", `{"limit":0}`, dispatch.InvalidInput, "limit")
 }
 
-// A link is listed as one, and followed only if it was asked for.
+// A link is listed as a link, and followed only if it is the path.
 func TestListLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"src/b.go": "", "up": "-> src"})
@@ -103,7 +103,7 @@ func TestListMany(t *testing.T) {
 	assert.Assert(t, s.dispatcher.Dispatch(t.Context(), call).Success())
 	assert.DeepEqual(t, reported, []float64{1000, 2000, 3000})
 
-	// A cancellation while it runs ends it at the next look.
+	// A cancellation during the walk ends it at the next entry.
 	ctx, cancel := context.WithCancel(t.Context())
 	reported = nil
 	call = &dispatch.Call{Operation: "fs.list", Arguments: args,
@@ -127,7 +127,7 @@ func TestWalkLimits(t *testing.T) {
 	assert.NilError(t, err)
 	for _, test := range []struct {
 		limits    walkLimits
-		want      string // but for what is in huge
+		want      string // without the entries of huge
 		huge      int
 		truncated bool
 	}{
@@ -136,7 +136,7 @@ func TestWalkLimits(t *testing.T) {
 		{walkLimits{2509, 3000, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge z", 2500, false},
 		{walkLimits{2508, 3000, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge", 2500, true},
 		{walkLimits{3000, 3000, 2}, "d d/1 d/2 d/2/3 d/6 huge z", 2500, true},
-		// what follows is still visited
+		// later directories are still visited
 		{walkLimits{3000, 1500, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge z", 2000, true},
 	} {
 		var visited []string

@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// withMounts are the attributes of a process that may mount, seen by itself alone and gone with it.
+// withMounts are the attributes of a process with a mount namespace of its own, in which it may
+// mount.
 func withMounts() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -23,12 +24,12 @@ func withMounts() *syscall.SysProcAttr {
 func mountSmall(t *testing.T, dir string) {
 	t.Helper()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("cannot mount: %v", err) // a name space of one's own is not always enough
+		t.Skipf("cannot mount: %v", err) // a namespace is not always enough
 	}
 	t.Cleanup(func() { assert.Check(t, syscall.Unmount(dir, 0)) })
 }
 
-// The same as TestFull on a disk that really is full.
+// TestFull on a disk that is really full.
 func TestFullDisk(t *testing.T) {
 	if !inOtherProcess(t, withMounts()) {
 		return
@@ -41,7 +42,7 @@ func TestFullDisk(t *testing.T) {
 	s.nothingFits(t, strings.Repeat("n", 300<<10), "no space is left")
 }
 
-// Nothing is moved between file systems, for that would be a copy.
+// Files are not moved between file systems, because that would be a copy.
 func TestMoveAcross(t *testing.T) {
 	if !inOtherProcess(t, withMounts()) {
 		return

@@ -36,7 +36,7 @@ func TestMove(t *testing.T) {
 	assert.Equal(t, s.content(t, "d/y"), "f")
 }
 
-// A link is moved itself, and not what it leads to.
+// Moving a link does not move its target.
 func TestMoveLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"g": "g", "d/x": "x", "l": "-> f", "dl": "-> d"})
@@ -89,7 +89,7 @@ func TestMoveRefused(t *testing.T) {
 	assert.Equal(t, s.content(t, "f")+s.content(t, "g"), "fg")
 }
 
-// Whether a file may be replaced is up to its directory, but on Windows to its mark too.
+// The directory decides whether a file may be replaced; on Windows its read-only mark does too.
 func TestMoveOverReadOnly(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f", "g": "g"})
@@ -104,7 +104,7 @@ func TestMoveOverReadOnly(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"g"})
 }
 
-// Two links to one file are two files to a caller.
+// Two hard links to one file are two files to a caller.
 func TestMoveHardLink(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f"})
@@ -114,7 +114,7 @@ func TestMoveHardLink(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"g"})
 }
 
-// renameNew loses nothing, whoever takes the name.
+// renameNew loses no file if another program takes the name.
 func TestRenameNew(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f", "g": "g", "d/": "", "e/": ""})

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A long line is searched another way than a short one, with the same result.
+// Long lines are searched by other code than short ones, with the same result.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"", "a", "xxab", "\xffab", "üab", "a\rb"} {

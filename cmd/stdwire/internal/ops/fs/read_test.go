@@ -25,7 +25,7 @@ func TestRead(t *testing.T) {
 	s := newService(t, files)
 	for _, test := range []struct {
 		args string
-		want ReadOutput // but for path, size, modified, sha256
+		want ReadOutput // without path, size, modified, sha256
 	}{
 		{`{"path":"empty"}`, ReadOutput{Content: ""}},
 		{`{"path":"five"}`, ReadOutput{Content: files["five"]}},
@@ -47,7 +47,7 @@ func TestRead(t *testing.T) {
 			ReadOutput{Content: "wo\n", Truncated: true, NextOffset: 8}},
 		{`{"path":"five","offset":24}`, ReadOutput{Content: ""}},
 		{`{"path":"five","offset":24000}`, ReadOutput{Content: ""}},
-		// The limit of bytes ends content at the end of a line if it can, and at the end of a
+		// The limit ends content at the end of a line if possible, and always at the end of a
 		// character.
 		{`{"path":"five","max_bytes":10}`,
 			ReadOutput{Content: "one\ntwo\n", Truncated: true, NextLine: 3, NextOffset: 8}},
@@ -66,7 +66,7 @@ func TestRead(t *testing.T) {
 		{`{"path":"long","offset":199998}`, ReadOutput{Content: "89\nend\n"}},
 		{`{"path":"long","lines":1}`,
 			ReadOutput{Content: long + "\n", Truncated: true, NextLine: 2, NextOffset: 200_001}},
-		// What is not text is base64, in the same ranges.
+		// Other data is base64, in the same ranges.
 		{`{"path":"latin1"}`, ReadOutput{Encoding: "base64", Content: files["latin1"]}},
 		{`{"path":"latin1","start_line":2}`, ReadOutput{Content: "x\n"}},
 		{`{"path":"latin1","max_bytes":6}`,
@@ -93,7 +93,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Following next_line, or next_offset, from the start of a file gives all of it.
+// Following next_line or next_offset from the start yields the whole file.
 func TestReadOn(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a line of text\n", 100) + strings.Repeat("ä", 500) + "\nlast"
@@ -150,7 +150,7 @@ func TestReadErrors(t *testing.T) {
 		dispatch.InvalidInput, "4096")
 }
 
-// A link is followed to what is read.
+// Reading a link reads its target.
 func TestReadLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
@@ -163,13 +163,13 @@ func TestReadLinks(t *testing.T) {
 	fails(t, s, "fs.read", `{"path":"a"}`, dispatch.StateError, "circle")
 }
 
-// A file too large to hash is still read at any place.
+// A file too large to hash can still be read at any offset.
 func TestReadHuge(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
 	f, err := os.Create(filepath.Join(s.dir, "huge"))
 	assert.NilError(t, err)
-	_, err = f.WriteAt([]byte("end"), 1<<32) // takes no room
+	_, err = f.WriteAt([]byte("end"), 1<<32) // sparse
 	assert.NilError(t, err)
 	assert.NilError(t, f.Close())
 	out := run[ReadOutput](t, s, "fs.read", `{"path":"huge","offset":4294967296}`)
@@ -179,8 +179,7 @@ func TestReadHuge(t *testing.T) {
 	assert.Equal(t, out.Truncated, false)
 }
 
-// Large reads wait for one another, so that many at a time do not take more memory than there is
-// for them.
+// Large reads wait for one another, so that they stay within the memory limit.
 func TestLargeReadsReserveMemory(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"large": strings.Repeat("x", 2<<20), "small": "x"})

@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A file that stays in use stays as it is, and the error says why.
+// A file that stays in use is unchanged, and the error says why.
 func TestChangesOfFilesInUse(t *testing.T) {
 	t.Parallel()
 	for _, change := range changes {
@@ -39,7 +39,7 @@ func TestChangesOfFilesInUse(t *testing.T) {
 	}
 }
 
-// A file that a program has for itself is neither read nor looked at, and nobody waits for it.
+// A file opened exclusively cannot be read, and no operation waits for it.
 func TestReadsOfFilesInUse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old", "g": "old"})

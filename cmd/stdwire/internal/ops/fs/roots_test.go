@@ -74,7 +74,7 @@ func TestInstances(t *testing.T) {
 	assert.Assert(t, err.Recoverable)
 }
 
-// Without the gate what changes files does not exist.
+// Without the gate, operations that change files do not exist.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	roots, err := OpenRoots([]Root{{"main", t.TempDir()}, {"other", t.TempDir()}})

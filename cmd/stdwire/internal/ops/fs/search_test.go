@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// shown writes matches as "path:line:column:text".
+// shown formats matches as "path:line:column:text".
 func shown(matches []Match) string {
 	var lines []string
 	for _, m := range matches {
@@ -70,7 +70,7 @@ func TestSearch(t *testing.T) {
 	fails(t, s, "fs.search", `{"pattern":"a","glob":"["}`, dispatch.InvalidInput, "glob")
 }
 
-// A link is searched only if it was asked for.
+// A link is searched only if it is the path.
 func TestSearchLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a.go": "Open", "link": "-> a.go", "out": "-> /etc"})
@@ -102,7 +102,7 @@ func TestSearchContext(t *testing.T) {
 		[]Match{{Path: "long", Line: 2, Column: 1, Text: "X",
 			Before: []string{strings.Repeat("b", maxLineText) + "…"},
 			After:  []string{strings.Repeat("a", maxLineText) + "…"}}})
-	// The lines behind the last match that is wanted are returned too.
+	// The lines after the last match are returned too.
 	out = run[SearchOutput](t, s, "fs.search",
 		`{"pattern":"X","context":2,"path":"f","max_results":2}`)
 	assert.Equal(t, out.Truncated, true)
@@ -154,8 +154,8 @@ func TestSearchBounds(t *testing.T) {
 	exact := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit \\d+ 7 ","max_results":60}`)
 	assert.Equal(t, len(exact.Matches), 60)
 	assert.Equal(t, exact.Truncated, false)
-	// So much text is too much whatever max_results is: 2000 matches with 20 lines around each
-	// would be 16 MB.
+	// The limit on text applies for any max_results: 2000 matches with 20 lines around each would
+	// be 16 MB.
 	much := run[SearchOutput](t, s, "fs.search",
 		`{"pattern":"hit","max_results":2000,"context":10}`)
 	assert.Equal(t, much.Truncated, true)
@@ -186,8 +186,8 @@ func TestSearchCancelled(t *testing.T) {
 	assert.Equal(t, reported, 1)
 }
 
-// hooked is a context whose error is asked for at each step of an operation, so that a test can
-// step in between.
+// hooked is a context that calls a hook at each call of Err, so that a test can intervene between
+// the steps of an operation.
 type hooked struct {
 	context.Context
 	hook func() error
@@ -195,8 +195,7 @@ type hooked struct {
 
 func (c hooked) Err() error { return c.hook() }
 
-// after returns a hook that calls fn when it is called for the n-th time, and ends the context if
-// fn says so.
+// after returns a hook that calls fn at its n-th call, and ends the context if fn returns true.
 func after(n int, fn func() error) func() error {
 	var ended error
 	return func() error {
@@ -224,7 +223,7 @@ func TestScanCancelled(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// A panic in a worker reaches the goroutine of the call, where the dispatcher catches it.
+// A panic in a worker reaches the goroutine of the call, where the dispatcher recovers it.
 func TestSearchPanic(t *testing.T) {
 	t.Parallel()
 	s := newSearch(t.Context(), &scanner{}, newSlots(), 1) // without a root, a scan panics
@@ -234,7 +233,7 @@ func TestSearchPanic(t *testing.T) {
 	_, _ = s.finish()
 }
 
-// Many searches at once take turns, and each finds what it finds alone.
+// Concurrent searches share slots, and each has the same result as alone.
 func TestSearchTogether(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)

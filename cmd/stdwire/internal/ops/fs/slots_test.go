@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// endless is a file each block of which takes a second to be searched.
+// endless is a file each block of which takes a second to read.
 type endless struct{ ctx context.Context }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -21,7 +21,7 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// as runs a function as an operation that a principal has called.
+// as runs a function as an operation called by a principal.
 func as(ctx context.Context, principal string, run func(context.Context)) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Kind: dispatch.Read},
@@ -33,9 +33,8 @@ func as(ctx context.Context, principal string, run func(context.Context)) {
 		&dispatch.Call{Operation: "run", Principal: principal})
 }
 
-// Searches that take for ever, of one principal or of several, keep another from searching for
-// moments only.
-func TestExpensiveSearchesLeaveTurnsToOthers(t *testing.T) {
+// Endless searches, of one principal or several, delay another principal only for moments.
+func TestExpensiveSearchesShareSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slots := newSlots()
 		ctx, cancel := context.WithCancel(t.Context())

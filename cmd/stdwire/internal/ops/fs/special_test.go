@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// refuses tries to read and write what is no regular file.
+// refuses checks that a file that is not regular is neither read nor written.
 func (s *service) refuses(t *testing.T, name string) {
 	t.Helper()
 	for _, op := range []struct{ name, args string }{
@@ -31,7 +31,7 @@ func (s *service) refuses(t *testing.T, name string) {
 	}
 }
 
-// Nothing waits for a pipe.
+// No operation blocks on a pipe.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "file", "l": "-> pipe"})
@@ -49,13 +49,12 @@ func TestSpecialFiles(t *testing.T) {
 	assert.Equal(t, len(scanResult.Matches), 1)
 	assert.Equal(t, scanResult.Skipped, 0)
 	fails(t, s, "fs.list", `{"path":"pipe"}`, dispatch.StateError, "not a directory")
-	// They can be moved and deleted, which opens nothing.
+	// Pipes can be moved and deleted, which does not open them.
 	run[MoveOutput](t, s, "fs.move", `{"from":"pipe","to":"pipe2"}`)
 	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", `{"path":"pipe2"}`).Type, "other")
 }
 
-// A pipe that takes the place of a file, or a directory, between the look at it and its opening
-// blocks nothing either.
+// A pipe that replaces a file or directory between check and open does not block either.
 func TestSpecialRace(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "x", "d/f": "x"})
@@ -77,7 +76,7 @@ func TestSpecialRace(t *testing.T) {
 			}
 		}
 	})
-	// what blocks would not end by it, but fail the test run
+	// does not end an open that blocks; the test run fails then
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	counts := map[dispatch.Code]int{}
@@ -122,7 +121,7 @@ func TestModeAndOwner(t *testing.T) {
 	if st := info.Sys().(*syscall.Stat_t); asRoot {
 		assert.Equal(t, [2]uint32{st.Uid, st.Gid}, [2]uint32{1234, 4321})
 	}
-	// A new file has what a new file has.
+	// A new file has the default mode and owner.
 	assert.NilError(t, os.WriteFile(filepath.Join(s.dir, "by os"), nil, 0o666))
 	run[WriteOutput](t, s, "fs.write", `{"path":"by fs","content":""}`)
 	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"by fs"}`).Mode,
@@ -149,11 +148,11 @@ func TestUnreadable(t *testing.T) {
 	assert.Equal(t, len(out.Matches), 1)
 }
 
-// A system call of 32 bits opens a file of over 2 GiB only if it is told to.
+// A 32-bit system call opens a file of over 2 GiB only with a flag.
 func TestReadLargeFile(t *testing.T) {
 	s := newService(t, nil)
 	const offset int64 = 3 << 30
-	f, err := os.Create(filepath.Join(s.dir, "large")) // a hole, but for its end
+	f, err := os.Create(filepath.Join(s.dir, "large")) // sparse, except for its end
 	assert.NilError(t, err)
 	_, err = f.WriteAt([]byte("the end"), offset)
 	assert.NilError(t, err)

@@ -31,12 +31,12 @@ func TestOpenDir(t *testing.T) {
 			assert.Equal(t, sorted(names), want.content, path)
 		}
 	}
-	// The directory is the one that was opened, whatever its path leads to later.
+	// The open directory stays the same if its path changes.
 	dir, _, err := s.roots.OpenDir("", "a/b")
 	assert.NilError(t, err)
 	defer dir.Close()
 	err = os.Rename(filepath.Join(s.dir, "a"), filepath.Join(s.dir, "moved"))
-	if runtime.GOOS != "windows" { // where none moves in which one is open
+	if runtime.GOOS != "windows" { // an open directory cannot be moved there
 		assert.NilError(t, err)
 	}
 	names, err := dir.Readdirnames(-1)
@@ -44,7 +44,7 @@ func TestOpenDir(t *testing.T) {
 	assert.Equal(t, sorted(names), "file")
 	assert.NilError(t, s.roots.Close())
 	_, err = dir.Seek(0, io.SeekStart)
-	assert.NilError(t, err) // and it lives on without its root
+	assert.NilError(t, err) // and it stays open after its root is closed
 }
 
 func TestOpenDirThroughALink(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOpenDirErrorsOfLinks(t *testing.T) {
 	unharmed()
 }
 
-// openDirFails opens each of these paths, which must fail with its code.
+// openDirFails opens paths, each of which must fail with its code.
 func (s *service) openDirFails(t *testing.T, paths map[string]dispatch.Code) {
 	t.Helper()
 	for path, code := range paths {

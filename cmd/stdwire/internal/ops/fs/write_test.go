@@ -21,7 +21,7 @@ func TestWrite(t *testing.T) {
 	s := newService(t, map[string]string{"f": "old"})
 	for _, test := range []struct {
 		args map[string]any
-		want WriteOutput // but for size and sha256
+		want WriteOutput // without size and sha256
 	}{
 		{map[string]any{"path": "f", "content": "new"}, WriteOutput{Path: "f"}},
 		{map[string]any{"path": "f", "content": ""}, WriteOutput{Path: "f"}},
@@ -48,7 +48,7 @@ func TestWrite(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), strings.Fields("a a/b a/b/c bin f x"))
 }
 
-// What a link leads to is written.
+// Writing through a link writes its target.
 func TestWriteLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t,
@@ -130,8 +130,7 @@ func TestWriteIfSHA256(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"d", "f", "new"})
 }
 
-// Of many calls that say what the file must be, one wins, whichever name they use, and through
-// overlapping roots.
+// Of many calls with the same if_sha256, one wins, by whatever name and through overlapping roots.
 func TestWriteRace(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"d/f": "start"})
@@ -173,8 +172,8 @@ func TestWriteRace(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), tree)
 }
 
-// Readers see an old or a new content, never a part of one.
-func TestWriteWhole(t *testing.T) {
+// Readers see the old or the new content, never a mix.
+func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	contents := []string{strings.Repeat("a", 300_000), strings.Repeat("b", 300_000)}
 	s := newService(t, map[string]string{"f": contents[0]})
@@ -206,7 +205,7 @@ func TestWriteWhole(t *testing.T) {
 	readers.Wait()
 }
 
-// A call that is cancelled in the midst of writing leaves nothing.
+// A call cancelled during writing leaves no file.
 func TestWriteCancelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old"})
@@ -217,7 +216,7 @@ func TestWriteCancelled(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"f"})
 }
 
-// Another program that changes the file while the new content is being written is noticed.
+// A change by another program during the write is detected.
 func TestWriteChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old"})

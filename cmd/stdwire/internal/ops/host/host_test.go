@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A desk has the operations on a manager of the servers a and b, that cannot be started.
+// A desk calls the operations on a manager of servers a and b, which cannot be started.
 type desk struct {
 	t *testing.T
 	m *host.Manager
@@ -62,7 +62,7 @@ func atDesk(t *testing.T, gates []dispatch.Gate, test func(d *desk)) {
 	})
 }
 
-// call returns data, or else code and message of the error.
+// call returns the data, or the code and message of the error.
 func (d *desk) call(operation, arguments string) string {
 	answer := d.d.Dispatch(d.t.Context(),
 		&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})
@@ -128,8 +128,8 @@ func TestChanges(t *testing.T) {
 	})
 }
 
-// Who follows a log gets all that is written, in whole characters, and waits no longer than they
-// want to.
+// A caller that follows a log gets all output, in whole characters, and waits no longer than it
+// asked for.
 func TestLogs(t *testing.T) {
 	atDesk(t, []dispatch.Gate{ops.Gate}, func(d *desk) {
 		logs := func(arguments string) (out ops.LogsOutput) {
@@ -147,7 +147,7 @@ func TestLogs(t *testing.T) {
 		got := logs(`{"server":"a","wait_seconds":30}`)
 		assert.Equal(d.t, time.Since(began), 35*time.Second)
 		text := got.Text
-		for !strings.Contains(text, "boom") { // which may have come at once
+		for !strings.Contains(text, "boom") { // it may have come at once
 			got = logs(fmt.Sprintf(`{"server":"a","after":%d,"wait_seconds":30}`, got.Next))
 			assert.Assert(d.t, got.Text != "")
 			text += got.Text
@@ -166,7 +166,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// What waits is let in by the operator's restart or release, and by nothing that clients have.
+// A pending change takes effect by the operator's restart or release, not by operations of clients.
 func TestRelease(t *testing.T) {
 	atDesk(t, []dispatch.Gate{ops.Gate}, func(d *desk) {
 		for _, operation := range []string{"host.release", "host.waiting"} {

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// copyOfSelf puts this test program into a new directory under another name, and returns its path.
+// copyOfSelf copies this test program to a new directory under another name, and returns its path.
 func copyOfSelf(t testing.TB, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(self(t))
@@ -20,13 +20,13 @@ func copyOfSelf(t testing.TB, name string) string {
 	return path
 }
 
-// onPath puts a directory in front of the others in PATH.
+// onPath prepends a directory to PATH.
 func onPath(t *testing.T, dir string) {
 	t.Helper()
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// named returns the arguments of program, of a program of another name.
+// named is program for another name of the program.
 func named(t testing.TB, command string, steps ...string) args {
 	t.Helper()
 	a := program(t, steps...)
@@ -63,8 +63,7 @@ func TestProcAllow(t *testing.T) {
 	})
 }
 
-// An allowed name is that of the program on the PATH of this program, whatever lies in the
-// directory.
+// An allowed name is a program on the PATH of this program, never one in the working directory.
 func TestProcAllowNotFromDirectory(t *testing.T) {
 	tool := copyOfSelf(t, "tool")
 	onPath(t, filepath.Dir(tool))
@@ -102,7 +101,7 @@ func TestProcAllowEnvironment(t *testing.T) {
 	} {
 		run[StartOutput](t, b, "proc.start", with(name))
 	}
-	// Without a list, all may be set.
+	// Without a list, all variables may be set.
 	free := newBench(t, Options{})
 	id := run[StartOutput](t, free, "proc.start", with("BASH_ENV")).Session
 	free.expect(t, id, "^BASH_ENV=x$")

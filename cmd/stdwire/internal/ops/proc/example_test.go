@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A shell, driven as one would an interpreter: what is sent is a command, and what it answers ends
-// with a line that it was told to write.
+// A shell used as an interpreter: each send is a command, whose output ends with a line that the
+// command writes.
 func Example() {
 	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: os.TempDir()}})
 	if err != nil {

@@ -45,12 +45,12 @@ func TestProcCap(t *testing.T) {
 		"as many as there may be")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
-	// One that has ended makes room, the oldest first.
+	// The oldest ended session makes room.
 	for _, id := range []string{ids[2], ids[1]} {
 		run[SendOutput](t, b, "proc.send", args{"session": id, "eof": true})
 		b.rest(t, id)
 	}
-	// But not for somebody else.
+	// But not for another caller.
 	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError, "as many")
 	added := b.start(t, "copy")
 	var left []string
@@ -59,7 +59,7 @@ func TestProcCap(t *testing.T) {
 	}
 	assert.DeepEqual(t, left, []string{ids[0], ids[2], added})
 
-	// A start that fails takes no room.
+	// A failed start does not count.
 	run[StopOutput](t, b, "proc.stop", args{"session": ids[0]})
 	for range 5 {
 		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
@@ -73,7 +73,7 @@ func TestProcIdle(t *testing.T) {
 	idle := b.start(t, stubborn...)
 	pids := b.pids(t, idle)
 	busy := b.start(t, "copy")
-	// A call that waits uses its session all the time.
+	// A waiting call keeps its session in use.
 	waited := run[ReadOutput](t, b, "proc.read",
 		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
@@ -130,7 +130,7 @@ func TestProcClientGone(t *testing.T) {
 	run[SendOutput](t, b, "proc.send", args{"session": stays, "text": "x"})
 }
 
-// One who is gone before the process has started.
+// The client is gone before the process has started.
 func TestProcClientGoneBefore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -145,7 +145,7 @@ func TestProcClientGoneBefore(t *testing.T) {
 	}
 }
 
-// However stubborn the processes are, they end within the time that ctx gives.
+// Stubborn processes end before the deadline of ctx.
 func TestProcShutdown(t *testing.T) {
 	b := newBench(t, Options{})
 	var pids []int
@@ -160,7 +160,7 @@ func TestProcShutdown(t *testing.T) {
 	gone(t, pids...)
 	duration := time.Since(start)
 	t.Logf("20 stubborn processes: %v, %v", duration, err)
-	// a busy machine takes a while to kill 60; with all the grace it would be 40 s
+	// killing 60 takes a while on a busy machine; with the whole grace it would be 40 s
 	assert.Assert(t, duration < limit+7*time.Second, "%v", duration)
 	fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
 	var again sync.WaitGroup
@@ -176,11 +176,11 @@ func TestProcShutdownOutOfTime(t *testing.T) {
 	pids := append(b.pids(t, b.start(t, stubborn...)), b.pids(t, b.start(t, stubborn...))...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = b.Shutdown(ctx) // whether it knows or not, they are gone
+	_ = b.Shutdown(ctx) // with or without an error, the processes are gone
 	gone(t, pids...)
 }
 
-// Calls that wait when all ends: they return, and nothing of what they started is left.
+// Calls that wait during Shutdown return, and none of their processes is left.
 func TestProcShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
 	b := newBench(t, Options{})
@@ -195,7 +195,7 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 		calls.Go(func() { b.dispatch(context.Background(), operation, arguments) })
 	}
 	sleeper := program(t, "sleep")
-	for range 8 { // and some that are about to
+	for range 8 { // and some that start
 		calls.Go(func() {
 			for b.dispatch(context.Background(), "proc.start", sleeper).Success() {
 			}
@@ -210,7 +210,7 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
 
-// goroutines counts those of this package and of package guard that do not run a test.
+// goroutines counts the goroutines of this package and of package guard that do not run a test.
 func goroutines() (n int) {
 	buf := make([]byte, 1<<20)
 	for stack := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
@@ -252,7 +252,7 @@ func TestProcRegister(t *testing.T) {
 	assert.ErrorContains(t, err, `"./x"`)
 }
 
-// What the operations say they are, and the codes that they may return.
+// The kinds and the error codes of the operations.
 func TestProcKinds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -278,7 +278,7 @@ func TestProcKinds(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 }
 
-// No file stays open behind a process, however it ended, or did not begin.
+// No file stays open after a process, however it ended, or if it did not start.
 func TestProcFiles(t *testing.T) {
 	b := newBench(t, Options{})
 	garbage := b.garbage(t)
@@ -296,8 +296,8 @@ func TestProcFiles(t *testing.T) {
 	})
 }
 
-// noFilesLeft checks that rounds of work leave no more files open than one, in which some are
-// opened once.
+// noFilesLeft checks that repeated work opens no more files than the first round, which opens some
+// once.
 func noFilesLeft(t *testing.T, round func()) {
 	t.Helper()
 	round()

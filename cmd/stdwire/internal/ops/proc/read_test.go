@@ -27,7 +27,7 @@ func TestProcRead(t *testing.T) {
 	assert.Assert(t, !all.Running && !all.More && *all.ExitCode == 0)
 	assert.Equal(t, all.Cursor, int64(len(all.Output)))
 
-	// What was read is not read again, unless asked for.
+	// Output is not returned again, unless a cursor asks for it.
 	again := run[ReadOutput](t, b, "proc.read", args{"session": id})
 	assert.Equal(t, again.Output, "")
 	assert.Equal(t, again.Cursor, all.Cursor)
@@ -64,8 +64,8 @@ func TestProcReadUntilOutput(t *testing.T) {
 	assert.Equal(t, (<-read).Output, "x\n")
 }
 
-// A pattern consumes the output up to the end of what it matches, no more, so that the next one
-// finds what came together with it.
+// A pattern consumes the output up to the end of its match only, so that the next one finds the
+// rest.
 func TestProcReadUntilPattern(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -94,7 +94,7 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
 		_, err := session.stdin.f.WriteString(chunk)
 		assert.NilError(t, err)
-		total := []int64{5, 8, 8, 10, 20}[i] // half a character is kept back
+		total := []int64{5, 8, 8, 10, 20}[i] // an incomplete character is held back
 		eventually(t, "it has come back", func() bool { return session.output.total() == total })
 	}
 	out := <-read
@@ -103,8 +103,8 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	assert.Equal(t, b.expect(t, "", "more"), " and more")
 }
 
-// A wait for a pattern ends when there is no more room in the answer, so that nothing is lost of
-// what a caller reads all the time.
+// A wait for a pattern ends when the result is full, so that a caller that reads all the time loses
+// nothing.
 func TestProcReadPatternFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -132,7 +132,7 @@ func TestProcReadWhenItEnds(t *testing.T) {
 	assert.Assert(t, !out.Running && !out.Matched && out.Signal == "")
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, *out.ExitCode, 9)
-	// An end is all that is left to wait for.
+	// Only the end remains to wait for.
 	for _, until := range []string{"output", "exit"} {
 		assert.Assert(t,
 			!run[ReadOutput](t, b, "proc.read",
@@ -161,13 +161,13 @@ func TestProcReadCancelled(t *testing.T) {
 		session.output.changed = nil
 		session.output.mu.Unlock()
 	}
-	// It has taken nothing from who reads next.
+	// It has consumed nothing of the next read.
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "here"})
 	assert.Equal(t, b.expect(t, id, "here\n"), "here\n")
 }
 
-// A process that writes far more than is kept: it does not wait, memory is bounded, and what is
-// lost is counted.
+// A process that writes far more than is kept does not block, memory is bounded, and lost bytes are
+// counted.
 func TestProcReadFlood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 64 << 10})
@@ -182,13 +182,13 @@ func TestProcReadFlood(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(out.Output, "x\nend\n") && !out.More)
 	session := b.sessions.List(context.Background())[0].Value
 	assert.Assert(t, cap(session.output.ring.kept) <= 2*64<<10, "%d", cap(session.output.ring.kept))
-	// A cursor to what is lost says so each time.
+	// A cursor to lost output reports the loss each time.
 	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped,
 		int64(total-64<<10-10))
 }
 
-// A reader that is slower than the writer: each read goes on where the last one ended, or says how
-// much is lost in between.
+// A reader slower than the writer: each read continues where the last one ended, or reports how
+// much was lost.
 func TestProcReadSlowReader(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 8 << 10})
@@ -217,12 +217,12 @@ func TestProcReadBinary(t *testing.T) {
 	b := newBench(t, Options{})
 	id := b.start(t, "hex 610062fffe63c32864eda08065f09f")
 	out := b.rest(t, id)
-	// half a character at the end is not kept back for ever
+	// an incomplete character at the end is returned
 	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD")
 	assert.Equal(t, out.Cursor, int64(15))
 }
 
-// No character is cut in two by where a read ends.
+// A read does not split characters.
 func TestProcReadRunesWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -257,7 +257,7 @@ func inOrder(n int) string {
 	return b.String()
 }
 
-// Each byte is for one of those who read at the same time.
+// Each byte goes to one of several concurrent readers.
 func TestProcReadTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -284,12 +284,12 @@ func TestProcReadTogether(t *testing.T) {
 	assert.Equal(t, int64(total), run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes)
 }
 
-// Interpreters that are talked to.
+// Sessions with interpreters.
 func TestProcREPL(t *testing.T) {
 	t.Parallel()
 	for _, repl := range []struct {
 		command, args, prompt, send, want string
-		asked                             bool // for its version, as it may only stand for one
+		asked                             bool // its version was queried, because it may be a stub
 	}{
 		{"python3", "-i -q -u", "^>>> $", "print(6*7)", "42\n>>> ", true},
 		{"node", "-i", "^> $", "6*7", "42\n> ", true},
@@ -318,8 +318,7 @@ func TestProcREPL(t *testing.T) {
 	}
 }
 
-// Looking for a pattern costs about as much as there is output, however small the pieces in which
-// it comes.
+// The cost of a search is linear in the output, however small its chunks.
 func TestProcSearchIsLinear(t *testing.T) {
 	looking := func(size int) time.Duration {
 		best := time.Hour
@@ -347,7 +346,7 @@ func TestProcSearch(t *testing.T) {
 	for _, test := range []struct {
 		pattern string
 		chunks  []string
-		want    string // what is up to the end of the match; "" for none
+		want    string // the output up to the end of the match; "" for none
 	}{
 		{"b", []string{"abc"}, "ab"},
 		{"b$", []string{"ab", "c\nb"}, "ab"}, // at the end of what has arrived
@@ -383,7 +382,7 @@ func TestProcSearch(t *testing.T) {
 	}
 }
 
-// What is behind the room for the answer is not matched, but is there to tell whether a line ends.
+// Output after the limit is not matched, but decides whether a line ends.
 func TestProcSearchEdge(t *testing.T) {
 	t.Parallel()
 	o := output{ring: ring{size: 1 << 10}}
@@ -424,7 +423,7 @@ func BenchmarkProcOutput(b *testing.B) {
 	}
 }
 
-// One line to a process and back.
+// A line to a process and back.
 func BenchmarkProcRoundTrip(b *testing.B) {
 	s := newBench(b, Options{})
 	if envelope := s.dispatch(context.Background(), "proc.start",

@@ -42,8 +42,8 @@ func TestProcSendAfterEOF(t *testing.T) {
 	fails(t, b, "proc.send", args{"session": id, "eof": true}, dispatch.StateError, "closed")
 }
 
-// A process that closes its stdin and lives on.
-func TestProcSendToDeafProcess(t *testing.T) {
+// A process that closes its stdin and continues.
+func TestProcSendToProcessThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "deaf", "say deaf", "sleep")
@@ -56,7 +56,7 @@ func TestProcSendToDeafProcess(t *testing.T) {
 	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
 }
 
-// big is more than a pipe takes.
+// big is more than a pipe holds.
 var big = strings.Repeat("0123456789abcde\n", 1<<16)
 
 func TestProcSendTimesOut(t *testing.T) {
@@ -70,7 +70,7 @@ func TestProcSendTimesOut(t *testing.T) {
 	written := details[int](t, err, "bytes_written")
 	assert.Assert(t, 0 < written && written < len(big), "%d", written)
 	b.put(t, "go", "", 0o666)
-	// The rest can be sent once there is somebody who reads.
+	// The rest can be sent once the process reads.
 	run[SendOutput](t, b, "proc.send",
 		args{"session": id, "text": big[written:], "newline": false, "eof": true})
 	// without the line that was read
@@ -88,7 +88,7 @@ func TestProcSendCancelled(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
-	for range 3 { // one waits for room in the pipe, others for their turn
+	for range 3 { // one waits for the pipe, the others for the lock
 		calls.Go(func() {
 			envelope := b.dispatch(ctx, "proc.send", args{"session": id, "text": big})
 			assert.Check(t, envelope.Err != nil &&
@@ -99,13 +99,13 @@ func TestProcSendCancelled(t *testing.T) {
 	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
 	cancel()
 	calls.Wait()
-	// The cancellation was of those calls only.
+	// Only those calls were cancelled.
 	err := fails(t, b, "proc.send", args{"session": id, "text": "x", "timeout_ms": 20},
 		dispatch.Timeout, "")
 	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
 }
 
-// What is sent at the same time does not mix, however the pipe takes it.
+// Concurrent sends are not mixed.
 func TestProcSendOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 4 << 20})
@@ -135,7 +135,7 @@ func TestProcSendOneAtATime(t *testing.T) {
 	}
 }
 
-// Stopping a session ends who waits to write to it.
+// Stopping a session ends calls that wait to write to it.
 func TestProcSendEndsWithSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})

@@ -15,16 +15,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A bench is the operations on one directory, called as any surface calls them.
+// A bench calls the operations on a directory as a surface does.
 type bench struct {
 	*Service
 	dir        string
 	dispatcher *dispatch.Dispatcher
-	call       dispatch.Call // what calls have in common
+	call       dispatch.Call // template of all calls
 }
 
-// newBench returns the operations, with a new directory for the root "main". They are shut down
-// when the test ends.
+// newBench returns the operations with a new directory as the root "main". They are shut down when
+// the test ends.
 func newBench(t testing.TB, o Options) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir()}
@@ -44,7 +44,7 @@ func newBench(t testing.TB, o Options) *bench {
 	return b
 }
 
-// as returns the same operations, called by somebody else.
+// as returns the same operations with another caller.
 func (b *bench) as(principal string, client context.Context) *bench {
 	other := *b
 	other.call = dispatch.Call{Principal: principal, Client: client}
@@ -69,7 +69,7 @@ func run[Out any](t testing.TB, b *bench, operation string, arguments args) Out 
 	return decode[Out](t, b.dispatch(t.Context(), operation, arguments))
 }
 
-// fails calls an operation, which must fail with this code and a message that holds text, and no
+// fails calls an operation, which must fail with a code and a message that contains text and no
 // path of the host.
 func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code,
 	text string) *dispatch.Error {
@@ -101,7 +101,7 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 	return value
 }
 
-// expect reads up to what matches pattern, which has to come.
+// expect reads up to a match of pattern, which must come.
 func (b *bench) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
 	out := run[ReadOutput](t, b, "proc.read",

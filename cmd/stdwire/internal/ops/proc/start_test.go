@@ -29,7 +29,7 @@ func TestProcStart(t *testing.T) {
 	assert.Equal(t, out.Signal, "")
 }
 
-// The envelope tells the session, by id, of every call that is about one.
+// The envelope has the session id of every call about a session.
 func TestProcStartSessionOfTheCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -62,7 +62,7 @@ func TestProcStartDir(t *testing.T) {
 	assert.Equal(t, directory("./"+tool, "sub"), filepath.Join(real, "sub")) // relative to dir
 }
 
-// tool puts this test program into a directory of the root, and returns the name of its file.
+// tool copies this test program to a directory of the root, and returns the name of its file.
 func (b *bench) tool(t testing.TB, dir string) string {
 	t.Helper()
 	name := "tool" + executable
@@ -107,8 +107,8 @@ func TestProcStartLinkEscape(t *testing.T) {
 	assert.Assert(t, b.dispatch(t.Context(), "proc.start", inside).Success())
 }
 
-// linksOut makes symbolic links, and returns the paths by which they lead out of the root. "inside"
-// is one that does not.
+// linksOut makes symbolic links, and returns paths through them that lead out of the root. "inside"
+// stays inside.
 func (b *bench) linksOut(t testing.TB) []string {
 	t.Helper()
 	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
@@ -118,7 +118,7 @@ func (b *bench) linksOut(t testing.TB) []string {
 		link := filepath.Join(b.dir, name)
 		err := os.Symlink(target, link)
 		if err == nil {
-			_, err = os.Lstat(link) // Wine says that it has made one
+			_, err = os.Lstat(link) // Wine reports success without a link
 		}
 		if err != nil {
 			t.Skipf("no symbolic links can be made here: %v", err)
@@ -127,7 +127,7 @@ func (b *bench) linksOut(t testing.TB) []string {
 	return []string{"abs", "rel", "chain", "in/up", "abs/.", "rel/x"}
 }
 
-// garbage puts a file that is no program where one could be, and returns its name.
+// garbage creates an executable file that is not a program, and returns its name.
 func (b *bench) garbage(t testing.TB) string {
 	t.Helper()
 	name := "garbage" + executable
@@ -178,8 +178,8 @@ func TestProcStartArgumentsTooLong(t *testing.T) {
 		"too long")
 }
 
-// A caller's variables are set on top of a few that are inherited; the rest of this program's
-// environment, its secrets, is not.
+// A caller's variables are added to a few inherited ones; the rest of this program's environment,
+// with its secrets, is not inherited.
 func TestProcStartEnvironment(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_SECRET", "s3cret")
 	b := newBench(t, Options{})
@@ -195,7 +195,7 @@ func TestProcStartEnvironment(t *testing.T) {
 	assert.Equal(t, got["TZ"], "Mars/Olympus")
 	assert.Equal(t, got["OWN"], "1")
 	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
-	// Nor are values shown to who asks for the list.
+	// proc.list does not show values either.
 	assert.Assert(t,
 		!strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
 }

@@ -33,4 +33,4 @@ func onWine() bool {
 	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }
 
-const executable = ".exe" // what names of programs end with
+const executable = ".exe" // extension of programs

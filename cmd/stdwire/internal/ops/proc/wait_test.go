@@ -24,7 +24,7 @@ func TestProcWait(t *testing.T) {
 	out := decode[WaitOutput](t, <-done)
 	assert.Assert(t, !out.Running && *out.ExitCode == 3 && out.Signal == "" &&
 		out.DurationMS >= early.DurationMS)
-	// it has ended once and for all
+	// it remains ended
 	assert.DeepEqual(t, run[WaitOutput](t, b, "proc.wait", nil), out)
 }
 
@@ -36,11 +36,11 @@ func TestProcWaitCancelled(t *testing.T) {
 	defer cancel()
 	failed(t, b, b.dispatch(ctx, "proc.wait", args{"session": id, "timeout_ms": 600000}),
 		dispatch.Timeout, "")
-	// the process is not touched
+	// the process is unaffected
 	assert.Assert(t, run[WaitOutput](t, b, "proc.wait", args{"timeout_ms": 0}).Running)
 }
 
-// Nobody has to read for a process to end.
+// A process ends without a reader.
 func TestProcWaitWithoutReading(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
