@@ -6,7 +6,7 @@
 // away; a launcher such as npx is killed and the program it launched lives on. This package solves
 // them in one place, whatever the protocol on the pipes is.
 //
-//	p, err := child.Start(ctx, child.Config{Command: "npx", Args: []string{"-y", "weather-server"}})
+//	p, err := child.Start(ctx, child.Config{Command: "npx", Args: []string{"-y", "weather"}})
 //	if err != nil {
 //		return err // a *StartError, which names the program and the PATH searched
 //	}

@@ -7,13 +7,19 @@
 //
 // The keys are those of most shells:
 //
-//	Left Right Ctrl-B Ctrl-F     a character            Ctrl-Left Ctrl-Right Alt-B Alt-F   a word
-//	Home End Ctrl-A Ctrl-E       the line               Ctrl-T                             swap two characters
-//	Backspace Delete Ctrl-H Ctrl-D                      delete a character; Ctrl-D on an empty line is the end
-//	Ctrl-W Alt-Backspace Alt-D   delete a word          Ctrl-U Ctrl-K                      delete to the start, end of the line
-//	Ctrl-Y                       insert it again        Ctrl-L                             clear the screen
-//	Up Down Ctrl-P Ctrl-N        older, newer lines     Ctrl-R                             search them
-//	Tab                          complete               Ctrl-C                             drop the line
+//	Left Right Ctrl-B Ctrl-F               move by a character
+//	Ctrl-Left Ctrl-Right Alt-B Alt-F       move by a word
+//	Home End Ctrl-A Ctrl-E                 move to the start or end of the line
+//	Backspace Delete Ctrl-H Ctrl-D         delete a character; Ctrl-D on an empty line is the end
+//	Ctrl-W Alt-Backspace Alt-D             delete a word
+//	Ctrl-U Ctrl-K                          delete to the start or end of the line
+//	Ctrl-Y                                 insert the deleted words or line again
+//	Ctrl-T                                 swap two characters
+//	Up Down Ctrl-P Ctrl-N                  older and newer lines
+//	Ctrl-R                                 search older lines
+//	Tab                                    complete
+//	Ctrl-L                                 clear the screen
+//	Ctrl-C                                 drop the line
 //
 // A line end in pasted text does not end the line (bracketed paste): the user checks the text and
 // presses Enter. The terminal is in raw mode while a line is edited; ReadLine restores its mode

@@ -60,7 +60,9 @@ type Place struct {
 	Server string `json:"server"` // its ID
 	Kind   Kind   `json:"kind"`
 	Name   string `json:"name,omitempty"` // of the tool, prompt, resource or template
-	// path in the definition, such as inputSchema.properties.path.description; "" for the whole
+
+	// Where is the path in the definition, such as inputSchema.properties.path.description, or ""
+	// for the whole definition.
 	Where string `json:"where,omitempty"`
 }
 

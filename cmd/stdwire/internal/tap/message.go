@@ -30,19 +30,18 @@ const (
 
 // A Message describes a message without its content.
 type Message struct {
-	Kind Kind `json:"kind"`
-	// of a response, the method of its request
-	Method string `json:"method,omitempty"`
-	// the name or URI of the tool, prompt or resource
-	Subject string          `json:"about,omitempty"`
-	ID      json.RawMessage `json:"id,omitempty"` // byte for byte
-	// of a response, the frame number of its request; 0 if there is none
-	RequestFrame int64 `json:"of,omitempty"`
-	// of a response, the time since its request
-	Ms float64 `json:"ms,omitempty"`
-	// of a response: "error" and the code, or "isError"
-	Failed string `json:"failed,omitempty"`
-	Size   int64  `json:"size,omitempty"` // in bytes
+	Kind    Kind            `json:"kind"`
+	Method  string          `json:"method,omitempty"` // of a response, that of its request
+	Subject string          `json:"about,omitempty"`  // name or URI of the tool, prompt or resource
+	ID      json.RawMessage `json:"id,omitempty"`     // byte for byte
+
+	// Set in a response: the frame number of its request, or 0 if there is none; the milliseconds
+	// since the request; "error" and the code, or "isError", if the request failed.
+	RequestFrame int64   `json:"of,omitempty"`
+	Ms           float64 `json:"ms,omitempty"`
+	Failed       string  `json:"failed,omitempty"`
+
+	Size int64 `json:"size,omitempty"` // in bytes
 }
 
 const (

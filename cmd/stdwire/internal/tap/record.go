@@ -17,17 +17,23 @@ const Version = 1
 
 // A Record is one line of a recording: a frame, or a note such as its start or end.
 type Record struct {
-	// since the start, rounded to microseconds; of a frame, when its last byte was read
+	// Seconds is the time since the start, rounded to microseconds. Of a frame, it is when the last
+	// byte was read.
 	Seconds float64   `json:"t"`
-	At      time.Time `json:"at,omitzero"` // the wall clock time of a frame and of the start
-	// number of a frame, from 1; frames that are not recorded count
-	N        int64     `json:"n,omitempty"`
-	From     Direction `json:"from,omitempty"`
-	Message            // of a frame with one message; a batch and junk have only kind and size
+	At      time.Time `json:"at,omitzero"` // wall clock time, of a frame and of the start
+
+	// N is the number of a frame, from 1. Frames that are not recorded count.
+	N    int64     `json:"n,omitempty"`
+	From Direction `json:"from,omitempty"`
+
+	// Message is the message of a frame. Of a batch and of junk it has only Kind and Size.
+	Message
 	Messages []Message `json:"messages,omitempty"`  // of a batch
 	ByLength bool      `json:"by_length,omitempty"` // framed by Content-Length
 	Partial  bool      `json:"partial,omitempty"`   // the stream ended within the frame
-	// of the whole frame, set if the frame is truncated; keyed if Redacted
+
+	// SHA256 is set if the frame is truncated. It is the hash of the whole frame, or, in a redacted
+	// recording, a keyed hash.
 	SHA256 string `json:"sha256,omitempty"`
 
 	// The frame is in one of these; in none if it was left out.
@@ -37,7 +43,8 @@ type Record struct {
 
 	*StartNote
 	*EndNote
-	// of a note "dropped": the number of frames dropped since the last line
+
+	// Lost is set in a note "dropped": the number of frames dropped since the last line.
 	Lost int64 `json:"lost,omitempty"`
 }
 

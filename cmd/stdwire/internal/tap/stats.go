@@ -32,9 +32,11 @@ type Report struct {
 	Methods    []*Method           `json:"methods"`    // by number of messages, descending
 	Unanswered []UnansweredRequest `json:"unanswered"` // requests without a response
 	Unmatched  []UnmatchedResponse `json:"unasked"`    // responses without a request
-	// number of frames that are not in the recording, which may explain Unanswered and Unmatched
+
+	// Missing is the number of frames that are not in the recording, which may explain Unanswered
+	// and Unmatched.
 	Missing int64 `json:"missing"`
-	// exit status of the server; null if the recording has no end
+	// Status is the exit status of the server, or nil if the recording has no end.
 	Status *int `json:"status"`
 }
 

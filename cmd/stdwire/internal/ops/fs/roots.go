@@ -116,7 +116,8 @@ type root struct {
 	name string
 	dir  *os.Root
 	host string // the real path of dir, for the keys of locks; never in results
-	// dir's error for a path that leads out of it, which package os does not export
+
+	// errEscapes is dir's error for a path that leads out of it. Package os does not export it.
 	errEscapes error
 }
 

@@ -36,7 +36,7 @@ func newSlots() *slots {
 }
 
 // workers returns the maximum number of concurrent scans of one search.
-func (t *slots) workers() int { return int(min(t.pool.Total(), maxWorkers)) }
+func (s *slots) workers() int { return int(min(s.pool.Total(), maxWorkers)) }
 
 // A slot is the buffer of a scan and its slot of the pool.
 type slot struct {
@@ -49,45 +49,45 @@ type slot struct {
 }
 
 // begin waits for a slot, in the share of the call's principal. The caller must call end.
-func (t *slots) begin(ctx context.Context) (*slot, error) {
-	own := &slot{slots: t, ctx: ctx}
+func (s *slots) begin(ctx context.Context) (*slot, error) {
+	own := &slot{slots: s, ctx: ctx}
 	if call := dispatch.CallFrom(ctx); call != nil {
 		own.owner = call.Principal
 	}
 	if err := own.enter(); err != nil {
 		return nil, err
 	}
-	own.buffer = t.buffers.Get().(*lineBuffer)
+	own.buffer = s.buffers.Get().(*lineBuffer)
 	return own, nil
 }
 
-func (t *slot) enter() error {
-	if err := t.pool.Wait(t.ctx, t.owner, 1); err != nil {
+func (s *slot) enter() error {
+	if err := s.pool.Wait(s.ctx, s.owner, 1); err != nil {
 		return err
 	}
-	t.held, t.since = true, time.Now()
+	s.held, s.since = true, time.Now()
 	return nil
 }
 
-func (t *slot) leave() {
-	if t.held {
-		t.held = false
-		t.pool.Give(t.owner, 1)
+func (s *slot) leave() {
+	if s.held {
+		s.held = false
+		s.pool.Give(s.owner, 1)
 	}
 }
 
 // end releases the slot and its buffer.
-func (t *slot) end() {
-	t.leave()
-	t.buffer.Reset(nil)
-	t.buffers.Put(t.buffer)
+func (s *slot) end() {
+	s.leave()
+	s.buffer.Reset(nil)
+	s.buffers.Put(s.buffer)
 }
 
 // from returns the buffer, which reads from file. A read after maxHold releases the slot of the
 // pool and waits for another.
-func (t *slot) from(file io.Reader) *lineBuffer {
-	t.buffer.Reset(slotReader{t, file})
-	return t.buffer
+func (s *slot) from(file io.Reader) *lineBuffer {
+	s.buffer.Reset(slotReader{s, file})
+	return s.buffer
 }
 
 type slotReader struct {

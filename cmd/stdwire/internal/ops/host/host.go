@@ -20,11 +20,14 @@ const Gate dispatch.Gate = "host"
 type Options struct {
 	Manager *host.Manager
 	Tools   func() map[string]int // number of tools offered of each server; nil omits it
+
 	// Withheld returns what each server has that is not offered; nil omits it.
 	Withheld func() map[string][]Withheld
-	// the servers of a profile; nil if there are no profiles
+
+	// Profile returns the servers of a profile; nil if there are no profiles.
 	Profile func(name string) ([]string, error)
-	About   func() About // describes the gateway, for [RegisterLocal]
+
+	About func() About // describes the gateway, for [RegisterLocal]
 
 	// Release and Waiting are for the operator, and nil for clients. Release applies the pending
 	// changes of a server or profile, if any; its error is one of package dispatch. It may block

@@ -5,7 +5,7 @@
 //
 //	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: "."}})
 //	…
-//	service, err := proc.Register(catalog, proc.Options{Roots: roots, Allow: []string{"python3", "git"}})
+//	service, err := proc.Register(catalog, proc.Options{Roots: roots, Allow: []string{"git"}})
 //	…
 //	defer service.Shutdown(ctx)
 //
