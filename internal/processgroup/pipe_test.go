@@ -14,10 +14,10 @@ import (
 // is closed. After a deadline, the pipe can be used again.
 func TestPipeDeadlines(t *testing.T) {
 	t.Parallel()
-	theirInput, ourInput, err := inputPipe()
+	theirInput, ourInput, err := openPipe(true)
 	assert.NilError(t, err)
 	defer theirInput.Close()
-	theirOutput, ourOutput, err := outputPipe()
+	theirOutput, ourOutput, err := openPipe(false)
 	assert.NilError(t, err)
 	defer theirOutput.Close()
 
@@ -53,9 +53,9 @@ func TestPipeCopies(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	for name, open := range map[string]func() (reader, writer *os.File, err error){
-		"input": inputPipe,
+		"input": func() (reader, writer *os.File, err error) { return openPipe(true) },
 		"output": func() (reader, writer *os.File, err error) {
-			writer, reader, err = outputPipe()
+			writer, reader, err = openPipe(false)
 			return reader, writer, err
 		},
 	} {

@@ -18,21 +18,16 @@ const (
 	pipeBuffer          = 64 << 10
 )
 
-// inputPipe opens a pipe to a process's stdin. Writes to ours honour SetWriteDeadline.
-func inputPipe() (theirs, ours *os.File, err error) {
-	return pipe(pipeAccessOutbound, syscall.GENERIC_READ|syscall.FILE_WRITE_ATTRIBUTES)
-}
-
-// outputPipe opens a pipe from a process's stdout or stderr. Reads of ours honour SetReadDeadline.
-func outputPipe() (theirs, ours *os.File, err error) {
-	return pipe(pipeAccessInbound, syscall.GENERIC_WRITE|fileReadAttributes)
-}
-
-// pipe opens a pipe whose end for the process blocks, as programs expect, and whose end for this
-// program is overlapped, so that deadlines and Close end a Read or Write. Both ends of an [os.Pipe]
-// block; only a named pipe can differ at its ends. The pipe has one instance: if another process
-// opens it first, pipe fails.
-func pipe(access, theirAccess uint32) (theirs, ours *os.File, err error) {
+// openPipe opens a pipe to a process's stdin, or from its stdout or stderr. The end for the process
+// blocks, as programs expect. The end for this program is overlapped, so that deadlines and Close
+// end a Read or Write. Both ends of an [os.Pipe] block; only a named pipe can differ at its ends.
+// The pipe has one instance: if another process opens it first, openPipe fails.
+func openPipe(toProcess bool) (theirs, ours *os.File, err error) {
+	access := uint32(pipeAccessInbound)
+	theirAccess := uint32(syscall.GENERIC_WRITE | fileReadAttributes)
+	if toProcess {
+		access, theirAccess = pipeAccessOutbound, syscall.GENERIC_READ|syscall.FILE_WRITE_ATTRIBUTES
+	}
 	name := `\\.\pipe\stdwire-` + rand.Text()
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
