@@ -61,7 +61,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example",
 			"stdwire: serve: --oauth-issuer: the --oauth-audience is missing, "},
 		{"serve --http 127.0.0.1:0 --oauth-issuer http://a.example --oauth-audience https://b.example",
-			"stdwire: serve: --oauth-issuer: the Issuer \"http://a.example\" is not of https:"},
+			"stdwire: serve: --oauth-issuer: the Issuer \"http://a.example\" is not https,"},
 		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience b.example",
 			"stdwire: serve: --oauth-audience: the Resource \"b.example\" is no absolute URL"},
 		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience https://b.example --oauth-scope a\"b",

@@ -1,8 +1,8 @@
 // Package atomicfile replaces files in one step.
 //
-// On Unix, the permissions of a file keep other users out. On Windows they mean nothing: a file
-// inherits the access control list of its directory, and in a user's own profile (%APPDATA%,
-// %LOCALAPPDATA%) that lets in the user, the administrators and the system.
+// On Unix, the permissions of a file keep other users out. On Windows they have no effect: a file
+// inherits the access control list of its directory. In a user's own profile (%APPDATA%,
+// %LOCALAPPDATA%), that list admits the user, the administrators and the system.
 package atomicfile
 
 import (
@@ -13,10 +13,10 @@ import (
 	"path/filepath"
 )
 
-// Write puts new content in the place of a file, all of it or nothing, and forces it to the disk:
-// whoever reads sees the old or the new. A file that is there keeps its permissions, and a symbolic
-// link still leads to it; a new one gets mode. The content is in a file beside it for a moment,
-// which nobody else can read. See [Retry] for files that are open on Windows.
+// Write replaces the content of a file atomically and flushes it to disk: readers see the old
+// content or the new. An existing file keeps its permissions, and a symbolic link to it stays; a
+// new file gets mode. The content is first written to a temporary file in the same directory, which
+// other users cannot read. See [Retry] for files that are open on Windows.
 func Write(path string, data []byte, mode fs.FileMode) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
@@ -25,7 +25,8 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	}
 	if info, err := os.Stat(path); err == nil {
 		if !info.Mode().IsRegular() {
-			return &fs.PathError{Op: "write", Path: path, Err: errors.New("this is no regular file")}
+			return &fs.PathError{Op: "write", Path: path,
+				Err: errors.New("this is not a regular file")}
 		}
 		mode = info.Mode().Perm()
 	}
@@ -41,8 +42,8 @@ func Write(path string, data []byte, mode fs.FileMode) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
 	}
 	if err == nil {
 		err = Rename(temp, path)

@@ -17,7 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// nothingElse asserts that a folder has no temporary file left.
+// nothingElse asserts that a directory has no temporary file left.
 func nothingElse(t *testing.T, dir string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(dir, ".stdwire-*"))
@@ -25,7 +25,7 @@ func nothingElse(t *testing.T, dir string) {
 	assert.Equal(t, len(left), 0)
 }
 
-// holds asserts what is in a file, and with which mode.
+// holds asserts the content and mode of a file.
 func holds(t *testing.T, path, content string, mode fs.FileMode) {
 	t.Helper()
 	got, err := os.ReadFile(path)
@@ -65,8 +65,8 @@ func TestWriteThroughALink(t *testing.T) {
 	nothingElse(t, dir)
 }
 
-// symlink makes one, or skips the test: on Windows only some users may, and Wine only says that it
-// has made one.
+// symlink makes a symbolic link, or skips the test: on Windows only some users may, and Wine
+// reports success without making one.
 func symlink(t *testing.T, target, link string) {
 	t.Helper()
 	err := os.Symlink(target, link)
@@ -82,12 +82,12 @@ func symlink(t *testing.T, target, link string) {
 func TestWriteThatFails(t *testing.T) {
 	dir := t.TempDir()
 	assert.ErrorIs(t, Write(filepath.Join(dir, "no", "f"), nil, 0o600), fs.ErrNotExist)
-	assert.ErrorContains(t, Write(dir, nil, 0o600), "this is no regular file")
+	assert.ErrorContains(t, Write(dir, nil, 0o600), "this is not a regular file")
 	nothingElse(t, dir)
 }
 
-// Windows does not replace or remove a file that somebody has open, Unix does.
-func TestRetryWhileAFileIsOpen(t *testing.T) {
+// Windows, unlike Unix, does not replace or remove an open file.
+func TestRetryWhileFileIsOpen(t *testing.T) {
 	for name, op := range map[string]func(path string) error{
 		"write":  func(path string) error { return Write(path, []byte("new"), 0o600) },
 		"rename": func(path string) error { return Rename(path+".new", path) },
@@ -105,13 +105,14 @@ func TestRetryWhileAFileIsOpen(t *testing.T) {
 				took := time.Since(begin)
 				if runtime.GOOS == "windows" {
 					assert.Assert(t, inUse(err), "%v", err)
-					assert.Assert(t, took > patience/2 && took <= patience, "%v", took)
+					assert.Assert(t, took > maxWait/2 && took <= maxWait, "%v", took)
 				} else {
 					assert.NilError(t, err)
 				}
 				old, err := io.ReadAll(reader)
 				assert.NilError(t, err)
-				assert.Equal(t, string(old), "old", "whoever has the old one open goes on seeing it")
+				assert.Equal(t, string(old), "old",
+					"whoever has the old one open goes on seeing it")
 				assert.NilError(t, reader.Close())
 			})
 			synctest.Test(t, func(t *testing.T) {
@@ -119,16 +120,16 @@ func TestRetryWhileAFileIsOpen(t *testing.T) {
 				assert.NilError(t, os.WriteFile(path+".new", []byte("new"), 0o600))
 				reader, err := os.Open(path)
 				assert.NilError(t, err)
-				time.AfterFunc(patience/4, func() { _ = reader.Close() })
+				time.AfterFunc(maxWait/4, func() { _ = reader.Close() })
 				assert.NilError(t, op(path))
-				time.Sleep(patience)
+				time.Sleep(maxWait)
 			})
 			nothingElse(t, filepath.Dir(path))
 		})
 	}
 }
 
-// Of many who give a file the same name at once, one does.
+// Of many concurrent moves to one name, one succeeds.
 func TestMove(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -156,11 +157,13 @@ func TestMove(t *testing.T) {
 	assert.ErrorIs(t, Move(filepath.Join(dir, "none"), path+"2"), fs.ErrNotExist)
 }
 
-// Windows takes some names for devices whatever extension they have, and leaves out dots at the end.
+// Windows reserves some names for devices, with any extension, and drops dots at the end.
 func TestName(t *testing.T) {
 	for name, want := range map[string]string{
-		"a": "a", "a.b.txt": "a.b.txt", "Con": "Con_", "nul.txt": "nul_.txt", "AUX.tar.gz": "AUX_.tar.gz", "com1": "com1_",
-		"LPT9.json": "LPT9_.json", "COM10": "COM10", "console": "console", "xcon": "xcon", "a.con": "a.con", "com": "com",
+		"a": "a", "a.b.txt": "a.b.txt", "Con": "Con_", "nul.txt": "nul_.txt",
+		"AUX.tar.gz": "AUX_.tar.gz", "com1": "com1_",
+		"LPT9.json": "LPT9_.json", "COM10": "COM10", "console": "console", "xcon": "xcon",
+		"a.con": "a.con", "com": "com",
 		"f.": "f._", "f..": "f.._", "prn.": "prn_._", "": "",
 	} {
 		assert.Equal(t, Name(name), want, name)
@@ -170,7 +173,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// Other errors are not tried again.
+// Other errors are not retried.
 func TestRetryOfAnotherError(t *testing.T) {
 	other, n := errors.New("other"), 0
 	assert.ErrorIs(t, Retry(func() error { n++; return other }), other)

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// patience is for how long Retry tries.
-const patience = 2 * time.Second
+// maxWait is how long Retry tries.
+const maxWait = 2 * time.Second
 
-// Retry calls op, and calls it again for up to two seconds while its error is that of Windows for a
-// file that somebody has open: a program that reads it, or one that looks for viruses. Windows has
-// the same error for a file that the user has no right to, so that this is known two seconds late.
-// On other systems, and after any other error, op is called once. The error is that of the last
-// call.
+// Retry calls op, and repeats it for up to two seconds while it fails with the error that Windows
+// returns for a file in use, such as by a reader or a virus scanner. Windows returns the same error
+// for a file without permission, which is therefore reported two seconds late. On other systems,
+// and after any other error, op is called once. Retry returns the error of the last call.
 func Retry(op func() error) error {
-	const longest = 50 * time.Millisecond
-	end := time.Now().Add(patience)
+	const maxPause = 50 * time.Millisecond
+	end := time.Now().Add(maxWait)
 	pause := time.Millisecond
 	for {
 		err := op()
@@ -24,23 +23,24 @@ func Retry(op func() error) error {
 			return err
 		}
 		time.Sleep(pause)
-		pause = min(pause+rand.N(pause), longest) // at random, for those who wait for each other
+		// random, because callers may wait for each other
+		pause = min(pause+rand.N(pause), maxPause)
 	}
 }
 
 // Rename is [os.Rename] with [Retry].
 func Rename(from, to string) error { return Retry(func() error { return os.Rename(from, to) }) }
 
-// Move renames a file with [Retry], unless there is one of the new name: then the error is
-// [fs.ErrExist], and the file stays where it is. On file systems that have no hard links, it may
-// replace one that comes at the same moment, but not on Windows.
+// Move renames a file with [Retry]. If a file of the new name exists, Move changes nothing and the
+// error is [fs.ErrExist]. On a file system without hard links, except on Windows, it may replace a
+// file that is created at the same moment.
 func Move(from, to string) error { return Retry(func() error { return move(from, to) }) }
 
 // Remove is [os.Remove] with [Retry].
 func Remove(path string) error { return Retry(func() error { return os.Remove(path) }) }
 
-// Open opens a file for reading, so that others can replace or remove it meanwhile; [os.Open] would
-// keep them from that on Windows. See [Retry].
+// Open opens a file for reading and lets others replace or remove it meanwhile, which [os.Open]
+// prevents on Windows. See [Retry].
 func Open(path string) (f *os.File, err error) {
 	err = Retry(func() error {
 		f, err = open(path)

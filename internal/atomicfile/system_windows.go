@@ -9,13 +9,13 @@ import (
 // Permissions reports whether the permissions of files keep other users out.
 const Permissions = false
 
-// inUse reports whether an error may be that somebody has the file open.
+// inUse reports whether the cause of an error may be that the file is open.
 func inUse(err error) bool {
 	const sharingViolation = syscall.Errno(32)
 	return errors.Is(err, sharingViolation) || errors.Is(err, syscall.ERROR_ACCESS_DENIED)
 }
 
-// open is os.Open that shares the right to delete. Directories can be opened too.
+// open is [os.Open] with FILE_SHARE_DELETE. It opens directories too.
 func open(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -31,7 +31,7 @@ func open(path string) (*os.File, error) {
 	return os.NewFile(uintptr(h), path), nil
 }
 
-// move does not replace a file, unlike os.Rename.
+// move does not replace a file, unlike [os.Rename].
 func move(from, to string) error {
 	a, err := syscall.UTF16PtrFromString(from)
 	if err != nil {

@@ -2,9 +2,8 @@ package child
 
 import "syscall"
 
-// awaitExit blocks until the process has exited and leaves it unreaped, so that its
-// id, and with it the id of its group, cannot pass to somebody else. It
-// reports whether it could.
+// awaitExit blocks until the process has exited and does not reap it, so that no other process can
+// get its id, or a group of that id. It reports whether it succeeded.
 func awaitExit(pid int) bool {
 	const idIsPid = 1 // P_PID
 	for {

@@ -2,5 +2,5 @@
 
 package child
 
-// awaitExit cannot wait for an exit without reaping; see the one for Linux.
+// awaitExit fails: this system cannot wait for an exit without reaping. See await_linux.go.
 func awaitExit(int) bool { return false }

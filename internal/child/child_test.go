@@ -78,7 +78,7 @@ func TestGrandchildHoldsStdout(t *testing.T) {
 	})
 }
 
-// One that holds nothing ends as well.
+// A grandchild that holds no pipe ends as well.
 func TestGrandchildHoldsNothing(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
 		p := startAs(t, scripted("spawnquiet hang"), awaitExit)
@@ -89,7 +89,7 @@ func TestGrandchildHoldsNothing(t *testing.T) {
 	})
 }
 
-// One that never stops writing is not listened to for ever.
+// A grandchild that writes without end does not delay Done for ever.
 func TestGrandchildNeverQuiet(t *testing.T) {
 	p := startChild(t, scripted("spawn flood", "exit 5"))
 	within(t, 10*time.Second, "Done", p.Done())
@@ -99,7 +99,7 @@ func TestGrandchildNeverQuiet(t *testing.T) {
 	assert.Equal(t, p.Wait().Status, 5)
 }
 
-// Nor is one that writes now and then.
+// Nor does one that writes now and then.
 func TestGrandchildTrickles(t *testing.T) {
 	t.Parallel() // it takes drainTime
 	p := startChild(t, scripted("spawn trickle", "line", "exit 5"))
@@ -120,7 +120,7 @@ func TestStdoutAfterExit(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, len(all), size)
 		}
-		// More than a pipe holds, taken slowly by a reader that is at it during the exit.
+		// More than a pipe holds, with a slow reader during the exit.
 		p := startAs(t, fixture("burst", strconv.Itoa(1<<20)), awaitExit)
 		var all bytes.Buffer
 		_, err := io.CopyBuffer(struct{ io.Writer }{&all}, p.Stdout(), make([]byte, 1000))
@@ -173,7 +173,7 @@ func TestStderrTee(t *testing.T) {
 	<-p.Done()
 	assert.Equal(t, copied.Len(), 10<<20+len("the last line\n"))
 
-	// One that fails is asked once.
+	// A tee that fails is called once.
 	calls := 0
 	cfg.StderrTee = writeFunc(func(b []byte) (int, error) {
 		calls++
@@ -197,9 +197,9 @@ func TestParentKilled(t *testing.T) {
 	parent.Wait()
 }
 
-// Whatever happens, nothing of this package is left.
+// No process, goroutine or file is left in any case.
 func TestNothingLeft(t *testing.T) {
-	startChild(t, scripted("exit 0")).Wait() // whatever the runtime keeps for itself
+	startChild(t, scripted("exit 0")).Wait() // lets the runtime allocate what it keeps
 	goroutines, descriptors := runtime.NumGoroutine(), openFiles()
 	for range 5 {
 		crashed := startChild(t, scripted("out x", "err y", "exit 1"))
@@ -215,7 +215,8 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Equal(t, openFiles(), descriptors) // at Done, not some time after
 	}
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(t, "no more goroutines than before",
+		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 func TestDeadlines(t *testing.T) {
@@ -233,7 +234,7 @@ func TestDeadlines(t *testing.T) {
 	_, err = p.Stdin().Write(make([]byte, 1<<20))
 	assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
 
-	// The deadline does not outlast the process: what follows is the end, not a timeout.
+	// The deadline has no effect after the exit: the reader gets EOF, not a timeout.
 	p.Stop(expired())
 	assert.NilError(t, reader.SetReadDeadline(soon))
 	_, err = p.Stdout().Read(make([]byte, 1))

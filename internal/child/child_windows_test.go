@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Whatever this program dies of, children and grandchildren end that heed nothing.
+// However this program dies, children and grandchildren that ignore everything end.
 func TestProgramKilled(t *testing.T) {
 	program := exec.Command(self(), "spawn stubborn", "stubborn")
 	program.Env = []string{fixtureEnv + "=parent"}
@@ -27,14 +27,14 @@ func TestProgramKilled(t *testing.T) {
 	assert.NilError(t, program.Start())
 	child, grandchild := readPid(t, stdout), readPid(t, stdout)
 	assert.Assert(t, alive(child) && alive(grandchild))
-	assert.NilError(t, program.Process.Kill()) // alone: no job of ours has it
+	assert.NilError(t, program.Process.Kill()) // kills the program alone, which is in no job
 	gone(t, child)
 	gone(t, grandchild)
 	program.Wait()
 }
 
-// When Done is closed, so are all pipes, and all processes are gone.
-func TestDoneIsTheEnd(t *testing.T) {
+// When Done is closed, all pipes are closed and all processes are gone.
+func TestDoneAfterEverythingEnded(t *testing.T) {
 	for _, end := range []func(*Process){
 		func(p *Process) { p.Stop(expired()) },
 		func(p *Process) { p.Stdin().Close() },
@@ -99,7 +99,8 @@ func TestStartErrors(t *testing.T) {
 			`cannot start "batch": argument 2 of a batch file: cmd.exe takes no line breaks and ` +
 				`no NUL: run the program that the batch file starts (PATH C:\nonexistent;.;DIR, working directory DIR)`,
 		},
-		{Config{Command: "batch", Dir: filepath.Join(dir, "missing"), Env: env}, fs.ErrNotExist, ""},
+		{Config{Command: "batch", Dir: filepath.Join(dir, "missing"), Env: env}, fs.ErrNotExist,
+			""},
 		{
 			Config{Command: self(), Dir: filepath.Join(dir, "plain.txt")}, nil,
 			fmt.Sprintf(`cannot start %q: the working directory is not a directory `+
@@ -117,15 +118,16 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A launcher that is a batch file, as npx is, passes on what it was given, and ends with what it has
-// launched. Wine's cmd.exe passes on less than Windows': see internal/processgroup for what is
-// refused.
+// A batch file such as npx passes its arguments on, and ends with the program it has launched.
+// Wine's cmd.exe passes on fewer arguments than Windows'; internal/processgroup tests those that
+// are refused.
 func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.cmd")
 	assert.NilError(t, os.WriteFile(file, []byte("@\"%FIXTURE%\" %*\r\n"), 0o666))
 	args := []string{
-		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b", "&echo pwned>pwned.txt&",
+		"args", "-y", "@scope/pkg", "https://example.com/?a=b&c=d%20e", "a b",
+		"&echo pwned>pwned.txt&",
 		`{"a":1}`, `C:\d\`,
 	}
 	cfg := Config{Command: "launch", Args: args, Dir: dir, Env: map[string]string{

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// secretWords are the words in the names of settings of npm and uv whose values are credentials.
-// What npm keeps for one registry ("//host/:…") and what begins with an underscore (_auth,
-// _authToken, _password) are such as well.
+// secretWords are words in the names of settings of npm and uv that hold credentials. npm's
+// settings for one registry ("//host/:…") and those that begin with an underscore (_auth,
+// _authToken, _password) hold credentials too.
 var secretWords = []string{"token", "authtoken", "password", "username", "secret", "otp", "key"}
 
-// proxies are the variables that have the URL of a proxy, in lower case.
+// proxies are the variables that hold the URL of a proxy, in lower case.
 var proxies = []string{"http_proxy", "https_proxy", "ftp_proxy", "all_proxy"}
 
 var (
@@ -19,9 +19,9 @@ var (
 	userInfo = regexp.MustCompile(`(://)[^/?#\s]*@`)
 )
 
-// WithoutCredentials returns variables, as NAME=value, without the credentials of npm and uv for
-// registries, and without user and password in the URLs of proxies and registries. Those are for
-// the program that they were set for, not for all that it starts.
+// WithoutCredentials returns variables, as NAME=value, without npm's and uv's credentials for
+// registries, and without user and password in the URLs of proxies and registries. These are meant
+// for the program they were set for, not for every program that it starts.
 func WithoutCredentials(env []string) []string {
 	var kept []string
 	for _, kv := range env {
@@ -32,7 +32,7 @@ func WithoutCredentials(env []string) []string {
 	return kept
 }
 
-// withoutCredentials is WithoutCredentials of one variable; ok is false if nothing of it is kept.
+// withoutCredentials does this for one variable. ok is false if the whole variable is dropped.
 func withoutCredentials(kv string) (_ string, ok bool) {
 	name, value, _ := strings.Cut(kv, "=")
 	lower := strings.ToLower(name)
@@ -41,12 +41,13 @@ func withoutCredentials(kv string) (_ string, ok bool) {
 	switch {
 	case npm && (strings.HasPrefix(setting, "_") || strings.HasPrefix(setting, "//")):
 		return "", false
-	case (npm || uv) && slices.ContainsFunc(wordEnds.Split(lower, -1), func(word string) bool { return slices.Contains(secretWords, word) }):
+	case (npm || uv) && slices.ContainsFunc(wordEnds.Split(lower, -1), isSecretWord):
 		return "", false
-	case slices.Contains(proxies, lower), npm && strings.HasSuffix(setting, "proxy"): // with or without a scheme, and a password may have anything in it
+	case slices.Contains(proxies, lower), npm && strings.HasSuffix(setting, "proxy"):
+		// The scheme is optional, and a password may contain any character.
 		if at := strings.LastIndexByte(value, '@'); at >= 0 {
-			scheme, _, there := strings.Cut(value, "://")
-			if there {
+			scheme, _, ok := strings.Cut(value, "://")
+			if ok {
 				scheme += "://"
 			} else {
 				scheme = ""
@@ -58,3 +59,5 @@ func withoutCredentials(kv string) (_ string, ok bool) {
 	}
 	return kv, true
 }
+
+func isSecretWord(word string) bool { return slices.Contains(secretWords, word) }

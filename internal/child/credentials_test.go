@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Credentials of registries and proxies reach a child only if the variables are named for it.
+// A child inherits credentials of registries and proxies only if InheritEnv names the variables.
 func TestChildrenInheritNoCredentials(t *testing.T) {
-	for _, tt := range []struct{ parent, want string }{ // want "": it is not inherited
+	for _, tt := range []struct{ parent, want string }{ // want "" if it is not inherited
 		{"UV_PUBLISH_TOKEN=s3cret", ""},
 		{"UV_PUBLISH_PASSWORD=s3cret", ""},
 		{"UV_PUBLISH_USERNAME=s3cret", ""},
@@ -33,12 +33,15 @@ func TestChildrenInheritNoCredentials(t *testing.T) {
 		{"ALL_PROXY=ada:s3cret@proxy:3128", "ALL_PROXY=proxy:3128"},
 		{"npm_config_https_proxy=http://ada:s3cret@proxy", "npm_config_https_proxy=http://proxy"},
 		{"npm_config_proxy=http://ada:s3cret@proxy", "npm_config_proxy=http://proxy"},
-		{"npm_config_registry=https://ada:s3cret@r.example/npm/", "npm_config_registry=https://r.example/npm/"},
-		{"UV_INDEX=own=https://ada:s3cret@r.example/simple https://s3cret@q.example/", "UV_INDEX=own=https://r.example/simple https://q.example/"},
+		{"npm_config_registry=https://ada:s3cret@r.example/npm/",
+			"npm_config_registry=https://r.example/npm/"},
+		{"UV_INDEX=own=https://ada:s3cret@r.example/simple https://s3cret@q.example/",
+			"UV_INDEX=own=https://r.example/simple https://q.example/"},
 
 		{"http_proxy=http://proxy:3128", "http_proxy=http://proxy:3128"},
 		{"no_proxy=a.example,b.example", "no_proxy=a.example,b.example"},
-		{"npm_config_registry=https://r.example/@scope/", "npm_config_registry=https://r.example/@scope/"},
+		{"npm_config_registry=https://r.example/@scope/",
+			"npm_config_registry=https://r.example/@scope/"},
 		{"npm_config_cache=/home/me/.npm", "npm_config_cache=/home/me/.npm"},
 		{"npm_config_auth_type=web", "npm_config_auth_type=web"},
 		{"UV_KEYRING_PROVIDER=subprocess", "UV_KEYRING_PROVIDER=subprocess"},
@@ -49,7 +52,8 @@ func TestChildrenInheritNoCredentials(t *testing.T) {
 		assert.Equal(t, strings.Join(env, "\n"), tt.want, tt.parent)
 		const others = "OTHER_TOKEN=kept\nDB_PROXY=ada@host\n"
 		env = WithoutCredentials(append(strings.Fields(others), tt.parent))
-		assert.Equal(t, strings.Join(env, "\n"), strings.TrimSuffix(others+tt.want, "\n"), tt.parent)
+		assert.Equal(t, strings.Join(env, "\n"), strings.TrimSuffix(others+tt.want, "\n"),
+			tt.parent)
 
 		name, _, _ := strings.Cut(tt.parent, "=")
 		for _, pattern := range []string{name, "*"} {

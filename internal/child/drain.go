@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// How long, and for how much, a pipe is still read whose writer has exited
-// but which somebody else holds open.
+// Limits of reading a pipe whose writer has exited but which another process holds open.
 const (
 	drainQuiet = 250 * time.Millisecond // without data
 	drainTime  = 2 * time.Second        // in all
-	drainBytes = 1 << 20                // in all; a pipe holds at most that, by default 64 KiB
+	drainBytes = 1 << 20                // in all; the most that a pipe holds (64 KiB by default)
 
-	readSize = 8 << 10 // on the stack of a goroutine that every child has
+	readSize = 8 << 10 // small: the buffer is on the stack of a goroutine of every child
 )
 
-// drain reads f to its end, or to one of the limits above, and passes what it read to sink. It reports whether it was a limit: then somebody holds f open.
+// drain reads f to its end or to one of the limits above, and passes the data to sink. It reports
+// whether it met a limit, which means that another process holds f open.
 func drain(f *os.File, sink func([]byte)) (held bool) {
 	buf := make([]byte, readSize)
 	end := time.Now().Add(drainTime)
@@ -32,9 +32,8 @@ func drain(f *os.File, sink func([]byte)) (held bool) {
 	return true
 }
 
-// interrupt makes reads of f that are in progress end with
-// [os.ErrDeadlineExceeded]. Where pipes have no deadlines, f is closed after a
-// while instead, unless the function returned is called before.
+// interrupt ends reads of f that are in progress, with [os.ErrDeadlineExceeded]. If f has no
+// deadlines, interrupt closes it after drainTime instead, unless cancel is called before.
 func interrupt(f *os.File) (cancel func()) {
 	if f.SetReadDeadline(time.Unix(1, 0)) == nil {
 		return func() {}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// inherited are the patterns of the names that every child inherits, but for the credentials in
+// inherited lists patterns for the variables that every child inherits, without the credentials in
 // them.
 var inherited = []string{
 	"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER",
@@ -21,7 +21,7 @@ var inherited = []string{
 	"npm_config_*", "NPM_CONFIG_*", "UV_*", "XDG_*",
 }
 
-// inheritedWindows are those that Windows programs do not work without.
+// inheritedWindows lists the variables that Windows programs need as well.
 var inheritedWindows = []string{
 	"APPDATA", "COMSPEC", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA", "PATHEXT",
 	"PROCESSOR_ARCHITECTURE", "PROGRAMDATA", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT",
@@ -29,8 +29,8 @@ var inheritedWindows = []string{
 }
 
 // EnvNames returns the names of the variables that a child started now would have, sorted, on
-// Windows regardless of case. Their values are nobody's business. It fails as Start would:
-// on a malformed pattern, or a name or value that cannot be set.
+// Windows regardless of case. The values may be secrets. EnvNames fails as Start does: on a
+// malformed pattern, or a name or value that cannot be set.
 func (c Config) EnvNames() ([]string, error) {
 	env, err := c.environ(os.Environ(), runtime.GOOS)
 	for i, kv := range env {
@@ -39,21 +39,23 @@ func (c Config) EnvNames() ([]string, error) {
 	return env, err
 }
 
-// Environ returns the environment that a child started now would have, as NAME=value, sorted by name and never nil. It fails as EnvNames does. The
-// values are secrets: they are to start something with, not to be shown.
+// Environ returns the environment that a child started now would have, as NAME=value, sorted by
+// name and never nil. It fails as EnvNames does. The values may be secrets: use them to start a
+// process, and do not show them.
 func (c Config) Environ() ([]string, error) { return c.environ(os.Environ(), runtime.GOOS) }
 
-// environ builds the child's environment, sorted and never nil, from that of the parent.
+// environ builds the child's environment from the parent's, sorted and never nil.
 func (c Config) environ(parent []string, goos string) ([]string, error) {
 	fold := func(name string) string { return name }
 	patterns := inherited
-	if goos == "windows" { // where names differ in case only by spelling
+	if goos == "windows" { // names are case-insensitive
 		fold = strings.ToUpper
 		patterns = slices.Concat(patterns, inheritedWindows)
 	}
 	for _, pattern := range c.InheritEnv {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, fmt.Errorf("pattern %q of environment variables to inherit: %w", pattern, err)
+			return nil, fmt.Errorf("pattern %q of environment variables to inherit: %w", pattern,
+				err)
 		}
 	}
 
@@ -71,11 +73,12 @@ func (c Config) environ(parent []string, goos string) ([]string, error) {
 			env[fold(name)] = kv
 		}
 	}
-	set := make(map[string]string) // the names in c.Env, as they are spelled there
+	set := make(map[string]string) // the names in c.Env, by their folded form
 	for name, value := range c.Env {
 		if other, ok := set[fold(name)]; ok {
-			return nil, fmt.Errorf("environment variables %q and %q: they are one for this system; "+
-				"set only one", min(name, other), max(name, other))
+			return nil, fmt.Errorf(
+				"environment variables %q and %q: they are one for this system; "+
+					"set only one", min(name, other), max(name, other))
 		}
 		set[fold(name)] = name
 		if name == "" || strings.ContainsAny(name, "=\x00") {
@@ -94,7 +97,7 @@ func (c Config) environ(parent []string, goos string) ([]string, error) {
 }
 
 func matchAny(patterns []string, name string, fold func(string) string) bool {
-	// npm has names with slashes in them, which path.Match's * would not match.
+	// npm uses names with slashes, which * in path.Match does not match.
 	noSlash := func(s string) string { return strings.ReplaceAll(fold(s), "/", "\x01") }
 	name = noSlash(name)
 	return slices.ContainsFunc(patterns, func(pattern string) bool {

@@ -11,11 +11,13 @@ import (
 
 func TestEnviron(t *testing.T) {
 	unix := []string{
-		"PATH=/bin", "HOME=/home/me", "LC_ALL=C", "LCX=1", "AWS_KEY=k", "AWS_ID=i", "GITHUB_TOKEN=t",
+		"PATH=/bin", "HOME=/home/me", "LC_ALL=C", "LCX=1", "AWS_KEY=k", "AWS_ID=i",
+		"GITHUB_TOKEN=t",
 		"https_proxy=p", "HTTPS_PROXY=P", "npm_config_a/b=n", "UV_INDEX=u",
 		"SHELL=() { :; }", "EMPTY=", "TZ=", "home=lower", "malformed", "=C:=odd",
 	}
-	windows := []string{`Path=C:\bin`, `SystemRoot=C:\Windows`, `=C:=C:\dir`, "Secret=s", "Temp=t", "Home=h"}
+	windows := []string{`Path=C:\bin`, `SystemRoot=C:\Windows`, `=C:=C:\dir`, "Secret=s", "Temp=t",
+		"Home=h"}
 	for _, c := range []struct {
 		name, goos string
 		parent     []string
@@ -24,23 +26,28 @@ func TestEnviron(t *testing.T) {
 	}{
 		{
 			"the base", "linux", unix, Config{},
-			[]string{"HOME=/home/me", "HTTPS_PROXY=P", "LC_ALL=C", "PATH=/bin", "TZ=", "UV_INDEX=u", "https_proxy=p", "npm_config_a/b=n"},
+			[]string{"HOME=/home/me", "HTTPS_PROXY=P", "LC_ALL=C", "PATH=/bin", "TZ=", "UV_INDEX=u",
+				"https_proxy=p", "npm_config_a/b=n"},
 		},
 		{"nothing there", "linux", nil, Config{}, []string{}},
 		{
-			"set on top", "linux", []string{"PATH=/bin", "HOME=/h"}, Config{Env: map[string]string{"PATH": "/mine", "NEW": "a=b", "F": "() ok"}},
+			"set on top", "linux", []string{"PATH=/bin", "HOME=/h"},
+			Config{Env: map[string]string{"PATH": "/mine", "NEW": "a=b", "F": "() ok"}},
 			[]string{"F=() ok", "HOME=/h", "NEW=a=b", "PATH=/mine"},
 		},
 		{
-			"widened by pattern", "linux", []string{"AWS_KEY=k", "AWS_ID=i", "A=1"}, Config{InheritEnv: []string{"AWS_[K]*", "?"}},
+			"widened by pattern", "linux", []string{"AWS_KEY=k", "AWS_ID=i", "A=1"},
+			Config{InheritEnv: []string{"AWS_[K]*", "?"}},
 			[]string{"A=1", "AWS_KEY=k"},
 		},
 		{
-			"widened to all", "linux", []string{"AWS_KEY=k", "a/b=c", "FN=() { :; }"}, Config{InheritEnv: []string{"*"}},
+			"widened to all", "linux", []string{"AWS_KEY=k", "a/b=c", "FN=() { :; }"},
+			Config{InheritEnv: []string{"*"}},
 			[]string{"AWS_KEY=k", "a/b=c"},
 		},
 		{
-			"windows: case is spelling", "windows", windows, Config{Env: map[string]string{"PATH": "mine"}, InheritEnv: []string{"seCRet"}},
+			"windows: case is spelling", "windows", windows,
+			Config{Env: map[string]string{"PATH": "mine"}, InheritEnv: []string{"seCRet"}},
 			[]string{"Home=h", "PATH=mine", "Secret=s", `SystemRoot=C:\Windows`, "Temp=t"},
 		},
 		{"windows only", "linux", []string{"SYSTEMROOT=x", "TEMP=y"}, Config{}, []string{}},
@@ -61,7 +68,8 @@ func TestEnvironErrors(t *testing.T) {
 		{Config{InheritEnv: []string{"[A"}}, `pattern "[A"`},
 		{Config{Env: map[string]string{"": "x"}}, `environment variable ""`},
 		{Config{Env: map[string]string{"A=B": "x"}}, `environment variable "A=B"`},
-		{Config{Env: map[string]string{"TOKEN": "secret\x00"}}, "environment variable TOKEN: its value contains a NUL byte"},
+		{Config{Env: map[string]string{"TOKEN": "secret\x00"}},
+			"environment variable TOKEN: its value contains a NUL byte"},
 	} {
 		_, err := c.cfg.EnvNames()
 		assert.ErrorContains(t, err, c.want)
@@ -69,7 +77,7 @@ func TestEnvironErrors(t *testing.T) {
 	}
 }
 
-// Which of two spellings of one name counts is nothing to be left to chance.
+// Two spellings of one name are an error on Windows.
 func TestEnvironSpelledTwice(t *testing.T) {
 	twice := Config{Env: map[string]string{"Path": "secret a", "OTHER": "x", "PATH": "secret b"}}
 	env, err := twice.environ(nil, "linux")
@@ -99,7 +107,7 @@ func TestEnvNames(t *testing.T) {
 	assert.Assert(t, slices.Contains(names, "CHILD_TEST_SECRET"))
 }
 
-// What Environ says is what a child gets.
+// A child gets the environment that Environ returns.
 func TestEnvironOfThisProgram(t *testing.T) {
 	t.Setenv("CHILD_TEST_SECRET", "hunter2")
 	t.Setenv("TZ", "UTC")

@@ -31,7 +31,7 @@ func Example() {
 	// exited with status 0 <nil>
 }
 
-// A child that dies at once is reported at once, with its reason.
+// A child that exits at once is reported at once, with its reason.
 func ExampleProcess_Wait() {
 	p, err := child.Start(context.Background(), child.Config{
 		Command: "sh",

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/stdwire/stdwire/internal/processgroup"
@@ -15,25 +16,25 @@ import (
 //	ended by signal: terminated
 type ExitError struct {
 	Status int       // the exit status, or -1 if a signal ended it
-	Signal os.Signal // what ended it, or nil
+	Signal os.Signal // the signal that ended it, or nil
 
-	Stopped     bool // Stop or Close had been called before
-	BeforeReady bool // it had never been marked ready
+	Stopped     bool // Stop or Close was called before the exit
+	BeforeReady bool // MarkReady was not called before the exit
 
-	// Held says that, when it had exited, something else still held its stdout open: a process that it has started and left behind. Other systems than Linux see
-	// that only of one that has left the group.
+	// Held says that another process, which the child started and left behind, held the child's
+	// stdout open after the exit. Systems other than Linux detect only one that left the group.
 	Held bool
 
-	// LastStderr is the last line on stderr that says something, fit to be shown
-	// and at most 256 characters long. Stack frames, advice such as usage, and what
-	// Node.js, npm and Go always write last, say nothing.
+	// LastStderr is the last informative line of stderr, in printable form and at most 256
+	// characters long. Stack frames, advice such as usage, and the lines that Node.js, npm and Go
+	// always write last are passed over.
 	LastStderr string
 
-	// Hint is a way out, if stderr gives one away, such as for a
-	// package that does not exist. It is not part of the text.
+	// Hint says how to fix a known cause found in stderr, such as a package that does not exist,
+	// or is empty. It is not part of the text.
 	Hint string
 
-	// Err is why nothing more is known: somebody else reaped the process. Else nil.
+	// Err is set if the exit status is unknown because other code reaped the process.
 	Err error
 }
 
@@ -59,22 +60,23 @@ func (e *ExitError) describe(state *os.ProcessState, err error, stderr string) {
 		e.Status, e.Err = -1, err
 		return
 	}
-	e.Status = state.ExitCode()
-	if sig := processgroup.Signal(state); sig != 0 {
-		e.Status, e.Signal = -1, sig
+	var sig syscall.Signal
+	if e.Status, sig = processgroup.ExitStatus(state); sig != 0 {
+		e.Signal = sig
 	}
 	if e.Status != 0 {
 		e.Hint = hint(stderr)
 	}
 }
 
-// hints are what launchers say when the program they were to launch cannot be
-// had: whole words, whatever stands between them.
+// hints lists words of the errors that launchers print when they cannot get the program, whatever
+// punctuation stands between the words, and what to do then.
 var hints = []struct{ sign, hint string }{
 	{"E404", "npm does not find the package: check its name and version, and which registry npm is set to use"},
 	{"ENOTFOUND", unresolved},
 	{"EAI_AGAIN", unresolved},
-	{"not found in the package registry", "uv does not find the package: check its name and version, and which index uv is set to use"},
+	{"not found in the package registry",
+		"uv does not find the package: check its name and version, and which index uv is set to use"},
 }
 
 const unresolved = "a host name could not be resolved: check the network, and HTTP_PROXY, HTTPS_PROXY and NO_PROXY"

@@ -23,15 +23,15 @@ import (
 
 const fixtureEnv = "CHILD_FIXTURE"
 
-// fixtures are what this test program does when it is started as a child.
+// fixtures are programs that this test program becomes when it is started as a child.
 var fixtures = map[string]func(){
-	// stubborn heeds neither the end of its stdin nor a request to end.
+	// stubborn ignores the end of its stdin and requests to end.
 	"stubborn": func() {
 		heedNothing()
 		fmt.Println("ready")
 		<-time.After(5 * time.Minute)
 	},
-	// chatty writes 10 MiB to stderr before it says a word.
+	// chatty writes 10 MiB to stderr before it writes to stdout.
 	"chatty": func() {
 		line := append(bytes.Repeat([]byte("x"), 1023), '\n')
 		for range 10 << 10 {
@@ -40,12 +40,12 @@ var fixtures = map[string]func(){
 		fmt.Fprintln(os.Stderr, "the last line")
 		fmt.Println("done")
 	},
-	// burst writes as many bytes as it is told, and exits.
+	// burst writes a number of bytes, and exits.
 	"burst": func() {
 		n, _ := strconv.Atoi(os.Args[1])
 		os.Stdout.Write(bytes.Repeat([]byte("0123456789abcdef"), n/16))
 	},
-	// parent runs a script as a program that uses this package would.
+	// parent runs a script as a program that uses this package.
 	"parent": func() {
 		p, err := Start(context.Background(), scripted(os.Args[1:]...))
 		check(err)
@@ -55,7 +55,7 @@ var fixtures = map[string]func(){
 	},
 }
 
-// script does what its arguments say, one after the other.
+// script executes its arguments one after the other.
 func script() {
 	stdin := bufio.NewReader(os.Stdin)
 	for _, step := range os.Args[1:] {
@@ -65,7 +65,7 @@ func script() {
 			fmt.Println(text)
 		case "err":
 			fmt.Fprintln(os.Stderr, text)
-		case "line": // says what it has read
+		case "line": // writes the line it has read
 			line, err := stdin.ReadString('\n')
 			check(err)
 			fmt.Print("got ", line)
@@ -86,9 +86,10 @@ func script() {
 			<-time.After(5 * time.Minute)
 		case "hang":
 			<-time.After(5 * time.Minute)
-		case "spawn": // starts a script of one step, which shares all files with this one, and says its id
+		case "spawn":
+			// starts a script of one step, which shares all files with this one, and writes its id
 			spawn(text, os.Stdout, os.Stderr)
-		case "spawnquiet": // shares none
+		case "spawnquiet": // shares no file
 			spawn(text, nil, nil)
 		case "environ":
 			fmt.Println(strings.Join(os.Environ(), "\n"))
@@ -118,8 +119,8 @@ func spawn(step string, stdout, stderr *os.File) {
 	fmt.Println(cmd.Process.Pid)
 }
 
-// heedNothing takes requests to end, and does nothing about them. To ignore them would on Windows
-// leave them to the system.
+// heedNothing catches requests to end and ignores them. With signal.Ignore, Windows would end the
+// process.
 func heedNothing() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
 
 func check(err error) {
@@ -133,7 +134,8 @@ func TestMain(m *testing.M) {
 	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run()
-		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
+		// with os.Exit, coverage would write to stderr, and the race detector wait a second
+		syscall.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -144,7 +146,7 @@ func fixture(name string, args ...string) Config {
 
 func scripted(steps ...string) Config { return fixture("script", steps...) }
 
-// self is the path of this test program.
+// self returns the path of this test program.
 func self() string {
 	path, err := os.Executable()
 	check(err)
@@ -164,7 +166,7 @@ func startAs(t *testing.T, cfg Config, awaitExit func(int) bool) *Process {
 	return p
 }
 
-// bothWays runs a test with the two ways to notice an exit.
+// bothWays runs a test with and without waitid.
 func bothWays(t *testing.T, test func(t *testing.T, awaitExit func(int) bool)) {
 	t.Run("killed before reaped", func(t *testing.T) {
 		if runtime.GOOS != "linux" {
@@ -175,7 +177,7 @@ func bothWays(t *testing.T, test func(t *testing.T, awaitExit func(int) bool)) {
 	t.Run("reaped before killed", func(t *testing.T) { test(t, func(int) bool { return false }) })
 }
 
-// expired is a context that has ended.
+// expired returns a context that has ended.
 func expired() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -212,7 +214,7 @@ func within(t *testing.T, d time.Duration, what string, c <-chan struct{}) {
 	}
 }
 
-// eventually polls until ok, and fails the test if that takes too long.
+// eventually polls until ok returns true, and fails the test if that takes too long.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)

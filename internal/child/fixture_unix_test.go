@@ -42,9 +42,12 @@ var systemFixtures = map[string]func(){
 
 func systemRungs(short time.Duration) []rung {
 	return []rung{
-		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"), short, short, 5 * time.Second, "exited with status 7"},
-		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second, "ended by signal: terminated"},
-		{"SIGKILL", fixture("stubborn"), short, 2 * short, 5 * time.Second, "ended by signal: killed"},
+		{"SIGTERM", shell("trap 'exit 7' TERM; sleep 300 & echo ready; while :; do wait; done"),
+			short, short, 5 * time.Second, "exited with status 7"},
+		{"SIGTERM, unhandled", shell("echo ready; exec sleep 300"), short, short, 5 * time.Second,
+			"ended by signal: terminated"},
+		{"SIGKILL", fixture("stubborn"), short, 2 * short, 5 * time.Second,
+			"ended by signal: killed"},
 	}
 }
 
@@ -56,7 +59,7 @@ func alive(pid int) bool {
 	if syscall.Kill(pid, 0) == syscall.ESRCH {
 		return false
 	}
-	// A zombie whose parent takes its time is not alive.
+	// A zombie is not alive.
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {
 		_, rest, _ := bytes.Cut(stat, []byte(") "))
@@ -65,14 +68,14 @@ func alive(pid int) bool {
 	return aliveByPs(pid)
 }
 
-// aliveByPs is alive where there is no /proc.
+// aliveByPs is alive for systems without /proc.
 func aliveByPs(pid int) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
 	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// openFiles is 0 without /proc.
+// openFiles returns 0 without /proc.
 func openFiles() int {
 	open, _ := filepath.Glob("/proc/self/fd/*")
 	return len(open)
@@ -85,9 +88,9 @@ func TestExitBySignal(t *testing.T) {
 	assert.Equal(t, exit.Error(), "ended by signal: terminated")
 }
 
-// Somebody who reaps whatever there is, as the first process of a container may, takes the
-// status away.
-func TestReapedBySomebodyElse(t *testing.T) {
+// Other code that reaps all children, as the first process of a container may, consumes the exit
+// status.
+func TestReapedByOtherCode(t *testing.T) {
 	thief := func(pid int) bool {
 		syscall.Wait4(pid, nil, 0, nil)
 		return false
@@ -100,7 +103,7 @@ func TestReapedBySomebodyElse(t *testing.T) {
 	assert.Assert(t, cmp.Contains(exit.Error(), `: "last words"`))
 }
 
-// One that left the group is out of reach, but delays nobody for long.
+// A process that left the group is not killed, but delays the end only briefly.
 func TestGrandchildEscapes(t *testing.T) {
 	p := startChild(t, fixture("escape"))
 	escaped := readPid(t, p.Stdout())
@@ -113,8 +116,8 @@ func TestGrandchildEscapes(t *testing.T) {
 	assert.Assert(t, alive(escaped))
 }
 
-// A stopped process (SIGSTOP) takes no SIGTERM, but it takes SIGKILL; and being
-// stopped is not taken for an exit.
+// A stopped process (SIGSTOP) does not act on SIGTERM, but is ended by SIGKILL; being stopped is
+// not an exit.
 func TestStopSuspended(t *testing.T) {
 	cfg := shell("echo ready; exec cat")
 	cfg.Grace = 20 * time.Millisecond
@@ -126,8 +129,7 @@ func TestStopSuspended(t *testing.T) {
 	assert.Equal(t, exit.Signal, os.Signal(syscall.SIGKILL))
 }
 
-// The group is signalled only while its id is held: by the living leader, or by
-// the dead one until it is reaped.
+// The group is signalled only while the leader, alive or not reaped, holds its id.
 func TestGroupIdIsHeld(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs waitid with WNOWAIT")
@@ -160,11 +162,13 @@ func TestStartErrors(t *testing.T) {
 		want string
 	}{
 		{
-			"not on the PATH", Config{Command: "no-such-command", Dir: dir, Env: env}, exec.ErrNotFound,
+			"not on the PATH", Config{Command: "no-such-command", Dir: dir, Env: env},
+			exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in $PATH (PATH /nonexistent:.:DIR, working directory DIR)`,
 		},
 		{
-			"empty PATH", Config{Command: "no-such-command", Dir: dir, Env: map[string]string{"PATH": ""}}, exec.ErrNotFound,
+			"empty PATH", Config{Command: "no-such-command", Dir: dir,
+				Env: map[string]string{"PATH": ""}}, exec.ErrNotFound,
 			`cannot start "no-such-command": executable file not found in $PATH (PATH (empty), working directory DIR)`,
 		},
 		{
@@ -184,7 +188,8 @@ func TestStartErrors(t *testing.T) {
 			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory (working directory DIR)`,
 		},
 		{
-			"no working directory", Config{Command: "sh", Dir: dir + "/missing", Env: env}, fs.ErrNotExist,
+			"no working directory", Config{Command: "sh", Dir: dir + "/missing", Env: env},
+			fs.ErrNotExist,
 			`cannot start "sh": the working directory cannot be used: no such file or directory (PATH /nonexistent:.:DIR, working directory DIR/missing)`,
 		},
 		{

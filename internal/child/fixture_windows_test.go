@@ -12,7 +12,7 @@ const (
 
 var systemFixtures map[string]func()
 
-// systemRungs has no request to end: that takes a console, which tests may not have.
+// systemRungs lacks the request to end, which needs a console.
 func systemRungs(short time.Duration) []rung {
 	deaf := fixture("stubborn")
 	return []rung{
@@ -31,5 +31,5 @@ func alive(pid int) bool {
 	return err != nil || event == syscall.WAIT_TIMEOUT
 }
 
-// openFiles is 0: Windows counts the handles of threads too. See TestNoHandleLeft.
+// openFiles returns 0: Windows counts the handles of threads too. See TestNoHandleLeft.
 func openFiles() int { return 0 }

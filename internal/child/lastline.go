@@ -8,39 +8,41 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// maxLine is the most characters of a line that an error quotes.
+// maxLine is the maximum number of characters of a line in an error.
 const maxLine = 256
 
-// lastLine returns the last line of printable text that says something. Indented
-// lines are stack frames or a dump and belong to the line above; they, advice and
-// noise are passed over, unless there is nothing else.
+// lastLine returns the last informative line of printable text. It passes over advice, noise and
+// indented lines, which are stack frames or a dump that belongs to the line above, unless there is
+// nothing else.
 func lastLine(text string) string {
 	fallback, below := "", ""
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
-		said := strings.TrimSpace(line)
-		if said == "" {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" {
 			continue
 		}
-		frame := strings.HasPrefix(below, "\t/") // a function of Go's, with its file below
-		if strings.HasPrefix(line, said) && !frame && !noise(said) && !advice(said) {
-			return printable.TruncateRunes(said, maxLine)
+		frame := strings.HasPrefix(below, "\t/") // a Go function, followed by its file
+		if strings.HasPrefix(line, trimmed) && !frame && !isNoise(trimmed) && !isAdvice(trimmed) {
+			return printable.TruncateRunes(trimmed, maxLine)
 		}
 		if below = line; fallback == "" {
-			fallback = said
+			fallback = trimmed
 		}
 	}
 	return printable.TruncateRunes(fallback, maxLine)
 }
 
-// advices is how lines begin, in lower case, that say what to do about the error above them.
-var advices = []string{"hint:", "note:", "tip:", "help:", "usage:", "try '", "try `", "try \"", "run '", "run `", "for more "}
+// advices lists the starts, in lower case, of lines that say what to do about the error above.
+var advices = []string{"hint:", "note:", "tip:", "help:", "usage:", "try '", "try `", "try \"",
+	"run '", "run `", "for more "}
 
-func advice(line string) bool {
+func isAdvice(line string) bool {
 	line = strings.ToLower(line)
-	return slices.ContainsFunc(advices, func(start string) bool { return strings.HasPrefix(line, start) })
+	return slices.ContainsFunc(advices,
+		func(start string) bool { return strings.HasPrefix(line, start) })
 }
 
-// trailers is how lines begin that Node.js, npm and Go write after the one that matters.
+// trailers lists the starts of lines that Node.js, npm and Go write after the error.
 var trailers = []string{
 	"goroutine ",
 	"exit status ",
@@ -55,15 +57,16 @@ var trailers = []string{
 	"npm error network In most",
 	"npm error network If you",
 	"npm error A complete log",
-	"npm error     /", // where that is, up to npm 8
+	"npm error     /", // the path of the log, up to npm 8
 }
 
-// noise reports whether a line is a trailer or mere punctuation.
-func noise(line string) bool {
-	if !strings.ContainsFunc(line, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+// isNoise reports whether a line is a trailer or mere punctuation.
+func isNoise(line string) bool {
+	if !strings.ContainsFunc(line,
+		func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return true
 	}
-	line = strings.Replace(line, "npm ERR!", "npm error", 1) // as it was up to npm 9
+	line = strings.Replace(line, "npm ERR!", "npm error", 1) // up to npm 9
 	return slices.ContainsFunc(trailers, func(start string) bool {
 		return strings.HasPrefix(line+"\n", start)
 	})

@@ -21,15 +21,14 @@ const (
 	stuckAfter   = 10 * time.Second
 )
 
-// StartError says why a child could not be started. It wraps the cause:
-// [exec.ErrNotFound] if no program of that name is on the PATH, [fs.ErrNotExist] if the
-// path given or the working directory does not exist, [fs.ErrPermission] if it
-// may not be executed.
+// StartError says why a child could not be started. It wraps the cause: [exec.ErrNotFound] if no
+// program of that name is on the PATH, [fs.ErrNotExist] if the path given or the working directory
+// does not exist, [fs.ErrPermission] if the file is not executable.
 type StartError struct {
 	Command string
 	Dir     string // the working directory, absolute unless it is unknown
 	Path    string // the PATH that was searched; empty if Command is a path
-	Hint    string // a way out, if one can be told; not part of the text
+	Hint    string // how to fix it, or empty; not part of the text
 	Err     error
 }
 
@@ -43,17 +42,17 @@ func (e *StartError) Error() string {
 
 func (e *StartError) Unwrap() error { return e.Err }
 
-// Start starts a child. It blocks for as long as the system takes to load the
-// program. ctx bounds the start, not the life of the child: when it has ended by
-// then, the child is killed and the error is that of ctx.
+// Start starts a child and blocks until the system has loaded the program. ctx bounds the start,
+// not the life of the child: if ctx ends before the program is loaded, Start kills the child and
+// returns the error of ctx.
 //
-// The error is a *StartError, that of ctx, or says what is wrong with cfg.
+// The error is a *StartError, the error of ctx, or an error about cfg.
 func Start(ctx context.Context, cfg Config) (*Process, error) {
 	return start(ctx, cfg, awaitExit)
 }
 
-// start is Start with the way to notice an exit as a parameter, so that the one
-// for systems without waitid can be tested everywhere.
+// start takes awaitExit as a parameter so that tests can run the code for systems without waitid
+// everywhere.
 func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -78,29 +77,19 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 		killed:     make(chan struct{}),
 		done:       make(chan struct{}),
 	}
-	theirs, ours, err := openPipes()
+	group, pipes, err := processgroup.StartPiped(&exec.Cmd{
+		Path: path,
+		Args: append([]string{cfg.Command}, cfg.Args...),
+		Env:  env,
+		Dir:  cfg.Dir,
+	}, false)
 	if err != nil {
-		return nil, startError(cfg, env, err)
-	}
-	cmd := &exec.Cmd{
-		Path:   path,
-		Args:   append([]string{cfg.Command}, cfg.Args...),
-		Env:    env,
-		Dir:    cfg.Dir,
-		Stdin:  theirs[0],
-		Stdout: theirs[1],
-		Stderr: theirs[2],
-	}
-	p.group, err = processgroup.Start(cmd)
-	// The child has its own copies. Ours would keep the pipes from ever ending.
-	closeAll(theirs[:]...)
-	if err != nil {
-		closeAll(ours[:]...)
 		return nil, startError(cfg, env, explain(cfg, path, err))
 	}
-	p.stdin = &input{f: ours[0]}
-	p.stdout = newOutput(ours[1])
-	p.stderr = newStderr(ours[2], cfg)
+	p.group = group
+	p.stdin = &input{f: pipes[0]}
+	p.stdout = newOutput(pipes[1])
+	p.stderr = newStderr(pipes[2], cfg)
 	if cfg.Started != nil {
 		cfg.Started(p.Pid())
 	}
@@ -108,38 +97,18 @@ func start(ctx context.Context, cfg Config, awaitExit func(pid int) bool) (*Proc
 	go p.watch(awaitExit)
 
 	if err := ctx.Err(); err != nil {
-		p.Stop(ctx) // kills at once, as ctx has ended
+		p.Stop(ctx) // kills at once, because ctx has ended
 		return nil, err
 	}
 	return p, nil
 }
 
-// openPipes opens three pipes: for stdin, stdout, stderr.
-func openPipes() (theirs, ours [3]*os.File, err error) {
-	for i, open := range []func() (theirs, ours *os.File, err error){
-		processgroup.InputPipe, processgroup.OutputPipe, processgroup.OutputPipe,
-	} {
-		if theirs[i], ours[i], err = open(); err != nil {
-			closeAll(theirs[:i]...)
-			closeAll(ours[:i]...)
-			return theirs, ours, err
-		}
-	}
-	return theirs, ours, nil
-}
-
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
-}
-
-// locate finds the program. os/exec would search this program's PATH; what was
-// configured is the child's.
+// locate finds the program on the PATH that the child will have; os/exec searches this program's.
 func locate(cfg Config, env []string) (string, error) {
 	if cfg.Dir != "" {
 		if info, err := os.Stat(cfg.Dir); err != nil {
-			return "", fmt.Errorf("the working directory cannot be used: %w", processgroup.Cause(err))
+			return "", fmt.Errorf("the working directory cannot be used: %w",
+				processgroup.Cause(err))
 		} else if !info.IsDir() {
 			return "", errors.New("the working directory is not a directory")
 		}
@@ -148,8 +117,8 @@ func locate(cfg Config, env []string) (string, error) {
 	return path, processgroup.Cause(err)
 }
 
-// explain turns the error of fork and exec, which says "no such file" of a file that
-// exists, into one that names the cause.
+// explain returns an error that names the cause when fork and exec report "no such file" although
+// the program's file exists.
 func explain(cfg Config, path string, err error) error {
 	err = processgroup.Cause(err)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Running out of files at whatever point of the start leaves none open.
+// If Start runs out of files at any point, it leaves none open.
 func TestOutOfFiles(t *testing.T) {
 	startChild(t, shell("exit 0")).Wait()
 	next, err := os.Open(os.DevNull)

@@ -31,7 +31,7 @@ func TestStartHint(t *testing.T) {
 	assert.Assert(t, cmp.Contains(startErr.Hint, "separately"))
 }
 
-// What lies in the working directory is not run by its bare name.
+// A program in the working directory is not run by its bare name.
 func TestStartSkipsRelativePath(t *testing.T) {
 	t.Chdir(t.TempDir())
 	assert.NilError(t, os.WriteFile(programName, []byte("#!/bin/sh\n"), 0o755))
@@ -51,7 +51,7 @@ func TestStartContextEndsLate(t *testing.T) {
 	gone(t, pid)
 }
 
-// endsAfter is a context that says it has ended when asked more often than asked.
+// endsAfter is a context that ends after a number of calls of Err.
 type endsAfter struct {
 	context.Context
 	asked int
@@ -64,7 +64,7 @@ func (c *endsAfter) Err() error {
 	return c.Context.Err()
 }
 
-// The program is looked for where the child would look, and a path starts at Dir.
+// The program is searched on the child's PATH, and a path starts at Dir.
 func TestStartFinds(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	program := filepath.Join(dir, programName)

@@ -19,12 +19,12 @@ const (
 	teePatience        = time.Second
 )
 
-// stderr reads the child's stderr from start to end, whoever looks or not: a
-// child whose stderr is full does nothing else any more.
+// stderr reads the child's stderr from start to end, whether or not the caller asks for it, because
+// a child blocks when the pipe is full.
 type stderr struct {
 	f    *os.File
 	tail *tail
-	tee  *tee // nil if there is none, or none any more
+	tee  *tee // nil if there is none, or after it failed
 	done chan struct{}
 }
 
@@ -73,7 +73,7 @@ type tail struct {
 	mu   sync.Mutex
 	ring []byte // grows to limit, then is overwritten from next on
 	next int
-	lost bool
+	lost bool // earlier bytes were overwritten
 }
 
 func (t *tail) write(b []byte) {
@@ -89,7 +89,7 @@ func (t *tail) write(b []byte) {
 	}
 }
 
-// text returns what is kept, from the first whole line on, fit to be shown.
+// text returns the bytes kept, from the first whole line on, in printable form.
 func (t *tail) text() string {
 	t.mu.Lock()
 	s := string(slices.Concat(t.ring[t.next:], t.ring[:t.next]))
@@ -104,7 +104,8 @@ func (t *tail) text() string {
 	return "…" + printable.Text(s)
 }
 
-// tee writes to a writer that may fail or block, in a goroutine that can be left behind.
+// tee writes to a writer that may fail or block, in a goroutine of its own. If Write blocks for
+// good, the goroutine is abandoned.
 type tee struct {
 	work   chan []byte
 	result chan error
@@ -123,8 +124,8 @@ func newTee(w io.Writer) *tee {
 	return t
 }
 
-// write reports whether the writer is still good; if not, the tee is closed. A
-// copy is passed on, because a writer that is left behind still has it.
+// write reports whether the writer still works; if not, it closes the tee. The goroutine gets a
+// copy of b, because a Write that blocks keeps it.
 func (t *tee) write(b []byte) bool {
 	t.work <- slices.Clone(b)
 	timer := time.NewTimer(teePatience)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// input is the write end of the child's stdin. It hides the file, whose Fd
-// method would take away the deadlines, and makes Close idempotent.
+// input is the write end of the child's stdin. It hides the file, because its Fd method would turn
+// deadlines off, and makes Close idempotent.
 type input struct {
 	f    *os.File
 	once sync.Once

@@ -9,21 +9,20 @@ import (
 	"time"
 )
 
-// output is the read end of the child's stdout. While the child runs, a Read is a
-// read of the pipe. When it has exited, drain takes the pipe away from whoever
-// reads, empties it into memory and closes it; from then on a Read is served
-// from there. So nothing that was written is lost to a slow reader, and no
-// reader waits for a grandchild that holds the pipe open.
+// output is the read end of the child's stdout. While the child runs, Read reads the pipe. After
+// the exit, drain interrupts Read, copies the rest of the pipe into memory and closes it; from then
+// on Read reads the copy. So a slow reader loses nothing, and no reader waits for a grandchild that
+// holds the pipe open.
 type output struct {
 	f       *os.File
 	closed  atomic.Bool
 	drained chan struct{} // closed when rest is complete
 
-	reading sync.Mutex // held by whoever reads f or rest
+	reading sync.Mutex // held while f or rest is read
 	rest    []byte     // valid once drained is closed
 
-	deadline sync.Mutex // guards taken and f's deadline
-	taken    bool       // the pipe, and with it the deadline, is drain's
+	deadline sync.Mutex // guards draining and f's deadline
+	draining bool       // drain has begun: f and its deadline are no longer the caller's
 }
 
 func newOutput(f *os.File) *output {
@@ -37,7 +36,7 @@ func (o *output) Read(b []byte) (int, error) {
 	default:
 		n, err := o.f.Read(b)
 		o.reading.Unlock()
-		if n > 0 || err == nil || !o.isTaken() {
+		if n > 0 || err == nil || !o.isDraining() {
 			return n, err
 		}
 		<-o.drained
@@ -59,7 +58,7 @@ func (o *output) Read(b []byte) (int, error) {
 func (o *output) SetReadDeadline(t time.Time) error {
 	o.deadline.Lock()
 	defer o.deadline.Unlock()
-	if o.taken {
+	if o.draining {
 		return nil
 	}
 	return o.f.SetReadDeadline(t)
@@ -69,23 +68,23 @@ func (o *output) Close() error {
 	if o.closed.Swap(true) {
 		return nil
 	}
-	err := o.f.Close() // not under the lock: this is what unblocks a Read that holds it
+	err := o.f.Close() // without the lock: Close unblocks a Read that holds it
 	if errors.Is(err, os.ErrClosed) {
-		return nil // drain did it
+		return nil // drain closed it
 	}
 	return err
 }
 
-func (o *output) isTaken() bool {
+func (o *output) isDraining() bool {
 	o.deadline.Lock()
 	defer o.deadline.Unlock()
-	return o.taken
+	return o.draining
 }
 
-// drain ends reads in progress, and reads the rest of what there is; see [drain].
+// drain interrupts reads in progress and reads the rest of the pipe; see the function drain.
 func (o *output) drain() (held bool) {
 	o.deadline.Lock()
-	o.taken = true
+	o.draining = true
 	cancel := interrupt(o.f)
 	o.deadline.Unlock()
 	defer cancel()

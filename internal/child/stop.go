@@ -7,23 +7,21 @@ import (
 	"time"
 )
 
-// ErrStuck is the error of Stop and Close when the process has not ended 10 seconds
-// after SIGKILL: it is stuck in the kernel, or belongs to another user.
+// ErrStuck is the error of Stop and Close when the process has not ended 10 seconds after SIGKILL:
+// it hangs in the kernel, or belongs to another user.
 var ErrStuck = errors.New("the process cannot be killed")
 
-// Stop ends the child and its group, and blocks until Done. It closes stdin, waits
-// for [Config.Grace], sends SIGTERM to the group, waits for that time again, and sends
-// SIGKILL; see the package documentation for systems without groups. The waits end
-// early when the process does. When ctx ends they are over: SIGKILL is sent at once,
-// and Stop still waits for its effect.
+// Stop ends the child and its group, and blocks until Done. It closes stdin, waits for
+// [Config.Grace], sends SIGTERM to the group, waits for the same time again, and sends SIGKILL; see
+// the package documentation for systems without groups. The waits end early when the process exits.
+// When ctx ends, Stop sends SIGKILL at once and still waits for its effect.
 //
-// It may be called any number of times and concurrently; the calls share one shutdown,
-// which the first of their contexts to end cuts short. What it returns is that of
-// [Process.Wait]; having been told to end is not an error. The error is nil, or
-// [ErrStuck] with no exit.
+// Stop may be called any number of times and concurrently. The calls share one shutdown, and the
+// first of their contexts to end cuts it short. Stop returns the result of [Process.Wait] and a nil
+// error, or nil and an error that wraps [ErrStuck].
 func (p *Process) Stop(ctx context.Context) (*ExitError, error) {
 	if first := !p.stopped.Swap(true); first {
-		p.climb(ctx)
+		p.escalate(ctx)
 	} else {
 		select {
 		case <-p.exited:
@@ -42,14 +40,14 @@ func (p *Process) Stop(ctx context.Context) (*ExitError, error) {
 	}
 }
 
-// Close is Stop with all the patience of [Config.Grace].
+// Close calls Stop with a context that does not end.
 func (p *Process) Close() error {
 	_, err := p.Stop(context.Background())
 	return err
 }
 
-// climb goes up the ladder until the process has exited.
-func (p *Process) climb(ctx context.Context) {
+// escalate closes stdin, sends SIGTERM and sends SIGKILL, until the process has exited.
+func (p *Process) escalate(ctx context.Context) {
 	exits := func() bool {
 		timer := time.NewTimer(p.grace)
 		defer timer.Stop()

@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// rung is a way to end, and what is expected of it.
+// rung is a step of the shutdown at which a child ends, and the expected exit.
 type rung struct {
 	name        string
 	cfg         Config
@@ -23,12 +23,13 @@ type rung struct {
 	want        string
 }
 
-// Each child ends on the rung of the ladder that it heeds.
+// Each child ends at the step of the shutdown that it obeys.
 func TestStopLadder(t *testing.T) {
 	const long, short = time.Minute, 40 * time.Millisecond
 	deaf := fixture("stubborn")
 	for _, rung := range append(systemRungs(short), []rung{
-		{"end of stdin", scripted("out ready", "cat", "exit 4"), long, 0, 5 * time.Second, "exited with status 4"},
+		{"end of stdin", scripted("out ready", "cat", "exit 4"), long, 0, 5 * time.Second,
+			"exited with status 4"},
 		{"SIGKILL without grace", deaf, -1, 0, 5 * time.Second, "ended by signal: killed"},
 	}...) {
 		t.Run(rung.name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestStopLadder(t *testing.T) {
 	}
 }
 
-func TestStopContextCutsPatience(t *testing.T) {
+func TestStopContextCutsGrace(t *testing.T) {
 	cfg := fixture("stubborn")
 	cfg.Grace = time.Minute
 	p := startChild(t, cfg)
@@ -66,7 +67,7 @@ func TestStopContextCutsPatience(t *testing.T) {
 
 func TestStopEndsTheWholeGroup(t *testing.T) {
 	bothWays(t, func(t *testing.T, awaitExit func(int) bool) {
-		// A launcher, as npx is: it ends on SIGTERM, what it launched does not.
+		// A launcher such as npx ends on SIGTERM, the program that it launched does not.
 		cfg := scripted("spawn hang", "spawn stubborn", "hang")
 		cfg.Grace = 20 * time.Millisecond
 		p := startAs(t, cfg, awaitExit)
@@ -95,7 +96,7 @@ func TestStopConcurrently(t *testing.T) {
 	for _, exit := range exits {
 		assert.DeepEqual(t, *exit, ExitError{Stopped: true, BeforeReady: true})
 	}
-	exit, err := p.Stop(expired()) // and long after
+	exit, err := p.Stop(expired()) // after the end, too
 	assert.NilError(t, err)
 	assert.Equal(t, exit.Status, 0)
 	assert.NilError(t, p.Close())

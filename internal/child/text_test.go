@@ -73,15 +73,22 @@ func TestLastLine(t *testing.T) {
 		{"}\n", "}"},
 		{nodeCrash, "Error: ENOENT: no such file or directory, open '/etc/server.json'"},
 		{npmMissing, "npm error 404  'no-such-server@*' is not in this registry."},
-		{strings.ReplaceAll(npmMissing, "npm error", "npm ERR!"), "npm ERR! 404  'no-such-server@*' is not in this registry."},
+		{strings.ReplaceAll(npmMissing, "npm error", "npm ERR!"),
+			"npm ERR! 404  'no-such-server@*' is not in this registry."},
 		{npmOffline, "npm error network request to https://registry.example/x failed, reason: getaddrinfo ENOTFOUND registry.example"},
 		{pythonCrash, "ValueError: missing API key"},
-		{"stdwire: serve: --root: x: no such file or directory\nhint: see stdwire serve --help\n", "stdwire: serve: --root: x: no such file or directory"},
-		{"error: unexpected argument '--x' found\n\nUsage: server [OPTIONS]\n\nFor more information, try '--help'.\n", "error: unexpected argument '--x' found"},
-		{"docker: no such image\n\nRun 'docker run --help' for more information\n", "docker: no such image"},
-		{"flag provided but not defined: -x\nTry `server --help` for more.\n", "flag provided but not defined: -x"},
-		{"thread 'main' panicked at src/main.rs:2:5:\nboom\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n", "boom"},
-		{"npm ERR! code E401\nnpm ERR! Unable to authenticate\n\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /home/ada/.npm/_logs/1-debug-0.log\n", "npm ERR! Unable to authenticate"},
+		{"stdwire: serve: --root: x: no such file or directory\nhint: see stdwire serve --help\n",
+			"stdwire: serve: --root: x: no such file or directory"},
+		{"error: unexpected argument '--x' found\n\nUsage: server [OPTIONS]\n\nFor more information, try '--help'.\n",
+			"error: unexpected argument '--x' found"},
+		{"docker: no such image\n\nRun 'docker run --help' for more information\n",
+			"docker: no such image"},
+		{"flag provided but not defined: -x\nTry `server --help` for more.\n",
+			"flag provided but not defined: -x"},
+		{"thread 'main' panicked at src/main.rs:2:5:\nboom\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n",
+			"boom"},
+		{"npm ERR! code E401\nnpm ERR! Unable to authenticate\n\nnpm ERR! A complete log of this run can be found in:\nnpm ERR!     /home/ada/.npm/_logs/1-debug-0.log\n",
+			"npm ERR! Unable to authenticate"},
 		{goCrash, "panic: missing API key"},
 		{"hint: only this\n", "hint: only this"},
 		{"Hinting failed\n", "Hinting failed"},
@@ -120,8 +127,8 @@ func TestTail(t *testing.T) {
 		{[]string{"abcd", "efghi"}, "…bcdefghi"},
 		{[]string{"0123456789abcdef"}, "…89abcdef"},
 		{[]string{"abcdefg", "h", "i", "jklmnopq", "r"}, "…klmnopqr"},
-		{[]string{"one\n", "two\nthree\n"}, "…three\n"}, // half of a line is not shown
-		{[]string{"12345678", "12345\n"}, "…7812345\n"}, // unless there is nothing else
+		{[]string{"one\n", "two\nthree\n"}, "…three\n"}, // a partial line is not shown
+		{[]string{"12345678", "12345\n"}, "…7812345\n"}, // unless it is all there is
 		{[]string{"aaaaaaa世", "界aaa"}, "…\uFFFD界aaa"},
 	} {
 		tail := &tail{limit: 8}
@@ -133,7 +140,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A tee that blocks is dropped after a second and never asked again.
+// A tee that blocks is dropped after a second and never called again.
 func TestTeeBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

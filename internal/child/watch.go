@@ -2,15 +2,15 @@ package child
 
 import "os"
 
-// watch sees the process to its end, in the order that the package
-// documentation gives. It is the only one to reap and the last to run.
+// watch waits for the exit and does the steps that the package documentation lists. No other
+// goroutine reaps the process, and none outlives this one.
 func (p *Process) watch(awaitExit func(pid int) bool) {
 	defer close(p.done)
 
 	var state *os.ProcessState
 	var err error
-	held := awaitExit(p.Pid())
-	if !held {
+	unreaped := awaitExit(p.Pid())
+	if !unreaped {
 		state, err = p.group.Leader.Wait()
 		p.group.Close()
 	}
@@ -21,9 +21,9 @@ func (p *Process) watch(awaitExit func(pid int) bool) {
 	p.stdin.Close()
 	defer interrupt(p.stderr.f)()
 	p.exit.Held = p.stdout.drain()
-	if held {
+	if unreaped {
 		p.group.Close()
-		state, err = p.group.Leader.Wait() // at once: the process is dead
+		state, err = p.group.Leader.Wait() // does not block: the process is dead
 	}
 	<-p.stderr.done
 	p.exit.describe(state, err, p.stderr.tail.text())

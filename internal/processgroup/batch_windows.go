@@ -13,12 +13,12 @@ import (
 
 var getSystemDirectory = kernel32.NewProc("GetSystemDirectoryW")
 
-// longestLine is how much cmd.exe reads of a command line, in UTF-16.
-const longestLine = 8191
+// maxLine is the longest command line that cmd.exe reads, in UTF-16 code units.
+const maxLine = 8191
 
-// throughInterpreter makes a command whose Path is a batch file one of cmd.exe, as CreateProcess
-// would, but with arguments that cmd.exe takes for what they are.
-func throughInterpreter(cmd *exec.Cmd) error {
+// runByCmdExe turns a command whose Path is a batch file into one of cmd.exe, as CreateProcess
+// does, but quotes the arguments so that the batch file gets them unchanged.
+func runByCmdExe(cmd *exec.Cmd) error {
 	if !isBatch(cmd.Path) {
 		return nil
 	}
@@ -26,7 +26,7 @@ func throughInterpreter(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	// Neither COMSPEC nor PATH, which others may have set.
+	// COMSPEC and PATH may have been set by others.
 	var dir [syscall.MAX_PATH]uint16
 	n, _, err := getSystemDirectory.Call(uintptr(unsafe.Pointer(&dir[0])), uintptr(len(dir)))
 	if n == 0 {
@@ -37,16 +37,17 @@ func throughInterpreter(cmd *exec.Cmd) error {
 	return nil
 }
 
-// isBatch is what CreateProcess goes by, which drops dots and spaces at the end.
+// isBatch reports whether CreateProcess takes path for a batch file. It drops dots and spaces at
+// the end.
 func isBatch(path string) bool {
 	path = strings.ToLower(strings.TrimRight(path, ". "))
 	return strings.HasSuffix(path, ".bat") || strings.HasSuffix(path, ".cmd")
 }
 
-// batchLine is the command line by which cmd.exe runs a batch file. With /s, it drops the first and
-// the last quote of what follows /c, and takes the rest as it is; /d keeps it from running what the
-// registry names first; extensions are on for what literal does; delayed expansion, which would
-// replace "!name!" in quotes, is off.
+// batchLine returns the command line by which cmd.exe runs a batch file. With /s, cmd.exe drops the
+// first and the last quote of what follows /c and keeps the rest; /d skips the AutoRun commands of
+// the registry; /e:on turns on the extensions that literal needs; /v:off turns off delayed
+// expansion, which replaces "!name!" even in quotes.
 func batchLine(file string, args []string) (string, error) {
 	if strings.ContainsAny(file, "\"\r\n\x00") {
 		return "", fmt.Errorf("the path of the batch file: %w", syscall.EINVAL)
@@ -60,7 +61,7 @@ func batchLine(file string, args []string) (string, error) {
 		line += " " + quoted
 	}
 	line += `"`
-	if len(utf16.Encode([]rune(line))) > longestLine {
+	if len(utf16.Encode([]rune(line))) > maxLine {
 		return "", fmt.Errorf("the arguments of a batch file are too long for cmd.exe: %w",
 			syscall.E2BIG)
 	}
@@ -70,15 +71,15 @@ func batchLine(file string, args []string) (string, error) {
 // batchArgument quotes an argument for cmd.exe, for the batch file that passes it on (%1, %*), and
 // for the program that it is passed on to, which may be written in any language.
 //
-// All of them agree on what is between two quotes. A quote within is \" for programs. It is an end
-// or a start for cmd.exe, so behind an odd number of them, only what never is an operator
-// may stand. The other way to write a quote, "", keeps cmd.exe in step, but some programs (those in
-// Go too) take it for an end, and what follows a space for the next argument.
+// All of them agree on text between two quotes. A program reads \" as a quote within an argument;
+// for cmd.exe every quote starts or ends quoting, so no operator may follow an odd number of them.
+// The alternative "" suits cmd.exe, but some programs, those written in Go among them, end the
+// argument there.
 func batchArgument(arg string) (string, error) {
 	if strings.ContainsAny(arg, "\r\n\x00") {
-		return "", invalid("cmd.exe takes no line breaks and no NUL: " + runDirectly)
+		return "", argumentError("cmd.exe takes no line breaks and no NUL: " + runDirectly)
 	}
-	// A backslash at the end would, if the batch file has "%~1", be one before a quote.
+	// If the batch file has "%~1", a backslash at the end would escape the closing quote.
 	if arg != "" && !strings.ContainsFunc(arg, needsQuotes) && !strings.HasSuffix(arg, `\`) {
 		return arg, nil
 	}
@@ -91,7 +92,7 @@ func batchArgument(arg string) (string, error) {
 			b.WriteString(strings.Repeat(`\`, backslashes+1))
 			outside = !outside
 		case outside && strings.ContainsRune(operators, r):
-			return "", invalid(fmt.Sprintf("cmd.exe would take %q for an operator, as it is "+
+			return "", argumentError(fmt.Sprintf("cmd.exe would take %q for an operator, as it is "+
 				"behind a double quote: %s", r, runDirectly))
 		}
 		if backslashes++; r != '\\' {
@@ -100,29 +101,31 @@ func batchArgument(arg string) (string, error) {
 		b.WriteRune(r)
 	}
 	if outside {
-		return "", invalid("cmd.exe cannot take an odd number of double quotes: " + runDirectly)
+		return "", argumentError("cmd.exe cannot take an odd number of double quotes: " +
+			runDirectly)
 	}
 	b.WriteString(strings.Repeat(`\`, backslashes))
 	b.WriteByte('"')
 	return literal(b.String()), nil
 }
 
-// invalid says what is wrong with an argument. It is EINVAL too, as for one with a NUL anywhere.
-type invalid string
+// argumentError says what is wrong with an argument. It is EINVAL too, as the error for a NUL is on
+// every system.
+type argumentError string
 
-func (e invalid) Error() string { return string(e) }
+func (e argumentError) Error() string { return string(e) }
 
-func (e invalid) Is(target error) bool { return target == syscall.EINVAL }
+func (e argumentError) Is(target error) bool { return target == syscall.EINVAL }
 
 const (
 	runDirectly = "run the program that the batch file starts"
 
-	// operators have a meaning outside quotes, or in a batch file that asks for it ("!").
+	// operators have a meaning outside quotes, or with delayed expansion ("!").
 	operators = "&|<>^()!\t"
 )
 
-// needsQuotes reports what cmd.exe, or a batch file that takes arguments apart, could mean
-// something by.
+// needsQuotes reports whether r may have a meaning for cmd.exe, or for a batch file that splits its
+// arguments.
 func needsQuotes(r rune) bool {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
@@ -131,7 +134,7 @@ func needsQuotes(r rune) bool {
 	return !strings.ContainsRune(`#$*+-./:?@\_`, r)
 }
 
-// literal keeps cmd.exe from putting the values of variables in place of their names. There is
-// no way to quote a percent sign. But one that is followed by "%cd:~,%", which is
-// no characters of the name of the current directory, starts no name.
+// literal keeps cmd.exe from replacing the names of variables by their values. A percent sign
+// cannot be quoted. But when "%cd:~,%" follows, which expands to zero characters of the current
+// directory's name, it starts no variable.
 func literal(s string) string { return strings.ReplaceAll(s, "%", "%%cd:~,%") }

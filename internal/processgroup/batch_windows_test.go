@@ -14,29 +14,34 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// hostile are arguments that CreateProcess would have let cmd.exe take for more than arguments.
+// hostile are arguments that cmd.exe, without the quoting of this package, would execute.
 var hostile = []string{
-	``, ` `, `a b`, `\`, `a\`, `a b\`, `a\\b`, `\\server\share\`, `-y`, `@scope/pkg@1.2.3`, `/c`, `/?`,
-	`https://example.com/a?b=c&d=e#f`, `a&b`, `&echo pwned>pwned.txt&`, `|more`, `a|b`, `<in`, `>out`,
+	``, ` `, `a b`, `\`, `a\`, `a b\`, `a\\b`, `\\server\share\`, `-y`, `@scope/pkg@1.2.3`, `/c`,
+	`/?`,
+	`https://example.com/a?b=c&d=e#f`, `a&b`, `&echo pwned>pwned.txt&`, `|more`, `a|b`, `<in`,
+	`>out`,
 	`>>out`, `a^b`, `^`, `^^`, `^&`, `(`, `)`, `(a)`, `a,b;c=d`,
 	`'a b'`, "`a b`", `~`, `{}`, `[a]`,
-	`!PATH!`, `!`, `*`, `?`, `*.go`, `"a"`, `a"b"c`, `\"a\"`, `"a b"`, `a\\"b"`, `{"a":1,"b":["x y"]}`,
+	`!PATH!`, `!`, `*`, `?`, `*.go`, `"a"`, `a"b"c`, `\"a\"`, `"a b"`, `a\\"b"`,
+	`{"a":1,"b":["x y"]}`,
 	`{"a": {"b": "c d"}, "e": "f:/g?h=i"}`, `é ü`, `日本語`, "a\tb", "\u00a0", `--name=value`, `a=b`,
 }
 
-// percents are arguments with what would be names of variables.
+// percents are arguments that look like variables.
 var percents = []string{
-	`%`, `%%`, `50%`, `a%20b`, `%PATH%`, `%FIXTURE%`, `%FIXTURE:~0,1%`, `%cd%`, `%cd:~,%`, `%1`, `%*`,
+	`%`, `%%`, `50%`, `a%20b`, `%PATH%`, `%FIXTURE%`, `%FIXTURE:~0,1%`, `%cd%`, `%cd:~,%`, `%1`,
+	`%*`,
 	`%~1`, `a b%PATH%c d`, `https://example.com/%C3%A9?a=b&c=%20`, `{"a":"100%"}`, `%a%b%`, `%=%`,
 }
 
-// refused are those that cannot be given to all programs.
+// refused are arguments that cannot be passed to all programs.
 var refused = []string{
 	"a\nb", "a\rb", "\r\n", "a\x00b", `"`, `a"b`, `"&echo pwned>pwned.txt&ver"`,
-	`\"&echo pwned>pwned.txt&ver`, `"a" "`, `{"a":"b & c"}`, `"a|b"`, `"<x>"`, `"^"`, `"(a)"`, `"!a!"`,
+	`\"&echo pwned>pwned.txt&ver`, `"a" "`, `{"a":"b & c"}`, `"a|b"`, `"<x>"`, `"^"`, `"(a)"`,
+	`"!a!"`,
 }
 
-// echoBatch writes a batch file that gives what it is given to this test program.
+// echoBatch writes a batch file that passes its arguments to this test program.
 func echoBatch(t *testing.T, name, line string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -44,7 +49,7 @@ func echoBatch(t *testing.T, name, line string) string {
 	return file
 }
 
-// runBatch runs a batch file with arguments, and returns what a program got that it ran.
+// runBatch runs a batch file with arguments, and returns the arguments of the program that it ran.
 func runBatch(t *testing.T, file string, args ...string) []string {
 	t.Helper()
 	self, err := os.Executable()
@@ -94,8 +99,8 @@ func TestBatchNames(t *testing.T) {
 	}
 }
 
-// What a batch file takes out of its arguments is what was given. There is no percent sign in these:
-// Wine's cmd.exe, unlike Windows', looks for variables from within an argument to behind it.
+// A batch file that splits its arguments gets them unchanged. These have no percent sign: Wine's
+// cmd.exe, unlike Windows', finds variables that extend beyond an argument.
 func TestBatchTakesArguments(t *testing.T) {
 	file := echoBatch(t, "take.cmd", `"%FIXTURE%" "%~2" %1`)
 	for _, args := range [][]string{
@@ -117,7 +122,7 @@ func TestBatchArgumentsRefused(t *testing.T) {
 	assert.Assert(t, errors.Is(err, os.ErrNotExist))
 }
 
-// However its name is written that Windows runs it by.
+// All spellings of a batch file's name are recognized.
 func TestIsBatch(t *testing.T) {
 	for name, want := range map[string]bool{
 		`C:\a.cmd`: true, `C:\a.BAT`: true, `C:\a.Cmd.`: true, `C:\a.bat . `: true, `C:\.bat`: true,

@@ -9,19 +9,19 @@ import (
 	"syscall"
 )
 
-// members is the leader, which stands for the group.
-type members struct{ leader *os.Process }
+// systemGroup is the leader alone.
+type systemGroup struct{ leader *os.Process }
 
-func start(cmd *exec.Cmd) (members, error) {
+func start(cmd *exec.Cmd) (systemGroup, error) {
 	err := cmd.Start()
-	return members{cmd.Process}, err
+	return systemGroup{cmd.Process}, err
 }
 
-func (m members) terminate() error { return errors.ErrUnsupported }
+func (g systemGroup) terminate() error { return errors.ErrUnsupported }
 
-func (m members) kill() error { return m.leader.Kill() }
+func (g systemGroup) kill() error { return g.leader.Kill() }
 
-func (m members) close() {}
+func (g systemGroup) close() {}
 
-// Signal is 0, as nothing is known of signals here.
-func Signal(*os.ProcessState) syscall.Signal { return 0 }
+// exitSignal returns 0: nothing is known of signals on this system.
+func exitSignal(*os.ProcessState) syscall.Signal { return 0 }

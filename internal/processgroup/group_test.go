@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// startFixture starts a fixture in a group, and returns its output behind "ready".
+// startFixture starts a fixture in a group, and returns its output after "ready".
 func startFixture(t *testing.T, name string) (*Group, *bufio.Reader) {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func startFixture(t *testing.T, name string) (*Group, *bufio.Reader) {
 }
 
 // A member that the leader has left behind ends with the group, as the end of its stdout shows.
-func TestMembersEnd(t *testing.T) {
+func TestGroupEnds(t *testing.T) {
 	for name, kill := range map[string]bool{"leave": false, "stay": true} {
 		g, out := startFixture(t, name)
 		if kill {
@@ -48,11 +48,13 @@ func TestMembersEnd(t *testing.T) {
 		rest, err := io.ReadAll(out)
 		assert.NilError(t, err)
 		assert.Equal(t, string(rest), "")
-		want := syscall.Signal(0)
+		wantCode, want := 0, syscall.Signal(0)
 		if kill {
-			want = syscall.SIGKILL
+			wantCode, want = -1, syscall.SIGKILL
 		}
-		assert.Equal(t, Signal(state), want)
+		code, sig := ExitStatus(state)
+		assert.Equal(t, sig, want)
+		assert.Equal(t, code, wantCode)
 		assert.ErrorIs(t, g.Terminate(), os.ErrProcessDone)
 		assert.ErrorIs(t, g.Kill(), os.ErrProcessDone)
 	}

@@ -8,25 +8,25 @@ import (
 	"syscall"
 )
 
-// members is the id of the process group, which is that of its leader.
-type members int
+// systemGroup is the id of the process group, which is the process id of its leader.
+type systemGroup int
 
-func start(cmd *exec.Cmd) (members, error) {
+func start(cmd *exec.Cmd) (systemGroup, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
-	return members(cmd.Process.Pid), nil
+	return systemGroup(cmd.Process.Pid), nil
 }
 
-func (m members) terminate() error { return syscall.Kill(-int(m), syscall.SIGTERM) }
+func (g systemGroup) terminate() error { return syscall.Kill(-int(g), syscall.SIGTERM) }
 
-func (m members) kill() error { return syscall.Kill(-int(m), syscall.SIGKILL) }
+func (g systemGroup) kill() error { return syscall.Kill(-int(g), syscall.SIGKILL) }
 
-func (m members) close() {}
+func (g systemGroup) close() {}
 
-// Signal is what ended a process, or 0 if it has exited.
-func Signal(state *os.ProcessState) syscall.Signal {
+// exitSignal returns the signal that ended a process, or 0 if it exited.
+func exitSignal(state *os.ProcessState) syscall.Signal {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return status.Signal()
 	}

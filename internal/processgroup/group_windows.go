@@ -23,13 +23,13 @@ var (
 const (
 	createSuspended = 0x4        // CREATE_SUSPENDED
 	controlCExit    = 0xc000013a // STATUS_CONTROL_C_EXIT
-	killed          = 0xe0000009 // the status of who was killed: an error, not Microsoft's
+	killed          = 0xe0000009 // exit status after kill: bits for "error" and "not Microsoft's"
 	ctrlBreak       = 1          // CTRL_BREAK_EVENT
 	killOnJobClose  = 0x2000     // JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
 	basicAccounting = 1          // JobObjectBasicAccountingInformation
 	completionPort  = 7          // JobObjectAssociateCompletionPortInformation
 	extendedLimits  = 9          // JobObjectExtendedLimitInformation
-	lookAgainAfter  = 100        // milliseconds
+	pollInterval    = 100        // milliseconds
 )
 
 // extendedLimitInformation is JOBOBJECT_EXTENDED_LIMIT_INFORMATION.
@@ -52,70 +52,71 @@ type basicAccountingInformation struct {
 	pageFaults, processes, activeProcesses, overTheirLimit uint32
 }
 
-// members is a job object, and a completion port on which it can be waited for.
-type members struct {
+// systemGroup is a job object, and a completion port that reports the end of its processes.
+type systemGroup struct {
 	leader    int
 	job, port syscall.Handle
 }
 
-// start starts the leader suspended, so that it can start nothing before it is in the job. If this
-// program is killed in between, what stays is a process that never runs.
-func start(cmd *exec.Cmd) (members, error) {
+// start starts the leader suspended, so that it starts no other process before it is in the job. If
+// this program is killed in between, a process that never runs remains.
+func start(cmd *exec.Cmd) (systemGroup, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		CreationFlags: createSuspended | syscall.CREATE_NEW_PROCESS_GROUP,
 	}
-	if err := throughInterpreter(cmd); err != nil {
-		return members{}, err
+	if err := runByCmdExe(cmd); err != nil {
+		return systemGroup{}, err
 	}
-	m, err := newJob()
+	g, err := newJob()
 	if err != nil {
-		return members{}, err
+		return systemGroup{}, err
 	}
 	if err := cmd.Start(); err != nil {
-		m.closeHandles()
-		return members{}, err
+		g.closeHandles()
+		return systemGroup{}, err
 	}
-	m.leader = cmd.Process.Pid
-	handleErr := cmd.Process.WithHandle(func(process uintptr) { err = m.admit(process) })
+	g.leader = cmd.Process.Pid
+	handleErr := cmd.Process.WithHandle(func(process uintptr) { err = g.assign(process) })
 	if handleErr != nil {
 		err = handleErr
 	}
 	if err != nil {
 		cmd.Process.Kill()
 		cmd.Process.Wait()
-		m.closeHandles()
-		return members{}, err
+		g.closeHandles()
+		return systemGroup{}, err
 	}
-	return m, nil
+	return g, nil
 }
 
-// newJob makes a job that ends when its handle is closed, which nobody inherits.
-func newJob() (m members, err error) {
+// newJob creates a job that ends when its handle is closed. No process inherits the handle.
+func newJob() (g systemGroup, err error) {
 	job, _, err := createJobObject.Call(0, 0)
 	if job == 0 {
-		return m, fmt.Errorf("a job object for it and its descendants: %w", err)
+		return g, fmt.Errorf("a job object for it and its descendants: %w", err)
 	}
-	m.job = syscall.Handle(job)
+	g.job = syscall.Handle(job)
 	limits := extendedLimitInformation{limitFlags: killOnJobClose}
 	ok, _, err := setInformationJobObject.Call(job, extendedLimits,
 		uintptr(unsafe.Pointer(&limits)), unsafe.Sizeof(limits))
 	if ok == 0 {
-		m.closeHandles()
-		return m, fmt.Errorf("a job object that ends its descendants: %w", err)
+		g.closeHandles()
+		return g, fmt.Errorf("a job object that ends its descendants: %w", err)
 	}
-	m.port, err = syscall.CreateIoCompletionPort(syscall.InvalidHandle, 0, 0, 1)
+	g.port, err = syscall.CreateIoCompletionPort(syscall.InvalidHandle, 0, 0, 1)
 	if err != nil {
-		m.closeHandles()
-		return m, fmt.Errorf("a completion port to await its descendants: %w", err)
+		g.closeHandles()
+		return g, fmt.Errorf("a completion port to await its descendants: %w", err)
 	}
-	return m, nil
+	return g, nil
 }
 
-// admit puts the suspended leader into the job, and lets it run.
-func (m members) admit(process uintptr) error {
-	if ok, _, err := assignProcessToJobObject.Call(uintptr(m.job), process); ok == 0 {
+// assign puts the suspended leader into the job and resumes it.
+func (g systemGroup) assign(process uintptr) error {
+	if ok, _, err := assignProcessToJobObject.Call(uintptr(g.job), process); ok == 0 {
 		return fmt.Errorf("it cannot be put into a job object, without which its descendants "+
-			"could outlive it; does this program run in a job that restricts what it uses?: %w", err)
+			"could outlive it; does this program run in a job that restricts what it uses?: %w",
+			err)
 	}
 	if status, _, _ := ntResumeProcess.Call(process); status != 0 {
 		return fmt.Errorf("it cannot be resumed: NTSTATUS %#x", status)
@@ -123,57 +124,56 @@ func (m members) admit(process uintptr) error {
 	return nil
 }
 
-func (m members) terminate() error {
-	ok, _, err := generateConsoleCtrlEvent.Call(ctrlBreak, uintptr(m.leader))
+func (g systemGroup) terminate() error {
+	ok, _, err := generateConsoleCtrlEvent.Call(ctrlBreak, uintptr(g.leader))
 	if ok == 0 {
 		return os.NewSyscallError("GenerateConsoleCtrlEvent", err)
 	}
 	return nil
 }
 
-func (m members) kill() error {
-	ok, _, err := terminateJobObject.Call(uintptr(m.job), killed)
+func (g systemGroup) kill() error {
+	ok, _, err := terminateJobObject.Call(uintptr(g.job), killed)
 	if ok == 0 {
 		return os.NewSyscallError("TerminateJobObject", err)
 	}
 	return nil
 }
 
-// close waits for the killed to be gone. The port wakes it up, but Windows does not promise to
-// send a message for every process, so what counts is how many there are.
-func (m members) close() {
-	defer m.closeHandles()
-	association := [2]uintptr{0, uintptr(m.port)} // JOBOBJECT_ASSOCIATE_COMPLETION_PORT
-	setInformationJobObject.Call(uintptr(m.job), completionPort,
+// close waits until the killed processes are gone. Messages at the port wake it up, but Windows
+// does not guarantee one for every process, so close counts the processes themselves.
+func (g systemGroup) close() {
+	defer g.closeHandles()
+	association := [2]uintptr{0, uintptr(g.port)} // JOBOBJECT_ASSOCIATE_COMPLETION_PORT
+	setInformationJobObject.Call(uintptr(g.job), completionPort,
 		uintptr(unsafe.Pointer(&association)), unsafe.Sizeof(association))
-	for m.count() > 0 {
-		m.kill() // one that was being started when the others were killed
-		// Not syscall's, which stores what is a process id here as a pointer.
+	for g.count() > 0 {
+		g.kill() // a process that was being started when the others were killed
+		// The function of package syscall stores the process id as a pointer.
 		var message uint32
 		var key, process uintptr
-		getQueuedCompletionStatus.Call(uintptr(m.port), uintptr(unsafe.Pointer(&message)),
-			uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&process)), lookAgainAfter)
+		getQueuedCompletionStatus.Call(uintptr(g.port), uintptr(unsafe.Pointer(&message)),
+			uintptr(unsafe.Pointer(&key)), uintptr(unsafe.Pointer(&process)), pollInterval)
 	}
 }
 
-// count is how many processes there are in the job.
-func (m members) count() uint32 {
+// count returns the number of processes in the job.
+func (g systemGroup) count() uint32 {
 	var accounting basicAccountingInformation
-	queryInformationJobObject.Call(uintptr(m.job), basicAccounting,
+	queryInformationJobObject.Call(uintptr(g.job), basicAccounting,
 		uintptr(unsafe.Pointer(&accounting)), unsafe.Sizeof(accounting), 0)
 	return accounting.activeProcesses
 }
 
-func (m members) closeHandles() {
-	syscall.CloseHandle(m.job)
-	if m.port != 0 {
-		syscall.CloseHandle(m.port)
+func (g systemGroup) closeHandles() {
+	syscall.CloseHandle(g.job)
+	if g.port != 0 {
+		syscall.CloseHandle(g.port)
 	}
 }
 
-// Signal is what ended a process, or 0 if it has exited: SIGKILL if that was a group's Kill or
-// Close, SIGINT if the process left the answer to a CTRL_BREAK_EVENT or a Ctrl-C to Windows.
-func Signal(state *os.ProcessState) syscall.Signal {
+// exitSignal returns the signal that stands for how a process ended; see [ExitStatus].
+func exitSignal(state *os.ProcessState) syscall.Signal {
 	switch uint32(state.ExitCode()) {
 	case killed:
 		return syscall.SIGKILL

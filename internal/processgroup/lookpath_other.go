@@ -13,8 +13,8 @@ import (
 func sameName(a, b string) bool { return a == b }
 
 // LookPath finds a program: a name on the PATH in env, but never in the working directory. A path
-// is returned as it is; if relative, it starts at dir. The error wraps [exec.ErrNotFound],
-// or [fs.ErrPermission] if what was found may not be executed.
+// is returned unchanged; if relative, it starts at dir. The error wraps [exec.ErrNotFound], or
+// [fs.ErrPermission] if the file found is not executable.
 func LookPath(name, dir string, env []string) (string, error) {
 	if filepath.Base(name) != name {
 		return name, nil
@@ -22,7 +22,7 @@ func LookPath(name, dir string, env []string) (string, error) {
 	err := error(exec.ErrNotFound)
 	for _, dir := range filepath.SplitList(Getenv(env, "PATH")) {
 		if !filepath.IsAbs(dir) {
-			continue // "." would run whatever lies in the working directory
+			continue // "." would run files of the working directory
 		}
 		file := filepath.Join(dir, name)
 		info, statErr := os.Stat(file)

@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// sameName is how Windows compares names of variables: PATH is spelled Path as a rule.
+// sameName compares names of variables as Windows does: PATH is usually spelled Path.
 func sameName(a, b string) bool { return strings.EqualFold(a, b) }
 
 // LookPath finds a program: a name on the PATH in env, but never in the working directory, or a
-// path, which if relative starts at dir. Extensions that are left out are those of PATHEXT in env.
-// The path returned is absolute, and has the extension. The error wraps [exec.ErrNotFound] for a
-// name, and [exec.ErrDot] too if only a relative directory in PATH has it; for a path,
-// [fs.ErrNotExist] or what else is wrong with it.
+// path, which if relative starts at dir. It tries the extensions of PATHEXT in env. The path
+// returned is absolute and has its extension. For a name, the error wraps [exec.ErrNotFound], and
+// [exec.ErrDot] too if only a relative directory in PATH has the program; for a path it wraps
+// [fs.ErrNotExist] or another cause.
 func LookPath(name, dir string, env []string) (string, error) {
 	extensions := strings.Split(cmp.Or(Getenv(env, "PATHEXT"), ".COM;.EXE;.BAT;.CMD"), ";")
 	if filepath.Base(name) != name {
@@ -42,9 +42,9 @@ func LookPath(name, dir string, env []string) (string, error) {
 	return "", err
 }
 
-// find adds to a file what it takes to be that of a program.
+// find returns the absolute path of a program's file, with the extension that was left out.
 func find(file string, extensions []string) (string, error) {
-	// What is found is what CreateProcess would run: Windows drops dots and spaces at the end.
+	// Abs drops dots and spaces at the end, as CreateProcess does.
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return "", err

@@ -10,14 +10,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A write that nobody reads, and a read of what nobody writes, end at their deadline, and when the
-// pipe is closed. Then the pipe is of use again.
+// A write without a reader, and a read without a writer, end at their deadline, and when the pipe
+// is closed. After a deadline, the pipe can be used again.
 func TestPipeDeadlines(t *testing.T) {
 	t.Parallel()
-	theirInput, ourInput, err := InputPipe()
+	theirInput, ourInput, err := openPipe(true)
 	assert.NilError(t, err)
 	defer theirInput.Close()
-	theirOutput, ourOutput, err := OutputPipe()
+	theirOutput, ourOutput, err := openPipe(false)
 	assert.NilError(t, err)
 	defer theirOutput.Close()
 
@@ -48,14 +48,14 @@ func TestPipeDeadlines(t *testing.T) {
 	}
 }
 
-// All that is written arrives, and then the end.
+// All data arrives, followed by the end of file.
 func TestPipeCopies(t *testing.T) {
 	t.Parallel()
 	all := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	for name, open := range map[string]func() (reader, writer *os.File, err error){
-		"input": InputPipe,
+		"input": func() (reader, writer *os.File, err error) { return openPipe(true) },
 		"output": func() (reader, writer *os.File, err error) {
-			writer, reader, err = OutputPipe()
+			writer, reader, err = openPipe(false)
 			return reader, writer, err
 		},
 	} {
@@ -69,7 +69,7 @@ func TestPipeCopies(t *testing.T) {
 		assert.NilError(t, err, name)
 		assert.Assert(t, bytes.Equal(got, all), name)
 		reader.Close()
-		// Nobody reads any more.
+		// The reader is closed.
 		reader, unread, err := open()
 		assert.NilError(t, err, name)
 		reader.Close()

@@ -18,21 +18,16 @@ const (
 	pipeBuffer          = 64 << 10
 )
 
-// InputPipe opens a pipe to a process's stdin. Writes to ours honour SetWriteDeadline.
-func InputPipe() (theirs, ours *os.File, err error) {
-	return pipe(pipeAccessOutbound, syscall.GENERIC_READ|syscall.FILE_WRITE_ATTRIBUTES)
-}
-
-// OutputPipe opens a pipe from a process's stdout or stderr. Reads of ours honour SetReadDeadline.
-func OutputPipe() (theirs, ours *os.File, err error) {
-	return pipe(pipeAccessInbound, syscall.GENERIC_WRITE|fileReadAttributes)
-}
-
-// pipe opens a pipe. What programs expect of their end, and what [os.Pipe] gives to both, is to
-// block, and then no deadline and no Close ends a Read or Write. Only one that has a name can be
-// different at its two ends. Nobody else can take the place of the process: there is one, and
-// if somebody is faster, this fails.
-func pipe(access, theirAccess uint32) (theirs, ours *os.File, err error) {
+// openPipe opens a pipe to a process's stdin, or from its stdout or stderr. The end for the process
+// blocks, as programs expect. The end for this program is overlapped, so that deadlines and Close
+// end a Read or Write. Both ends of an [os.Pipe] block; only a named pipe can differ at its ends.
+// The pipe has one instance: if another process opens it first, openPipe fails.
+func openPipe(toProcess bool) (theirs, ours *os.File, err error) {
+	access := uint32(pipeAccessInbound)
+	theirAccess := uint32(syscall.GENERIC_WRITE | fileReadAttributes)
+	if toProcess {
+		access, theirAccess = pipeAccessOutbound, syscall.GENERIC_READ|syscall.FILE_WRITE_ATTRIBUTES
+	}
 	name := `\\.\pipe\stdwire-` + rand.Text()
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {

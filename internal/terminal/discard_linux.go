@@ -5,11 +5,12 @@ import (
 	"syscall"
 )
 
-// Discard throws away what was typed at a terminal and nobody has read yet, so that it cannot be
-// the answer to a question that was not there when it was typed. It does nothing on systems other
-// than Linux and Windows, and to files that are no terminals.
+// Discard drops input that was typed at a terminal and not read yet, so that it cannot answer a
+// question that was printed later. It does nothing on systems other than Linux and Windows, and for
+// files that are not terminals.
 func Discard(f *os.File) {
-	// Its number is not in package syscall for all machines. On those few that have another one the request is not known, and refused.
+	// Package syscall lacks TCFLSH for some architectures. Where its number differs, the kernel
+	// refuses this unknown request.
 	const tcflsh = 0x540b
 	conn, err := f.SyscallConn()
 	if err != nil {

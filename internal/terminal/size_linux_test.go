@@ -16,7 +16,8 @@ func TestSize(t *testing.T) {
 	}
 	defer f.Close()
 	size := struct{ rows, columns, x, y uint16 }{24, 77, 0, 0}
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size)))
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), syscall.TIOCSWINSZ,
+		uintptr(unsafe.Pointer(&size)))
 	assert.Equal(t, errno, syscall.Errno(0))
 	columns, rows, err := Size(f)
 	assert.NilError(t, err)

@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// Size is how many columns and rows a terminal has, which is not known on this system.
+// Size fails: this system offers no way to get the size of a terminal.
 func Size(*os.File) (columns, rows int, err error) { return 0, 0, errors.ErrUnsupported }

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Size is how many columns and rows a terminal has.
+// Size returns the number of columns and rows of a terminal.
 func Size(f *os.File) (columns, rows int, err error) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestIsOne(t *testing.T) {
+func TestIsTerminal(t *testing.T) {
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("there are no terminals here: %v", err)
@@ -37,10 +37,10 @@ func TestDiscard(t *testing.T) {
 	assert.NilError(t, err)
 	Discard(null)
 	assert.NilError(t, null.Close())
-	Discard(null) // is no panic
+	Discard(null) // does not panic
 }
 
-// pair returns the two ends of a terminal: where somebody sits, and where a program is.
+// pair returns the two ends of a terminal: that of the user, and that of the program.
 func pair(t *testing.T) (here, there *os.File) {
 	here, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
@@ -48,8 +48,10 @@ func pair(t *testing.T) (here, there *os.File) {
 	}
 	t.Cleanup(func() { here.Close() })
 	var number, unlock uint32
-	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, here.Fd(), request, uintptr(unsafe.Pointer(argument)))
+	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number,
+		syscall.TIOCSPTLCK: &unlock} {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, here.Fd(), request,
+			uintptr(unsafe.Pointer(argument)))
 		assert.Equal(t, errno, syscall.Errno(0))
 	}
 	there, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)

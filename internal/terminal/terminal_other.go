@@ -4,8 +4,7 @@ package terminal
 
 import "os"
 
-// Is reports whether a file is a terminal: a character device, but for the one that is common in
-// its place, /dev/null.
+// Is reports whether a file is a terminal: a character device other than /dev/null.
 func Is(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil || info.Mode()&os.ModeCharDevice == 0 {

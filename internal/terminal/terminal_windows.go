@@ -13,20 +13,20 @@ var (
 	screenBufferInfo = kernel32.NewProc("GetConsoleScreenBufferInfo")
 )
 
-// Is reports whether a file is a console. Other character devices are not, NUL among them; nor are
-// the pipes that a terminal of Cygwin or MSYS2 has in place of a console.
+// Is reports whether a file is a console. It is false for other character devices, such as NUL, and
+// for the pipes that a terminal of Cygwin or MSYS2 uses instead of a console.
 func Is(f *os.File) bool {
 	_, err := Mode(f)
 	return err == nil
 }
 
-// Mode returns the mode of a console: of its input or of its output, whichever the file is.
+// Mode returns the input or output mode of a console, depending on the file.
 func Mode(f *os.File) (mode uint32, err error) {
 	err = control(f, func(h syscall.Handle) error { return syscall.GetConsoleMode(h, &mode) })
 	return mode, err
 }
 
-// SetMode sets the mode of a console: of its input or of its output, whichever the file is.
+// SetMode sets the input or output mode of a console, depending on the file.
 func SetMode(f *os.File, mode uint32) error {
 	return control(f, func(h syscall.Handle) error {
 		return call(setConsoleMode, uintptr(h), uintptr(mode))
@@ -39,7 +39,7 @@ func enableEscapes(f *os.File) bool {
 	return err == nil && SetMode(f, mode|processedOutput|virtualTerminalProcessing) == nil
 }
 
-// Size is how many columns and rows the window of a console has.
+// Size returns the number of columns and rows of a console's window.
 func Size(f *os.File) (columns, rows int, err error) {
 	var info struct {
 		width, height, x, y      int16
@@ -56,22 +56,21 @@ func Size(f *os.File) (columns, rows int, err error) {
 	return int(info.right-info.left) + 1, int(info.bottom-info.top) + 1, nil
 }
 
-// Discard throws away what was typed at a terminal and nobody has read yet, so that it cannot be
-// the answer to a question that was not there when it was typed. It does nothing to files that are
-// no terminals.
+// Discard drops input that was typed at a terminal and not read yet, so that it cannot answer a
+// question that was printed later. It does nothing for files that are not terminals.
 func Discard(f *os.File) {
 	_ = control(f, func(h syscall.Handle) error { return call(flushInput, uintptr(h)) })
 }
 
-// control calls do with the handle of a file, which stays open meanwhile.
+// control calls do with the handle of a file and keeps the file open meanwhile.
 func control(f *os.File, do func(syscall.Handle) error) error {
 	conn, err := f.SyscallConn()
 	if err != nil {
 		return err
 	}
-	failed := conn.Control(func(h uintptr) { err = do(syscall.Handle(h)) })
-	if failed != nil {
-		return failed
+	controlErr := conn.Control(func(h uintptr) { err = do(syscall.Handle(h)) })
+	if controlErr != nil {
+		return controlErr
 	}
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestMain is a test, or a program on a pseudoconsole that writes down what it finds wrong.
+// TestMain runs the tests, or a program on a pseudoconsole that writes down failures.
 func TestMain(m *testing.M) {
 	report := os.Getenv("REPORT")
 	if report == "" {
@@ -46,7 +46,7 @@ func TestConsole(t *testing.T) {
 	assert.Equal(t, code, uint32(0), "%s", text)
 }
 
-// onConsole is what TestConsole does on the console.
+// onConsole is the part of TestConsole that runs on the console.
 func onConsole() error {
 	in, err := os.OpenFile("CONIN$", os.O_RDWR, 0)
 	if err != nil {
@@ -78,7 +78,7 @@ func onConsole() error {
 	return forgets(in, out)
 }
 
-// forgets waits until a key was pressed, discards it, and asks for a line.
+// forgets waits for a key, discards it, and asks for a line.
 func forgets(in, out *os.File) error {
 	event, err := syscall.WaitForSingleObject(syscall.Handle(in.Fd()), syscall.INFINITE)
 	if err != nil || event != syscall.WAIT_OBJECT_0 {
@@ -95,8 +95,8 @@ func forgets(in, out *os.File) error {
 	return nil
 }
 
-// startOnConsole starts the test binary on a console of a size. What is written to typed is typed
-// on it, and what it shows comes on screen, both until wait has returned the exit code.
+// startOnConsole starts the test binary on a console of a size. Text written to typed is typed on
+// it, and its output is read from screen, until wait has returned the exit code.
 func startOnConsole(t *testing.T, columns, rows uint16) (
 	typed, screen *os.File, wait func() (exitCode uint32),
 ) {
@@ -117,7 +117,8 @@ func startOnConsole(t *testing.T, columns, rows uint16) (
 	const pseudoConsole, extendedStartupInfo = 0x20016, 0x80000
 	var room uintptr
 	initialize := kernel32.NewProc("InitializeProcThreadAttributeList")
-	_ = call(initialize, 0, 1, 0, uintptr(unsafe.Pointer(&room))) // fails, and says how much room
+	// fails, and returns the size needed
+	_ = call(initialize, 0, 1, 0, uintptr(unsafe.Pointer(&room)))
 	attributes := make([]byte, room)
 	list := uintptr(unsafe.Pointer(&attributes[0]))
 	assert.NilError(t, call(initialize, list, 1, 0, uintptr(unsafe.Pointer(&room))))
@@ -130,7 +131,7 @@ func startOnConsole(t *testing.T, columns, rows uint16) (
 		attributes *byte
 	}{attributes: &attributes[0]}
 	start.Cb = uint32(unsafe.Sizeof(start))
-	start.Flags = syscall.STARTF_USESTDHANDLES // which are none: not those of the test
+	start.Flags = syscall.STARTF_USESTDHANDLES // none, instead of the test's
 	program, err := syscall.UTF16PtrFromString(os.Args[0])
 	assert.NilError(t, err)
 	var process syscall.ProcessInformation

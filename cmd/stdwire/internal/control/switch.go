@@ -87,7 +87,7 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	type change struct {
 		g    *gatewayClient
-		what ops.Choice
+		what ops.ServerOrProfile
 		name string
 	}
 	var changes []change
@@ -96,7 +96,7 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
-		changes = append(changes, change{g, ops.Choice{Server: id}, id})
+		changes = append(changes, change{g, ops.ServerOrProfile{Server: id}, id})
 	}
 	if s.profile != "" {
 		g, err := withProfile(among, s.profile)
@@ -104,7 +104,7 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 			return err
 		}
 		changes = append(changes,
-			change{g, ops.Choice{Profile: s.profile}, "the profile " + s.profile})
+			change{g, ops.ServerOrProfile{Profile: s.profile}, "the profile " + s.profile})
 	}
 	for _, c := range changes {
 		var after ops.Statuses

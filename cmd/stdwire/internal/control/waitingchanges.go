@@ -26,7 +26,7 @@ func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 		if len(g.Waiting) == 0 {
 			continue
 		}
-		var all ops.Everything
+		var all ops.WaitingList
 		if err := g.call(ctx, "host.waiting", nil, &all); err != nil {
 			std.Err.Printf("warning: %v", err)
 			continue
@@ -70,7 +70,7 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 		if one.g != nil && g != one.g || one.g == nil && g.Dir != dir {
 			continue
 		}
-		var left ops.Everything
+		var left ops.WaitingList
 		if err := g.call(ctx, "host.release", what, &left); err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
-// A daemon that holds stdout, as servers started in the background do, keeps neither the reader nor Done waiting once the command is killed.
+// A daemon that holds stdout, such as a server in the background, blocks neither the reader nor
+// Done after the command is killed.
 func Example() {
 	// guard.Main() has been called first thing in main.
 	p, err := guard.Start(context.Background(), guard.Command{

@@ -15,20 +15,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
 
 const fixtureEnv = "GUARD_FIXTURE"
 
-// fixtures are what this test program does when it is started as a command, or as a program that starts commands.
+// fixtures are programs that this test program becomes when it is started as a command, or as a
+// program that starts commands.
 var fixtures = map[string]func(args []string){
-	// stubborn heeds no polite signal. It says who it is, and ends by itself long after the test.
+	// stubborn ignores signals. It writes its id, and exits by itself long after the test.
 	"stubborn": func([]string) {
 		ignoreAll()
 		fmt.Println(os.Getpid())
 		<-time.After(2 * time.Minute)
 	},
-	// daemon is stubborn, and has a stubborn child that is apart.
+	// daemon is stubborn, and has a stubborn child in another session.
 	"daemon": func([]string) {
 		ignoreAll()
 		fmt.Println(os.Getpid())
@@ -37,7 +39,8 @@ var fixtures = map[string]func(args []string){
 	},
 	// daemonize leaves a daemon behind.
 	"daemonize": func([]string) { spawn("daemon", true) },
-	// tree has a stubborn child in its group and a daemon outside, and leaves with status 7 when it reads a line.
+	// tree has a stubborn child in its group and a daemon outside, and leaves with status 7 when it
+	// reads a line.
 	"tree": func([]string) {
 		ignoreAll()
 		fmt.Println(os.Getpid())
@@ -48,7 +51,8 @@ var fixtures = map[string]func(args []string){
 		}
 		syscall.Exit(7)
 	},
-	// program starts as many trees as it is told, says who they all are, and ends when its stdin does.
+	// program starts a number of trees, writes the ids of their processes, and exits at the end of
+	// its stdin.
 	"program": func(args []string) {
 		trees, err := strconv.Atoi(args[0])
 		check(err)
@@ -78,7 +82,7 @@ var fixtures = map[string]func(args []string){
 	"script": script,
 }
 
-// script does what its arguments say, one after the other.
+// script executes its arguments one after the other.
 func script(steps []string) {
 	stdin := bufio.NewReader(os.Stdin)
 	for _, step := range steps {
@@ -88,7 +92,7 @@ func script(steps []string) {
 			os.Stdout.WriteString(text)
 		case "err":
 			os.Stderr.WriteString(text)
-		case "line": // says what it has read
+		case "line": // writes the line it has read
 			line, err := stdin.ReadString('\n')
 			check(err)
 			fmt.Print("got ", line)
@@ -121,7 +125,8 @@ func script(steps []string) {
 }
 
 const (
-	treePids    = 4 // that a tree says: itself, the stubborn, the daemon, and the daemon's child
+	// ids that a tree writes: its own, the stubborn child's, the daemon's, and the daemon's child's
+	treePids    = 4
 	programPids = treePids + 1
 )
 
@@ -131,7 +136,7 @@ func check(err error) {
 	}
 }
 
-// spawn starts another fixture, which shares all files with this one. It may be apart: in a session
+// spawn starts another fixture, which shares all files with this one. If apart, it is in a session
 // of its own, or on Windows in a process group of its own and without the console.
 func spawn(name string, apart bool) {
 	cmd := exec.Command(self())
@@ -148,7 +153,8 @@ func TestMain(m *testing.M) {
 	maps.Copy(fixtures, systemFixtures)
 	if run := fixtures[os.Getenv(fixtureEnv)]; run != nil {
 		run(os.Args[1:])
-		syscall.Exit(0) // not os.Exit: coverage would write to stderr, the race detector take a second
+		// with os.Exit, coverage would write to stderr, and the race detector wait a second
+		syscall.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -159,7 +165,7 @@ func fixture(name string, args ...string) Command {
 
 func scripted(steps ...string) Command { return fixture("script", steps...) }
 
-// self is the path of this test program.
+// self returns the path of this test program.
 func self() string {
 	path, err := os.Executable()
 	check(err)
@@ -173,7 +179,7 @@ func startCommand(t *testing.T, c Command) *Process {
 	t.Cleanup(func() {
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	})
 	return p
 }
@@ -187,7 +193,7 @@ func output(t *testing.T, p *Process) string {
 	return string(out)
 }
 
-// readPids reads that many lines with a pid each, and sees to it that none of them survives the test.
+// readPids reads n lines with a pid each, and kills these processes at the end of the test.
 func readPids(t *testing.T, f *os.File, n int) []int {
 	t.Helper()
 	limit(t, f)
@@ -207,7 +213,7 @@ func readPids(t *testing.T, f *os.File, n int) []int {
 	return pids
 }
 
-// limit sees to it that reads of f end, if only by an error.
+// limit sets a deadline for reads of f.
 func limit(t *testing.T, f *os.File) {
 	err := f.SetReadDeadline(time.Now().Add(patience))
 	if errors.Is(err, os.ErrNoDeadline) {
@@ -218,7 +224,7 @@ func limit(t *testing.T, f *os.File) {
 	assert.NilError(t, err)
 }
 
-// patience is how long a test waits for something that should happen at once.
+// patience is the time that a test waits for something that should happen at once.
 const patience = 20 * time.Second
 
 func within(t *testing.T, done <-chan struct{}) {
@@ -230,7 +236,7 @@ func within(t *testing.T, done <-chan struct{}) {
 	}
 }
 
-// eventually polls until ok, and fails the test if that takes too long.
+// eventually polls until ok returns true, and fails the test if that takes too long.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -252,7 +258,7 @@ func gone(t *testing.T, pids []int) {
 	}
 }
 
-// allReaped is what Done promises.
+// allReaped checks what Done promises.
 func allReaped(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {

@@ -21,12 +21,12 @@ const (
 	brokenPipe  = syscall.EPIPE
 )
 
-// systemVariable reports what the system adds to an environment.
+// systemVariable reports whether the system adds a variable to an environment.
 func systemVariable(kv string) bool { return false }
 
 var systemFixtures = map[string]func(args []string){
 	"hopper": hopper,
-	// leaky leaves the control of its command to a process that outlives it.
+	// leaky leaks the control pipe of its command to a process that outlives it.
 	"leaky": func([]string) {
 		p, err := Start(context.Background(), fixture("stubborn"))
 		check(err)
@@ -34,7 +34,7 @@ var systemFixtures = map[string]func(args []string){
 		holder.ExtraFiles = []*os.File{p.control}
 		check(holder.Start())
 		fmt.Println(holder.Process.Pid)
-		fmt.Println(p.parent.Pid)
+		fmt.Println(p.guard.Pid)
 		io.Copy(os.Stdout, p.Stdout())
 	},
 }
@@ -45,18 +45,19 @@ func ignoreAll() {
 
 func apartAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-func guardPid(p *Process) int { return p.parent.Pid }
+func guardPid(p *Process) int { return p.guard.Pid }
 
 func shell(script string) Command {
-	return Command{Name: "sh", Args: []string{"-c", script}, Env: []string{"PATH=" + os.Getenv("PATH")}}
+	return Command{Name: "sh", Args: []string{"-c", script},
+		Env: []string{"PATH=" + os.Getenv("PATH")}}
 }
 
 func kill(pid int) { syscall.Kill(pid, syscall.SIGKILL) }
 
-// reaped reports whether there is no such process, dead or alive.
+// reaped reports whether no such process exists, dead or alive.
 func reaped(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }
 
-// alive takes a zombie for dead: whoever is its parent may take its time.
+// alive treats a zombie as dead: its parent may reap it later.
 func alive(pid int) bool {
 	if reaped(pid) {
 		return false
@@ -69,14 +70,14 @@ func alive(pid int) bool {
 	return aliveByPs(pid)
 }
 
-// aliveByPs is alive where there is no /proc.
+// aliveByPs is alive for systems without /proc.
 func aliveByPs(pid int) bool {
 	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	_, noSuchProcess := errors.AsType[*exec.ExitError](err)
 	return !noSuchProcess && !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
-// openFiles is 0 without /proc.
+// openFiles returns 0 without /proc.
 func openFiles() int {
 	open, _ := filepath.Glob("/proc/self/fd/*")
 	return len(open)

@@ -12,7 +12,7 @@ const (
 	brokenPipe  = syscall.Errno(232) // ERROR_NO_DATA
 )
 
-// systemVariable reports what os/exec adds to an environment, and Wine, which Windows does not.
+// systemVariable reports whether os/exec or Wine adds a variable to an environment.
 func systemVariable(kv string) bool {
 	name, _, _ := strings.Cut(strings.ToUpper(kv), "=")
 	switch name {
@@ -24,7 +24,7 @@ func systemVariable(kv string) bool {
 
 var systemFixtures map[string]func(args []string)
 
-// ignoreAll takes what there is, as signal.Ignore would leave it to Windows, which ends the process.
+// ignoreAll catches signals, because with signal.Ignore Windows would end the process.
 func ignoreAll() { signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGTERM) }
 
 func apartAttr() *syscall.SysProcAttr {
@@ -32,7 +32,7 @@ func apartAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP | detached}
 }
 
-// guardPid is the command: it has no guard.
+// guardPid returns the id of the command, which has no guard.
 func guardPid(p *Process) int { return p.Pid() }
 
 func kill(pid int) {
@@ -53,5 +53,5 @@ func alive(pid int) bool {
 
 func reaped(pid int) bool { return !alive(pid) }
 
-// openFiles is 0: Windows counts the handles of threads too.
+// openFiles returns 0: Windows counts the handles of threads too.
 func openFiles() int { return 0 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 )
 
@@ -49,8 +50,8 @@ func TestStreams(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// What was written is there to be read after the end, and nobody holds a pipe open that the command has closed.
-// What a command writes to both comes as it was written.
+// Output can be read after the end, and no process holds a pipe open that the command has closed.
+// Merged output is in the order in which it was written.
 func TestMergedOutput(t *testing.T) {
 	var steps []string
 	for i := 1; i <= 9; i++ {
@@ -101,7 +102,7 @@ func TestManyAtOnce(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer closeAll(p.stdout, p.stderr)
+			defer processgroup.CloseAll(p.stdout, p.stderr)
 			defer p.Kill()
 			io.WriteString(p.Stdin(), strings.Repeat("x", i))
 			p.Stdin().Close()
@@ -117,9 +118,9 @@ func TestManyAtOnce(t *testing.T) {
 	all.Wait()
 }
 
-// Of this package nothing is left but the three files that are the caller's.
+// Nothing remains but the three files that the caller owns.
 func TestNothingLeft(t *testing.T) {
-	<-startCommand(t, scripted("exit 0")).Done() // whatever the runtime keeps for itself
+	<-startCommand(t, scripted("exit 0")).Done() // lets the runtime allocate what it keeps
 	goroutines, files := runtime.NumGoroutine(), openFiles()
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -128,7 +129,7 @@ func TestNothingLeft(t *testing.T) {
 		assert.NilError(t, err)
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 		assert.Equal(t, openFiles(), files)
 
 		_, err = Start(t.Context(), Command{Name: filepath.Join(t.TempDir(), "missing")})
@@ -137,7 +138,8 @@ func TestNothingLeft(t *testing.T) {
 		assert.ErrorIs(t, err, context.Canceled)
 		eventually(t, "no more files than before", func() bool { return openFiles() == files })
 	}
-	eventually(t, "no more goroutines than before", func() bool { return runtime.NumGoroutine() <= goroutines })
+	eventually(t, "no more goroutines than before",
+		func() bool { return runtime.NumGoroutine() <= goroutines })
 }
 
 func TestArguments(t *testing.T) {
@@ -145,7 +147,7 @@ func TestArguments(t *testing.T) {
 	assert.Equal(t, output(t, startCommand(t, scripted(steps...))), fmt.Sprintf("%q\n", steps))
 }
 
-// A bare name is looked for on this program's PATH, never the command's, nor in the directory.
+// A name is searched on this program's PATH, not on the command's, nor in the directory.
 func TestLookup(t *testing.T) {
 	dir := t.TempDir()
 	image, err := os.ReadFile(self())
@@ -177,7 +179,7 @@ func TestStartCancelled(t *testing.T) {
 	assert.Equal(t, err, context.Canceled)
 }
 
-// The command runs in the directory, from where a relative path starts.
+// The command runs in the directory, at which a relative path starts.
 func TestRunsInDirectory(t *testing.T) {
 	parent := t.TempDir()
 	image, err := os.ReadFile(self())
@@ -196,7 +198,7 @@ func TestRunsInDirectory(t *testing.T) {
 	assert.Assert(t, os.SameFile(got, want))
 }
 
-// The environment is what was given. Windows programs do not start without SYSTEMROOT.
+// The environment is the one given, and SYSTEMROOT on Windows.
 func TestEnvironmentIsGiven(t *testing.T) {
 	t.Setenv("GUARD_TEST_SECRET", "hunter2")
 	c := scripted("environ")

@@ -17,7 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A process that nobody has reaped yet is not alive, with /proc and without.
+// A zombie is not alive, with /proc and without.
 func TestZombieIsNotAlive(t *testing.T) {
 	cmd := exec.Command(self())
 	cmd.Env = []string{fixtureEnv + "=script"}
@@ -42,8 +42,9 @@ func TestExitBySignal(t *testing.T) {
 }
 
 func TestSignal(t *testing.T) {
-	// The trap, and a member of the group that has none.
-	p := startCommand(t, shell(`sleep 100 & trap 'wait; echo caught; exit 4' USR1; echo ready; while :; do wait; done`))
+	// The shell, which has a trap, and a member of the group, which has none.
+	p := startCommand(t,
+		shell(`sleep 100 & trap 'wait; echo caught; exit 4' USR1; echo ready; while :; do wait; done`))
 	buf := make([]byte, 6)
 	_, err := io.ReadFull(p.Stdout(), buf)
 	assert.NilError(t, err)
@@ -73,15 +74,15 @@ func TestSignalStopped(t *testing.T) {
 
 	// Even with the guard stopped.
 	p = startCommand(t, shell("exec cat"))
-	assert.NilError(t, p.parent.Signal(syscall.SIGSTOP))
+	assert.NilError(t, p.guard.Signal(syscall.SIGSTOP))
 	p.Kill()
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
-// A guard that is stopped takes signals until there are too many.
+// A stopped guard queues signals until there are too many.
 func TestSignalBounded(t *testing.T) {
 	p := startCommand(t, shell("exec cat"))
-	assert.NilError(t, p.parent.Signal(syscall.SIGSTOP))
+	assert.NilError(t, p.guard.Signal(syscall.SIGSTOP))
 	var err error
 	for range 1 << 20 {
 		if err = p.Signal(syscall.SIGCONT); err != nil {
@@ -98,10 +99,11 @@ func TestDirectory(t *testing.T) {
 	dir, err := os.Open(filepath.Join(parent, "old"))
 	assert.NilError(t, err)
 	defer dir.Close()
-	// Somebody puts another in its place.
+	// The directory is replaced.
 	assert.NilError(t, os.Rename(filepath.Join(parent, "old"), filepath.Join(parent, "new")))
 	assert.NilError(t, os.Mkdir(filepath.Join(parent, "old"), 0o755))
-	assert.NilError(t, os.WriteFile(filepath.Join(parent, "new", "tool"), []byte("#!/bin/sh\npwd -P\n"), 0o755))
+	assert.NilError(t,
+		os.WriteFile(filepath.Join(parent, "new", "tool"), []byte("#!/bin/sh\npwd -P\n"), 0o755))
 
 	for _, name := range []string{"./tool", "../new/tool"} {
 		p := startCommand(t, Command{Name: name, Dir: dir, Env: os.Environ()})
@@ -114,7 +116,8 @@ func TestDirectory(t *testing.T) {
 	assert.NilError(t, err) // still open
 }
 
-// The files the command has are three, whatever this program was started with. They block, as programs expect.
+// The command has three open files, whatever files this program inherited. They block, as programs
+// expect.
 func TestFiles(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
@@ -125,8 +128,10 @@ func TestFiles(t *testing.T) {
 	dir, err := os.Open(".")
 	assert.NilError(t, err)
 	defer dir.Close()
-	// The shell itself would open nothing, ls opens the directory it lists.
-	p := startCommand(t, Command{Name: "sh", Args: []string{"-c", "ls /proc/$$/fd; cat /proc/$$/fdinfo/[012]"}, Env: os.Environ(), Dir: dir})
+	// The shell opens nothing; ls opens the directory it lists.
+	p := startCommand(t,
+		Command{Name: "sh", Args: []string{"-c", "ls /proc/$$/fd; cat /proc/$$/fdinfo/[012]"},
+			Env: os.Environ(), Dir: dir})
 	files, info, _ := strings.Cut(output(t, p), "pos:")
 	assert.Equal(t, files, "0\n1\n2\n")
 	for _, line := range strings.Split(info, "\n") {
@@ -139,14 +144,16 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Signals have their default actions, whatever this program does with them.
+// Signals have their default actions, even if this program ignores them.
 func TestSignalsAreDefault(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")
 	}
 	signal.Ignore(syscall.SIGUSR2)
 	defer signal.Reset(syscall.SIGUSR2)
-	p := startCommand(t, Command{Name: "sh", Args: []string{"-c", "exec grep -E 'Sig(Blk|Ign)' /proc/self/status"}, Env: os.Environ()})
+	p := startCommand(t,
+		Command{Name: "sh", Args: []string{"-c", "exec grep -E 'Sig(Blk|Ign)' /proc/self/status"},
+			Env: os.Environ()})
 	for line := range strings.Lines(output(t, p)) {
 		assert.Assert(t, strings.HasSuffix(line, "\t0000000000000000\n"), line)
 	}
@@ -158,19 +165,21 @@ func TestGroups(t *testing.T) {
 	group, err := syscall.Getpgid(p.Pid())
 	assert.NilError(t, err)
 	assert.Equal(t, group, p.Pid())
-	group, err = syscall.Getpgid(p.parent.Pid)
+	group, err = syscall.Getpgid(p.guard.Pid)
 	assert.NilError(t, err)
-	assert.Equal(t, group, p.parent.Pid)
+	assert.Equal(t, group, p.guard.Pid)
 }
 
-// Whatever signals the guard gets, it stays.
+// The guard survives every signal that it gets.
 func TestGuardIgnoresSignals(t *testing.T) {
 	p := startCommand(t, shell("exec cat"))
 	for _, sig := range []syscall.Signal{
-		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM,
-		syscall.SIGABRT, syscall.SIGCHLD, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGURG, syscall.SIGWINCH, syscall.SIGTRAP, syscall.SIGSEGV,
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGPIPE,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM,
+		syscall.SIGABRT, syscall.SIGCHLD, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU,
+		syscall.SIGURG, syscall.SIGWINCH, syscall.SIGTRAP, syscall.SIGSEGV,
 	} {
-		assert.NilError(t, p.parent.Signal(sig))
+		assert.NilError(t, p.guard.Signal(sig))
 	}
 	_, err := io.WriteString(p.Stdin(), "still here")
 	assert.NilError(t, err)
@@ -179,10 +188,12 @@ func TestGuardIgnoresSignals(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{})
 }
 
-// The command gets its environment to the byte, and the guard none of it.
+// The command gets its environment unchanged, and the guard gets none of it.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("GUARD_TEST_SECRET", "hunter2")
-	c := Command{Name: "env", Env: []string{"GOMAXPROCS=x", "GODEBUG=inittrace=1", "GOTRACEBACK=crash", "ODD=\xff \n=", "EMPTY="}}
+	c := Command{Name: "env",
+		Env: []string{"GOMAXPROCS=x", "GODEBUG=inittrace=1", "GOTRACEBACK=crash", "ODD=\xff \n=",
+			"EMPTY="}}
 	p := startCommand(t, c)
 	assert.Equal(t, output(t, p), strings.Join(c.Env, "\n")+"\n")
 	stderr, err := io.ReadAll(p.Stderr())
@@ -191,7 +202,7 @@ func TestEnvironment(t *testing.T) {
 	assert.Equal(t, output(t, startCommand(t, Command{Name: "env"})), "")
 }
 
-func TestArgumentsToTheByte(t *testing.T) {
+func TestArgumentsAreUnchanged(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	p := startCommand(t, Command{Name: "printf", Args: []string{"[%s]", "", "a b", "\xff\n", long}})
 	assert.Equal(t, output(t, p), "[][a b][\xff\n]["+long+"]")

@@ -2,5 +2,5 @@
 
 package guard
 
-// hopper is for tests that run on Linux only.
+// hopper is used by tests on Linux only.
 func hopper([]string) {}

@@ -16,43 +16,46 @@ import (
 	"time"
 )
 
-// Main is to be called first thing in main, and in TestMain. It returns at once, unless this process was started as a guard: then it does a guard's
-// work and never returns.
+// Main must be called first in main, and in TestMain. It returns at once unless this process was
+// started as a guard; then it does the guard's work and never returns.
 func Main() {
 	if !isGuard() {
 		return
 	}
-	// The thread that starts the command has to last: the command is killed when it ends.
+	// The command is killed when the thread that started it ends.
 	runtime.LockOSThread()
-	// Not os.Exit, which in builds for coverage or the race detector has more to do than to exit.
+	// os.Exit does more in builds for coverage or the race detector.
 	syscall.Exit(run())
 }
 
-func isGuard() bool { return len(os.Args) == 2 && os.Args[1] == marker }
+func isGuard() bool { return len(os.Args) == 2 && os.Args[1] == guardArg }
 
-// guarded is the command as its guard sees it.
-type guarded struct {
+// child is the command, a child process of its guard.
+type child struct {
 	pid    int
 	status syscall.WaitStatus
-	reaped bool // pid and status are history
+	reaped bool // status is set, and pid may be another process's
 }
 
-// run is a guard's work, and returns its exit status, which nobody looks at.
+// run does a guard's work and returns its exit status, which the program ignores.
 func run() int {
-	// Every signal, whoever sent it, only makes the guard look at its children. They are caught, not ignored, as the command would inherit that.
+	// On any signal the guard only checks its children. It catches signals, because the command
+	// would inherit ignored ones.
 	wake := make(chan os.Signal, 1)
 	signal.Notify(wake)
 	closeOnExec()
 	control := bufio.NewReader(os.NewFile(controlFile, "control"))
 	status := os.NewFile(statusFile, "status")
-	o, err := readOrder(control)
+	req, err := readRequest(control)
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s is how this program starts itself to watch over a command; it is of no use by hand: %v\n", marker, err)
+		fmt.Fprintf(os.Stderr,
+			"%s is for internal use: this program starts itself with it to guard a command: %v\n",
+			guardArg, err)
 		return 2
 	}
-	command, err := launch(o)
+	command, err := req.startCommand()
 	if err != nil {
-		failure, _ := errors.AsType[*failure](err)
+		failure, _ := errors.AsType[*startFailure](err)
 		fmt.Fprintf(status, "failed %d %d\n", failure.errno, failure.stage)
 		return 1
 	}
@@ -71,8 +74,8 @@ func run() int {
 			}
 		}
 	}()
-	command.await(o.parent, signals, wake)
-	command.sweep(wake)
+	command.await(req.parent, signals, wake)
+	command.killAll(wake)
 	if command.status.Signaled() {
 		fmt.Fprintf(status, "killed %d\n", command.status.Signal())
 	} else {
@@ -81,35 +84,35 @@ func run() int {
 	return 0
 }
 
-type failure struct {
+// startFailure is an error of the system at a stage of starting the command.
+type startFailure struct {
 	errno syscall.Errno
 	stage int
 }
 
-func (f *failure) Error() string { return f.errno.Error() }
+func (f *startFailure) Error() string { return f.errno.Error() }
 
-// failed makes a failure of an error of the system.
-func failed(err error, stage int) error {
+func newStartFailure(err error, stage int) error {
 	errno, ok := errors.AsType[syscall.Errno](err)
 	if !ok {
 		errno = syscall.EINVAL
 	}
-	return &failure{errno, stage}
+	return &startFailure{errno, stage}
 }
 
-// launch starts the command, and leaves it the only holder of its stdin, stdout and stderr.
-func launch(o order) (*guarded, error) {
-	if err := adopt(); err != nil {
-		return nil, failed(err, stageAdopt)
+// startCommand starts the command, and closes the guard's copies of its stdin, stdout and stderr.
+func (r request) startCommand() (*child, error) {
+	if err := becomeSubreaper(); err != nil {
+		return nil, newStartFailure(err, stageSubreaper)
 	}
-	if o.dir {
+	if r.dir {
 		if err := syscall.Fchdir(dirFile); err != nil {
-			return nil, failed(err, stageDir)
+			return nil, newStartFailure(err, stageDir)
 		}
 		syscall.Close(dirFile)
 	}
-	pid, err := syscall.ForkExec(o.path, o.args, &syscall.ProcAttr{
-		Env:   o.env,
+	pid, err := syscall.ForkExec(r.path, r.args, &syscall.ProcAttr{
+		Env:   r.env,
 		Files: []uintptr{stdinFile, stdoutFile, stderrFile},
 		Sys:   commandAttr(),
 	})
@@ -117,52 +120,55 @@ func launch(o order) (*guarded, error) {
 		syscall.Close(fd)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, statErr := os.Stat(o.path); statErr == nil {
-			return nil, failed(err, stageInterpreter)
+		if _, statErr := os.Stat(r.path); statErr == nil {
+			return nil, newStartFailure(err, stageInterpreter)
 		}
 	}
 	if err != nil {
-		return nil, failed(err, stageProgram)
+		return nil, newStartFailure(err, stageProgram)
 	}
-	return &guarded{pid: pid}, nil
+	return &child{pid: pid}, nil
 }
 
-// await passes signals on until the command has ended, or the program wants it ended, or is no more. Control may outlive the program for a
-// while: in a process that it was about to start when it was killed.
-func (g *guarded) await(program int, signals <-chan syscall.Signal, wake <-chan os.Signal) {
-	for !g.ended() && os.Getppid() == program {
+// await forwards signals until the command has ended, the program has closed control, or the
+// program has died. Checking the parent is necessary: a process that the program was starting when
+// it was killed may hold control open for a while.
+func (c *child) await(program int, signals <-chan syscall.Signal, wake <-chan os.Signal) {
+	for !c.ended() && os.Getppid() == program {
 		select {
 		case sig, ok := <-signals:
 			if !ok {
 				return
 			}
-			syscall.Kill(-g.pid, sig)
+			syscall.Kill(-c.pid, sig)
 		case <-wake:
 		}
 	}
 }
 
-// How long a sweep waits for those who were killed to die before it looks again. A dying child ends the wait.
+// killAll waits between minKillWait and maxKillWait for killed processes to die. The death of a
+// child ends the wait.
 const (
-	sweepSoonest = time.Millisecond
-	sweepLatest  = 250 * time.Millisecond
+	minKillWait = time.Millisecond
+	maxKillWait = 250 * time.Millisecond
 )
 
-// sweep kills until there is nobody left. It does not give up: nobody else would come after it.
-func (g *guarded) sweep(wake <-chan os.Signal) {
-	syscall.Kill(-g.pid, syscall.SIGKILL) // none of the group can fork any more
-	for wait := sweepSoonest; !g.reap(); wait = min(2*wait, sweepLatest) {
+// killAll kills until no descendant is left. It does not give up, because nothing would kill the
+// rest.
+func (c *child) killAll(wake <-chan os.Signal) {
+	syscall.Kill(-c.pid, syscall.SIGKILL) // no process of the group can fork after this
+	for wait := minKillWait; !c.reap(); wait = min(2*wait, maxKillWait) {
 		killDescendants()
 		select {
 		case <-wake:
-			wait = sweepSoonest
+			wait = minKillWait
 		case <-time.After(wait):
 		}
 	}
 }
 
-// reap reaps who is dead, and reports whether there are no children left, dead or alive.
-func (g *guarded) reap() bool {
+// reap reaps dead children, and reports whether no child is left, dead or alive.
+func (c *child) reap() bool {
 	for {
 		var status syscall.WaitStatus
 		switch pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil); {
@@ -171,14 +177,14 @@ func (g *guarded) reap() bool {
 			return true
 		case pid == 0:
 			return false
-		case pid == g.pid && !g.reaped:
-			g.status, g.reaped = status, true
+		case pid == c.pid && !c.reaped:
+			c.status, c.reaped = status, true
 		}
 	}
 }
 
-// closeOnExec keeps from the command what files the guard has. Besides those it was given, these are files that were left open to the program by
-// whoever started it.
+// closeOnExec keeps the guard's files from the command: those that the program passed, and those
+// that the program itself inherited.
 func closeOnExec() {
 	for fd := controlFile; fd <= dirFile; fd++ {
 		syscall.CloseOnExec(fd)

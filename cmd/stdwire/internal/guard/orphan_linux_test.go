@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -25,7 +26,7 @@ func TestDaemonReaped(t *testing.T) {
 	assert.Assert(t, alive(p.Pid()))
 }
 
-// At whatever moment the context of a start ends, nothing is left of what was not started.
+// At whatever moment the context of a start ends, no process is left if Start fails.
 func TestStartCutShort(t *testing.T) {
 	succeeded, failed := 0, 0
 	for i := range 60 {
@@ -38,10 +39,10 @@ func TestStartCutShort(t *testing.T) {
 			continue
 		}
 		succeeded++
-		assert.Assert(t, alive(p.Pid())) // the context is none of its business any more
+		assert.Assert(t, alive(p.Pid())) // the context no longer matters
 		p.Kill()
 		within(t, p.Done())
-		closeAll(p.Stdin(), p.Stdout(), p.Stderr())
+		processgroup.CloseAll(p.Stdin(), p.Stdout(), p.Stderr())
 	}
 	t.Logf("%d started, %d did not", succeeded, failed)
 	assert.Assert(t, failed > 0)
@@ -56,7 +57,7 @@ func TestStartCutShort(t *testing.T) {
 	})
 }
 
-// A process that has the control pipe by accident does not keep the command alive.
+// A process that inherited the control pipe by accident does not keep the command alive.
 func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	program := exec.Command(os.Args[0])
 	program.Env = []string{fixtureEnv + "=leaky", "PATH=" + os.Getenv("PATH")}
@@ -74,7 +75,7 @@ func TestProgramKilledWhileControlIsHeld(t *testing.T) {
 	assert.Assert(t, alive(pids[0]))
 }
 
-// The guard being killed is noticed; what left the group, only, gets away.
+// The death of the guard is noticed; only processes that left the group survive.
 func TestGuardKilled(t *testing.T) {
 	p := startCommand(t, fixture("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
@@ -87,7 +88,7 @@ func TestGuardKilled(t *testing.T) {
 		}
 	}
 	assert.Equal(t, len(inGroup), 2)
-	assert.NilError(t, p.parent.Kill())
+	assert.NilError(t, p.guard.Kill())
 	within(t, p.Done())
 	gone(t, inGroup)
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL, Lost: true})
@@ -97,7 +98,7 @@ func TestGuardKilled(t *testing.T) {
 	}
 }
 
-// If the program can do nothing at that moment, the command itself dies with its guard all the same.
+// If the program is stopped at that moment, the command still dies with its guard.
 func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	program, _, pids := startProgram(t, 1)
 	guard, leader := pids[0], pids[1]
@@ -106,14 +107,15 @@ func TestGuardKilledWhileProgramIsStopped(t *testing.T) {
 	gone(t, []int{leader})
 }
 
-// Where /proc shows other processes than there are, nothing is started, rather than the wrong ones killed.
+// If /proc shows the processes of another namespace, no command is started, because wrong processes
+// could be killed.
 func TestForeignProc(t *testing.T) {
 	program := exec.Command(os.Args[0], "1")
 	program.Env = []string{fixtureEnv + "=program"}
 	program.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
 	stdin, w, err := os.Pipe()
 	assert.NilError(t, err)
-	defer closeAll(stdin, w)
+	defer processgroup.CloseAll(stdin, w)
 	program.Stdin = stdin
 	out, err := program.CombinedOutput()
 	if errors.Is(err, syscall.EPERM) {
@@ -123,8 +125,8 @@ func TestForeignProc(t *testing.T) {
 	assert.Assert(t, cmp.Contains(string(out), "mount a /proc for this namespace of processes"))
 }
 
-// Processes that never hold still are caught all the same.
-func TestHoppers(t *testing.T) {
+// Processes that change sessions all the time are killed too.
+func TestProcessesThatChangeSession(t *testing.T) {
 	for _, c := range [][]string{
 		{"200000", "leave"},
 		{"1500", "stay"},

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -40,11 +41,16 @@ func TestStartErrors(t *testing.T) {
 		is      error
 		want    string
 	}{
-		{"not on the PATH", Command{Name: "no-such-command"}, exec.ErrNotFound, `cannot start "no-such-command": executable file not found in $PATH`},
-		{"no such path", Command{Name: "./missing", Dir: here}, fs.ErrNotExist, `cannot start "./missing": no such file or directory`},
-		{"not executable", Command{Name: "./plain", Dir: here}, fs.ErrPermission, `cannot start "./plain": permission denied`},
-		{"a directory", Command{Name: dir}, fs.ErrPermission, `cannot start "DIR": permission denied`},
-		{"no program", Command{Name: "./junk", Dir: here}, syscall.ENOEXEC, `cannot start "./junk": exec format error`},
+		{"not on the PATH", Command{Name: "no-such-command"}, exec.ErrNotFound,
+			`cannot start "no-such-command": executable file not found in $PATH`},
+		{"no such path", Command{Name: "./missing", Dir: here}, fs.ErrNotExist,
+			`cannot start "./missing": no such file or directory`},
+		{"not executable", Command{Name: "./plain", Dir: here}, fs.ErrPermission,
+			`cannot start "./plain": permission denied`},
+		{"a directory", Command{Name: dir}, fs.ErrPermission,
+			`cannot start "DIR": permission denied`},
+		{"no program", Command{Name: "./junk", Dir: here}, syscall.ENOEXEC,
+			`cannot start "./junk": exec format error`},
 		{
 			"no interpreter", Command{Name: "./lost", Dir: here}, fs.ErrNotExist,
 			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory`,
@@ -58,10 +64,13 @@ func TestStartErrors(t *testing.T) {
 			"NUL in an argument", Command{Name: "sh", Args: []string{"a\x00b"}}, syscall.EINVAL,
 			`cannot start "sh": the name, an argument or the environment contains a NUL byte: invalid argument`,
 		},
-		{"NUL in the environment", Command{Name: "sh", Env: []string{"SECRET=\x00hunter2"}}, syscall.EINVAL, ""},
-		{"too much for the system", Command{Name: "sh", Args: []string{strings.Repeat("x", 7<<20)}}, syscall.E2BIG, ""},
+		{"NUL in the environment", Command{Name: "sh", Env: []string{"SECRET=\x00hunter2"}},
+			syscall.EINVAL, ""},
+		{"too much for the system", Command{Name: "sh", Args: []string{strings.Repeat("x", 7<<20)}},
+			syscall.E2BIG, ""},
 		{
-			"too much for us", Command{Name: "sh", Args: []string{strings.Repeat("x", 8<<20)}}, syscall.E2BIG, "",
+			"too much for us", Command{Name: "sh", Args: []string{strings.Repeat("x", 8<<20)}},
+			syscall.E2BIG, "",
 		},
 		{"a closed directory", Command{Name: "sh", Dir: closed}, os.ErrClosed, ""},
 	} {
@@ -79,42 +88,44 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A program that does not call Main first runs as if nothing was, in place of a guard. That must not start a guard in turn.
+// A program that does not call Main runs normally instead of as a guard. It must not start a guard
+// in turn.
 func TestStartWithoutMain(t *testing.T) {
 	args := os.Args
 	defer func() { os.Args = args }()
-	os.Args = []string{args[0], marker}
+	os.Args = []string{args[0], guardArg}
 	_, err := Start(t.Context(), shell("exit 0"))
 	assert.ErrorContains(t, err, "has to call guard.Main first")
 }
 
-// Nor does a guard that nobody gave an order do anything.
+// A guard without a request does nothing.
 func TestGuardByHand(t *testing.T) {
-	out, err := exec.Command(os.Args[0], marker).CombinedOutput()
+	out, err := exec.Command(os.Args[0], guardArg).CombinedOutput()
 	exit, ok := errors.AsType[*exec.ExitError](err)
 	assert.Assert(t, ok, "%v", err)
 	assert.Equal(t, exit.ExitCode(), 2)
-	assert.Assert(t, cmp.Contains(string(out), "__guard is how this program starts itself"))
+	assert.Assert(t, cmp.Contains(string(out), "__guard is for internal use"))
 }
 
-// A guard whose program is killed in the middle of giving an order does nothing.
-func TestGuardWithHalfAnOrder(t *testing.T) {
+// A guard does nothing if the program is killed while it writes the request.
+func TestGuardWithPartialRequest(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
-	message, err := order{parent: os.Getpid(), path: "/bin/mkdir", args: []string{"mkdir", made}}.encode()
+	message, err := request{parent: os.Getpid(), path: "/bin/mkdir",
+		args: []string{"mkdir", made}}.encode()
 	assert.NilError(t, err)
 	for cut, want := range map[int]error{1: fs.ErrNotExist, 0: nil} {
 		r, w, err := os.Pipe()
 		assert.NilError(t, err)
 		null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 		assert.NilError(t, err)
-		cmd := exec.Command(os.Args[0], marker)
+		cmd := exec.Command(os.Args[0], guardArg)
 		cmd.ExtraFiles = []*os.File{r, null, null, null, null}
 		assert.NilError(t, cmd.Start())
-		closeAll(r, null)
+		processgroup.CloseAll(r, null)
 		_, err = w.Write(message[:len(message)-cut])
 		assert.NilError(t, err)
 		if cut == 0 {
-			defer w.Close() // a whole order is carried out, as long as control is open
+			defer w.Close() // a whole request is carried out while control is open
 		} else {
 			assert.NilError(t, w.Close())
 		}

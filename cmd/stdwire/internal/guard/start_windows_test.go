@@ -46,7 +46,8 @@ func TestStartErrors(t *testing.T) {
 		{"a closed directory", Command{Name: self(), Dir: closed}, nil, ""},
 		{"no name", Command{}, nil, `cannot start "": no name of a command`},
 		{"NUL in an argument", Command{Name: self(), Args: []string{"a\x00b"}}, syscall.EINVAL, ""},
-		{"NUL in the environment", Command{Name: self(), Env: []string{"SECRET=\x00hunter2"}}, nil, ""},
+		{"NUL in the environment", Command{Name: self(), Env: []string{"SECRET=\x00hunter2"}}, nil,
+			""},
 		{
 			"an operator", Command{Name: `.\batch`, Args: []string{`"&ver`}, Dir: here}, nil,
 			`cannot start ".\\batch": argument 1 of a batch file: cmd.exe would take '&' for an operator, ` +
@@ -65,7 +66,7 @@ func TestStartErrors(t *testing.T) {
 	}
 }
 
-// A batch file gets what it was given, and nothing of it is run by cmd.exe.
+// A batch file gets its arguments unchanged, and cmd.exe runs none of them.
 func TestBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "launch.bat")
@@ -76,7 +77,8 @@ func TestBatchFile(t *testing.T) {
 	c := scripted("args", "&echo pwned>pwned.txt&", "a b", "x=y&z")
 	c.Name, c.Dir = `.\launch`, here
 	c.Env = append(c.Env, "FIXTURE="+self())
-	assert.Equal(t, output(t, startCommand(t, c)), `["args" "&echo pwned>pwned.txt&" "a b" "x=y&z"]`+"\n")
+	assert.Equal(t, output(t, startCommand(t, c)),
+		`["args" "&echo pwned>pwned.txt&" "a b" "x=y&z"]`+"\n")
 	_, err = os.Stat(filepath.Join(dir, "pwned.txt"))
 	assert.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -14,19 +14,19 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Nothing is left of a tree of processes that ignore SIGTERM, some of which are daemons and all of
-// which hold stdout.
+// Kill ends a tree of processes that ignore SIGTERM, some of them daemons, all of which hold
+// stdout.
 
 func TestKillTree(t *testing.T) {
 	p := startCommand(t, fixture("tree"))
 	pids := readPids(t, p.Stdout(), treePids)
-	if err := p.Signal(syscall.SIGTERM); runtime.GOOS != "windows" { // to no avail
-		assert.NilError(t, err) // which on Windows takes a console
+	if err := p.Signal(syscall.SIGTERM); runtime.GOOS != "windows" { // without effect
+		assert.NilError(t, err) // needs a console on Windows
 	}
 	p.Kill()
 	within(t, p.Done())
 	allReaped(t, pids)
-	assert.Equal(t, output(t, p), "") // the end of file
+	assert.Equal(t, output(t, p), "") // end of file
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
@@ -50,7 +50,7 @@ func TestTreeAfterItsLeaderWasKilled(t *testing.T) {
 	assert.Equal(t, p.Exit(), Exit{Code: -1, Signal: syscall.SIGKILL})
 }
 
-// A command that has guarded commands of its own takes them with it.
+// A command that has guarded commands of its own ends them with it.
 func TestGuardsWithinGuards(t *testing.T) {
 	p := startCommand(t, fixture("program", "2"))
 	pids := readPids(t, p.Stdout(), 2*programPids)
@@ -59,7 +59,7 @@ func TestGuardsWithinGuards(t *testing.T) {
 	allReaped(t, pids)
 }
 
-// startProgram runs a program with trees, and says who they all are, guards included.
+// startProgram runs a program with trees, and returns the ids of all processes, guards included.
 func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, pids []int) {
 	t.Helper()
 	program = exec.Command(self(), strconv.Itoa(trees))
@@ -80,12 +80,15 @@ func startProgram(t *testing.T, trees int) (program *exec.Cmd, stdin io.Closer, 
 	return program, stdin, pids
 }
 
-// However the program ends, nothing of 20 trees is left, nor of their guards.
+// However the program ends, no process of 20 trees is left, and none of their guards.
 func TestProgramEnds(t *testing.T) {
 	for name, end := range map[string]func(program *os.Process, stdin io.Closer) error{
 		"by SIGKILL": func(program *os.Process, _ io.Closer) error { return program.Kill() },
-		"by SIGTERM": func(program *os.Process, _ io.Closer) error { return program.Signal(syscall.SIGTERM) },
-		"by itself":  func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
+		"by SIGTERM": func(program *os.Process,
+			_ io.Closer) error {
+			return program.Signal(syscall.SIGTERM)
+		},
+		"by itself": func(_ *os.Process, stdin io.Closer) error { return stdin.Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "by SIGTERM" && runtime.GOOS == "windows" {

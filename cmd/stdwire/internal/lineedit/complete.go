@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	maxShown    = 200 // candidates
-	maxShownOne = 60  // columns of one
+	maxCandidates     = 200 // shown at once
+	maxCandidateWidth = 60  // columns
 )
 
-// completion completes what is before the cursor.
+// completion completes the text before the cursor.
 func (e *Editor) completion() {
 	if e.complete == nil {
 		return
@@ -24,21 +24,21 @@ func (e *Editor) completion() {
 	}
 	typed, more := text[from:pos], candidates[0]
 	if len(candidates) > 1 {
-		if more = common(candidates); len(more) <= len(typed) {
-			_, _ = e.display.print([]byte(list(candidates, e.Width())))
+		if more = commonPrefix(candidates); len(more) <= len(typed) {
+			_, _ = e.display.print([]byte(formatColumns(candidates, e.Width())))
 			return
 		}
 	}
-	was := e.line
+	old := e.line
 	e.text = slices.Clone(e.text)
 	e.remove(len([]rune(text[:from])))
 	if !e.insert([]rune(more)...) {
-		e.line = was
+		e.line = old
 	}
 }
 
-// common is what all candidates begin with.
-func common(candidates []string) string {
+// commonPrefix returns the longest common prefix of the candidates.
+func commonPrefix(candidates []string) string {
 	prefix := candidates[0]
 	for _, c := range candidates[1:] {
 		n := 0
@@ -47,18 +47,20 @@ func common(candidates []string) string {
 		}
 		prefix = prefix[:n]
 	}
-	for r, n := utf8.DecodeLastRuneInString(prefix); r == utf8.RuneError && n == 1; r, n = utf8.DecodeLastRuneInString(prefix) {
-		prefix = prefix[:len(prefix)-1] // half a character
+	for {
+		if r, n := utf8.DecodeLastRuneInString(prefix); r != utf8.RuneError || n != 1 {
+			return prefix
+		}
+		prefix = prefix[:len(prefix)-1] // a part of a character
 	}
-	return prefix
 }
 
-// list shows candidates in columns.
-func list(candidates []string, width int) string {
-	shown := slices.Clone(candidates[:min(len(candidates), maxShown)])
+// formatColumns formats candidates in columns.
+func formatColumns(candidates []string, width int) string {
+	shown := slices.Clone(candidates[:min(len(candidates), maxCandidates)])
 	widest := 0
 	for i, c := range shown {
-		shown[i] = Cut(strings.TrimSuffix(c, " "), min(maxShownOne, width-1))
+		shown[i] = Cut(strings.TrimSuffix(c, " "), min(maxCandidateWidth, width-1))
 		widest = max(widest, columnsOf(shown[i]))
 	}
 	const gap = 2

@@ -8,8 +8,9 @@ import (
 	"sync"
 )
 
-// A display shows a prompt and a line on a terminal, from the row on where the cursor was, over as many rows as it takes. Of one that is higher than
-// the terminal it shows the part that the cursor is in. It is safe for concurrent use.
+// A display shows a prompt and a line on a terminal, starting in the row of the cursor and using as
+// many rows as needed. If they are more than the terminal has, it shows the part with the cursor.
+// It is safe for concurrent use.
 type display struct {
 	w    io.Writer
 	size func() (columns, rows int) // of the terminal
@@ -17,23 +18,24 @@ type display struct {
 	mu     sync.Mutex
 	shown  bool
 	prompt string
-	line   line // a copy of what is shown
-	up     int  // rows that the cursor is below the first of those that are shown
-	column int  // in which the cursor is
-	width  int  // of the terminal, when that was
+	line   line // a copy of the line shown
+	up     int  // rows between the first row shown and the cursor
+	column int  // of the cursor
+	width  int  // of the terminal, when the line was drawn
 	height int
 }
 
-// A row is what stands in one row of the terminal.
+// A row is the text in one row of the terminal.
 type row struct {
-	text  strings.Builder
-	used  int  // columns
-	broke bool // by a line end, not because there was no more room
+	text    strings.Builder
+	used    int  // columns
+	newline bool // the text ends in a line end, not at the margin
 }
 
-// lay breaks a prompt and a line into rows, as the terminal will, and returns where the cursor is among them. If that is the end, there is a blank for it to
-// stand on: so it goes where the text goes, when the terminal breaks its rows anew.
-func lay(prompt string, l *line, columns int) (rows []*row, cursorRow, cursorColumn int) {
+// layout breaks a prompt and a line into rows as the terminal does, and returns the position of the
+// cursor. If the cursor is at the end, layout adds a blank under it, so that the cursor moves with
+// the text when the terminal rewraps its rows.
+func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursorColumn int) {
 	last := new(row)
 	rows = []*row{last}
 	next := func() {
@@ -62,7 +64,7 @@ func lay(prompt string, l *line, columns int) (rows []*row, cursorRow, cursorCol
 	}
 	for i := 0; ; i++ {
 		if last.used == columns && (i == l.pos || i < len(l.text) && l.text[i] == '\n') {
-			next() // where the next character would be
+			next() // the position of the next character
 		}
 		if i == l.pos {
 			cursorRow, cursorColumn = len(rows)-1, last.used
@@ -74,18 +76,19 @@ func lay(prompt string, l *line, columns int) (rows []*row, cursorRow, cursorCol
 			}
 			return rows, cursorRow, cursorColumn
 		case l.text[i] == '\n':
-			last.broke = true
+			last.newline = true
 			next()
 		default:
 			if i == l.pos && last.used+cellOf(l.text[i]).columns > columns {
-				cursorRow, cursorColumn = len(rows), 0 // it goes with its character
+				cursorRow, cursorColumn = len(rows), 0 // the cursor moves with its character
 			}
 			show(l.text[i])
 		}
 	}
 }
 
-// start goes to the beginning of a row: the next one, if anything stands before the cursor, as then blanks up to the margin wrap.
+// start moves the cursor to the start of a row. It writes blanks up to the margin, which wrap to
+// the next row if the cursor was not in the first column.
 func (d *display) start() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -93,20 +96,20 @@ func (d *display) start() {
 	_, _ = io.WriteString(d.w, strings.Repeat(" ", columns-1)+"\r\x1b[J")
 }
 
-// draw shows a prompt and a line in place of what is shown.
+// draw replaces the prompt and line shown.
 func (d *display) draw(prompt string, l *line) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.prompt, d.line = prompt, line{slices.Clone(l.text), l.pos}
-	_, _ = io.WriteString(d.w, d.erased()+d.drawn())
+	_, _ = io.WriteString(d.w, d.eraseSequence()+d.drawSequence())
 }
 
-// unknownColumn is in which column the cursor is if the terminal has not said.
+// unknownColumn is the column of the cursor if the terminal has not reported it.
 const unknownColumn = -1
 
-// resized reports whether the terminal has another size than when the line was shown. If ask, it is
-// asked where the cursor is now.
-func (d *display) resized(ask bool) bool {
+// sizeChanged reports whether the size of the terminal has changed since the line was drawn. If it
+// has and ask is set, sizeChanged asks the terminal for the position of the cursor.
+func (d *display) sizeChanged(ask bool) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	columns, rows := d.size()
@@ -117,24 +120,24 @@ func (d *display) resized(ask bool) bool {
 	return changed
 }
 
-// redraw draws anew what is shown, if the terminal has another size now. column is where the
-// terminal says that the cursor is, or unknownColumn.
+// redraw draws the prompt and line again if the size of the terminal has changed. column is the
+// column of the cursor that the terminal has reported, or unknownColumn.
 func (d *display) redraw(column int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if columns, rows := d.size(); d.shown && (columns != d.width || rows != d.height) {
-		_, _ = io.WriteString(d.w, d.erasedAt(column)+d.drawn())
+		_, _ = io.WriteString(d.w, d.eraseSequenceAt(column)+d.drawSequence())
 	}
 }
 
-// hide takes away what is shown.
+// hide erases the prompt and line.
 func (d *display) hide() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	_, _ = io.WriteString(d.w, d.erased())
+	_, _ = io.WriteString(d.w, d.eraseSequence())
 }
 
-// print prints lines above what is shown.
+// print prints lines above the prompt and line.
 func (d *display) print(p []byte) (int, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,42 +148,43 @@ func (d *display) print(p []byte) (int, error) {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	_, err := io.WriteString(d.w, d.erased()+text+d.drawn())
+	_, err := io.WriteString(d.w, d.eraseSequence()+text+d.drawSequence())
 	return len(p), err
 }
 
-// clear empties the terminal, but for what is shown.
+// clear clears the terminal and draws the prompt and line at its top.
 func (d *display) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.shown = false
-	_, _ = io.WriteString(d.w, "\x1b[H\x1b[2J"+d.drawn())
+	_, _ = io.WriteString(d.w, "\x1b[H\x1b[2J"+d.drawSequence())
 }
 
-// finish leaves what is shown where it is, with a mark behind it, and goes to the row below.
+// finish leaves the line on the terminal, followed by mark, and moves to the next row.
 func (d *display) finish(mark string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.line.pos = len(d.line.text)
-	_, _ = io.WriteString(d.w, d.erased()+d.drawn()+mark+"\n")
+	_, _ = io.WriteString(d.w, d.eraseSequence()+d.drawSequence()+mark+"\n")
 	d.shown = false
 }
 
-// erased returns what takes away what is shown, and goes back to where it began.
-func (d *display) erased() string { return d.erasedAt(unknownColumn) }
+// eraseSequence returns the text that erases the prompt and line and moves the cursor to their
+// start.
+func (d *display) eraseSequence() string { return d.eraseSequenceAt(unknownColumn) }
 
-// erasedAt is erased when the terminal may have said in which column the cursor is.
-func (d *display) erasedAt(column int) string {
+// eraseSequenceAt is eraseSequence for the column that the terminal has reported, or unknownColumn.
+func (d *display) eraseSequenceAt(column int) string {
 	if !d.shown {
 		return ""
 	}
 	d.shown = false
 	if columns, rows := d.size(); columns != d.width || rows != d.height {
-		// The terminal has broken the rows anew, as most do, or has left them as they are. Where
-		// the cursor is tells which. If it does not, some of the line may be left over, but nothing
-		// above the line is taken away.
-		laid, cursor, moved := lay(d.prompt, &d.line, columns)
-		up, stayed := cursor-firstShown(len(laid), cursor, rows), min(d.column, columns-1)
+		// The terminal has rewrapped the rows, as most do, or has kept them. The column of the
+		// cursor tells which. If it is ambiguous, part of the line may remain, but no text above
+		// the line is erased.
+		wrapped, cursor, moved := layout(d.prompt, &d.line, columns)
+		up, stayed := cursor-firstShown(len(wrapped), cursor, rows), min(d.column, columns-1)
 		switch {
 		case column == moved && moved != stayed:
 			d.up = up
@@ -191,15 +195,15 @@ func (d *display) erasedAt(column int) string {
 	return "\r" + move(d.up, 'A') + "\x1b[J"
 }
 
-// drawn returns what shows the prompt and the line.
-func (d *display) drawn() string {
+// drawSequence returns the text that shows the prompt and the line.
+func (d *display) drawSequence() string {
 	d.width, d.height = d.size()
-	rows, cursor, column := lay(d.prompt, &d.line, d.width)
+	rows, cursor, column := layout(d.prompt, &d.line, d.width)
 	first := firstShown(len(rows), cursor, d.height)
 	rows = rows[first:min(len(rows), first+d.height)]
 	var b strings.Builder
 	for i, r := range rows {
-		if i > 0 && (rows[i-1].broke || r.used == 0) {
+		if i > 0 && (rows[i-1].newline || r.used == 0) {
 			b.WriteString("\r\n")
 		}
 		b.WriteString(r.text.String())
@@ -209,12 +213,12 @@ func (d *display) drawn() string {
 	return b.String()
 }
 
-// firstShown is the first of the rows that is shown.
+// firstShown returns the index of the first row to show.
 func firstShown(rows, cursor, height int) int {
 	return max(0, min(cursor-height/2, rows-height))
 }
 
-// move is a movement of the cursor, A up and C to the right.
+// move returns the sequence that moves the cursor n cells: A up, C to the right.
 func move(n int, direction byte) string {
 	if n == 0 {
 		return ""

@@ -32,21 +32,23 @@ func TestDisplay(t *testing.T) {
 		{"pasted rows", "\x1b[200~{\n\n b\x1b[201~", "> {\n\n b|"},
 		{"on a line end", "\x1b[200~ab\ncd\x1b[201~" + left + left + left, "> ab|\ncd"},
 		{"line end at the margin", "\x1b[200~abcdefgh\nx\x1b[201~", "> abcdefgh\n\nx|"},
-		{"on a line end at the margin", "\x1b[200~abcdefgh\nx\x1b[201~" + left + left, "> abcdefgh\n|\nx"},
+		{"on a line end at the margin", "\x1b[200~abcdefgh\nx\x1b[201~" + left + left,
+			"> abcdefgh\n|\nx"},
 		{"another screen", "abcdefghij" + clear, "> abcdefgh\nij|"},
 	} {
-		p := newTypist(10, 6, Options{})
+		p := newTestUser(10, 6, Options{})
 		p.begin("> ")
-		for key := range strings.SplitSeq(c.typed, "") { // one by one: everything in between is shown too
+		for key := range strings.SplitSeq(c.typed, "") {
+			// one by one, so that every state is drawn
 			p.pending = append(p.pending, key...)
-			p.keys(false)
+			p.processKeys(false)
 		}
 		assert.Equal(t, p.screen.String(), c.want, c.name)
 	}
 }
 
 func TestDisplayOfMoreThanFits(t *testing.T) {
-	p := newTypist(10, 4, Options{})
+	p := newTestUser(10, 4, Options{})
 	_, _ = p.Write([]byte("before\n"))
 	p.begin("> ")
 	text := ""
@@ -54,7 +56,8 @@ func TestDisplayOfMoreThanFits(t *testing.T) {
 		text += strings.Repeat(string(rune('a'+row)), 10)
 	}
 	p.types(text)
-	assert.Equal(t, p.screen.String(), "ddeeeeeeee\neeffffffff\nffgggggggg\ngg|", "the end is to be seen")
+	assert.Equal(t, p.screen.String(), "ddeeeeeeee\neeffffffff\nffgggggggg\ngg|",
+		"the end is to be seen")
 	p.types("\x01")
 	assert.Equal(t, p.screen.String(), "> |aaaaaaaa\naabbbbbbbb\nbbcccccccc\nccdddddddd")
 	p.types("\x1b[D\x1b[Cx")
@@ -66,7 +69,7 @@ func TestDisplayOfMoreThanFits(t *testing.T) {
 }
 
 func TestPrintAbove(t *testing.T) {
-	p := newTypist(10, 7, Options{})
+	p := newTestUser(10, 7, Options{})
 	_, _ = p.Write([]byte("one\n"))
 	p.begin("> ")
 	p.types("abcdefghij\x01")
@@ -76,15 +79,17 @@ func TestPrintAbove(t *testing.T) {
 	p.types("\r")
 	_, _ = p.Write([]byte("four"))
 	_, _ = p.Write([]byte(" five\n"))
-	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> abcdefgh\nij\nfour five\n|", "and behind the line, as it is")
+	assert.Equal(t, p.screen.String(), "one\ntwo\nthree\n> abcdefgh\nij\nfour five\n|",
+		"and behind the line, as it is")
 	_, _ = p.Write([]byte("no end"))
 	p.begin("> ")
 	p.types("x")
-	assert.Equal(t, p.screen.String(), "two\nthree\n> abcdefgh\nij\nfour five\nno end\n> x|", "what has no line end is left alone")
+	assert.Equal(t, p.screen.String(), "two\nthree\n> abcdefgh\nij\nfour five\nno end\n> x|",
+		"what has no line end is left alone")
 }
 
 func TestAnotherSize(t *testing.T) {
-	p := newTypist(20, 8, Options{})
+	p := newTestUser(20, 8, Options{})
 	_, _ = p.Write([]byte("one\n"))
 	p.begin("> ")
 	p.types("abcdefghijklmnopqrstuvwx")
@@ -93,7 +98,8 @@ func TestAnotherSize(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{11, "one\n> abcdefghi\njklmnopqrst\nuvwx|"}, {40, "one\n> abcdefghijklmnopqrstuvwx|"}, {13, "one\n> abcdefghijk\nlmnopqrstuvwx\n|"},
+		{11, "one\n> abcdefghi\njklmnopqrst\nuvwx|"}, {40, "one\n> abcdefghijklmnopqrstuvwx|"},
+		{13, "one\n> abcdefghijk\nlmnopqrstuvwx\n|"},
 		{10, "one\n> abcdefgh\nijklmnopqr\nstuvwx|"},
 	} {
 		want := tt.want
@@ -105,14 +111,16 @@ func TestAnotherSize(t *testing.T) {
 	}
 }
 
-// What stands above the line survives another width, also on a terminal that does not break its
-// rows anew, and on one that does not say where the cursor is.
+// Text above the line survives a change of width, also on a terminal that does not rewrap rows, and
+// on one that does not report the cursor.
 func TestLinesAboveSurviveAnotherSize(t *testing.T) {
-	for _, typed := range []string{"", "abc", "abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx\x01", strings.Repeat("x", 50)} {
+	for _, typed := range []string{"", "abc", "abcdefghijklmnopqrstuvwx",
+		"abcdefghijklmnopqrstuvwx\x01", strings.Repeat("x", 50)} {
 		for columns := 5; columns <= 60; columns++ {
 			for _, reports := range []bool{true, false} {
-				for name, change := range map[string]func(*screen, int){"anew": (*screen).resize, "as they are": (*screen).crop} {
-					p := newTypist(20, 30, Options{})
+				for name, change := range map[string]func(*screen, int){"anew": (*screen).resize,
+					"as they are": (*screen).crop} {
+					p := newTestUser(20, 30, Options{})
 					_, _ = p.Write([]byte("one\ntwo\n"))
 					p.begin("> ")
 					p.types(typed)
@@ -122,31 +130,36 @@ func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 						reported = p.screen.column
 					}
 					p.display.redraw(reported)
-					assert.Assert(t, strings.HasPrefix(p.screen.String(), "one\ntwo\n"), "%q, %d, %s, %v:\n%s", typed, columns, name, reports, p.screen)
+					assert.Assert(t, strings.HasPrefix(p.screen.String(), "one\ntwo\n"),
+						"%q, %d, %s, %v:\n%s", typed, columns, name, reports, p.screen)
 					rows := 1 + (len("> ")+50)/columns
-					assert.Assert(t, len(p.screen.rows) <= 2+2*rows+2, "what is left over is the line")
+					assert.Assert(t, len(p.screen.rows) <= 2+2*rows+2,
+						"what is left over is the line")
 				}
 			}
 		}
 	}
 }
 
-// Whatever is typed, what is to be seen is what a display shows that has just begun.
-func TestDisplayIsThatOfANewOne(t *testing.T) {
+// Whatever is typed, the screen equals that of a new display.
+func TestDisplayEqualsANewOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	keys := []string{"a", "b ", "字", "e\u0301", "\x1b[200~x\ny\x1b[201~", "\x1b[200~\t\x01\x1b[201~", "\x1b[D", "\x1b[C", "\x01", "\x05", "\x7f", "\x17", "\x19", "\x14", "\x1bb", "\x1bf", "\x0b"}
+	keys := []string{"a", "b ", "字", "e\u0301", "\x1b[200~x\ny\x1b[201~",
+		"\x1b[200~\t\x01\x1b[201~", "\x1b[D", "\x1b[C", "\x01", "\x05", "\x7f", "\x17", "\x19",
+		"\x14", "\x1bb", "\x1bf", "\x0b"}
 	for range 300 {
 		columns, height := 3+random.IntN(12), 2+random.IntN(30)
-		p := newTypist(columns, height, Options{})
+		p := newTestUser(columns, height, Options{})
 		p.begin("> ")
 		for range random.IntN(60) {
 			p.pending = append(p.pending, keys[random.IntN(len(keys))]...)
-			p.keys(false)
-			fresh := newTypist(columns, height, Options{})
+			p.processKeys(false)
+			fresh := newTestUser(columns, height, Options{})
 			fresh.begin("> ")
 			fresh.line = p.line
 			fresh.show()
-			assert.Equal(t, p.screen.String(), fresh.screen.String(), "%q at %d", string(p.text), p.pos)
+			assert.Equal(t, p.screen.String(), fresh.screen.String(), "%q at %d", string(p.text),
+				p.pos)
 		}
 	}
 }
@@ -157,7 +170,8 @@ func TestCut(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"字字", 4, "字字"}, {"字字字", 5, "字字…"}, {"字字字", 4, "字…"}, {"a\x1b[1m\nb", 9, "a^[[1m^Jb"}, {"abe\u0301", 3, "abe\u0301"}, {"", 0, ""},
+		{"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"字字", 4, "字字"}, {"字字字", 5, "字字…"}, {"字字字", 4, "字…"},
+		{"a\x1b[1m\nb", 9, "a^[[1m^Jb"}, {"abe\u0301", 3, "abe\u0301"}, {"", 0, ""},
 	} {
 		assert.Equal(t, Cut(c.text, c.columns), c.want)
 	}

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// command is a new line, of those that the history is of.
-func (e *Editor) command(prompt string) entry {
-	return entry{prompt: prompt, history: e.o.History, complete: e.o.Complete, at: len(e.o.History.lines)}
+// newEntry returns an empty line with the editor's history.
+func (e *Editor) newEntry(prompt string) entry {
+	return entry{prompt: prompt, history: e.o.History, complete: e.o.Complete,
+		at: len(e.o.History.lines)}
 }
 
-// open shows a line, in a row of its own, for it to be edited.
-func (e *Editor) open(line entry) {
+// begin shows a line, in a row of its own, for editing.
+func (e *Editor) begin(line entry) {
 	e.entry = line
 	e.display.start()
 	e.show()
 }
 
-// finish ends the line.
+// finish ends editing of the line.
 func (e *Editor) finish(err error, mark string) {
 	if e.search != nil {
 		e.accept()
@@ -31,7 +32,7 @@ func (e *Editor) finish(err error, mark string) {
 	}
 }
 
-// show puts the line on the terminal.
+// show draws the line, or the search.
 func (e *Editor) show() {
 	if e.search != nil {
 		e.search.show(e.display)
@@ -40,30 +41,31 @@ func (e *Editor) show() {
 	e.display.draw(e.prompt, &e.line)
 }
 
-// keys does what the keys say that have come, up to the end of the line. final says that nothing more has come for a while.
-func (e *Editor) keys(final bool) {
-	taken := 0
+// processKeys handles the pending keys, up to the end of the line. final means that no input has
+// come for a while.
+func (e *Editor) processKeys(final bool) {
+	processed := 0
 	for !e.ended {
 		k, n := e.decoder.decode(e.pending, final)
 		if n == 0 {
 			break
 		}
-		taken += n
+		processed += n
 		e.pending = e.pending[n:]
-		e.press(k)
+		e.handleKey(k)
 	}
-	if taken > 0 && !e.ended {
+	if processed > 0 && !e.ended {
 		e.show()
 	}
 }
 
-// press does what one key says.
-func (e *Editor) press(k key) {
+// handleKey handles one key.
+func (e *Editor) handleKey(k key) {
 	if k.code == cursorReport {
 		e.display.redraw(int(k.r))
 		return
 	}
-	if e.search != nil && e.searching(k) {
+	if e.search != nil && e.handleSearchKey(k) {
 		return
 	}
 	pressed := key{code: k.code, r: lower(k), alt: k.alt}
@@ -78,10 +80,10 @@ func (e *Editor) press(k key) {
 	case k.code == pasted:
 		e.insert([]rune(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(k.text))...)
 	}
-	e.killing = kill != nil
+	e.lastKilled = kill != nil
 }
 
-// lower is the letter of a key; with Alt, Shift makes no difference.
+// lower returns the letter of a key, which with Alt is the lower-case one.
 func lower(k key) rune {
 	if k.alt && 'A' <= k.r && k.r <= 'Z' {
 		return k.r + 'a' - 'A'
@@ -92,7 +94,7 @@ func lower(k key) rune {
 func ctrl(letter rune) key { return key{code: control, r: letter} }
 func alt(letter rune) key  { return key{code: character, r: letter, alt: true} }
 
-// keymap says what keys do, but for those of killmap.
+// keymap maps keys to actions, except those of killmap.
 var keymap = map[key]func(*Editor){
 	{code: enter}:      func(e *Editor) { e.finish(nil, "") },
 	ctrl('c'):          func(e *Editor) { e.finish(ErrInterrupted, "^C") },
@@ -112,7 +114,7 @@ var keymap = map[key]func(*Editor){
 	{code: end}:        func(e *Editor) { e.pos = len(e.text) },
 	ctrl('e'):          func(e *Editor) { e.pos = len(e.text) },
 	ctrl('t'):          func(e *Editor) { e.transpose() },
-	ctrl('y'):          func(e *Editor) { e.insert(e.killed...) },
+	ctrl('y'):          func(e *Editor) { e.insert(e.killBuffer...) },
 	ctrl('l'):          func(e *Editor) { e.display.clear() },
 	{code: up}:         func(e *Editor) { e.recall(e.at - 1) },
 	ctrl('p'):          func(e *Editor) { e.recall(e.at - 1) },
@@ -120,11 +122,11 @@ var keymap = map[key]func(*Editor){
 	ctrl('n'):          func(e *Editor) { e.recall(e.at + 1) },
 	ctrl('r'):          (*Editor).startSearch,
 	{code: tab}:        (*Editor).completion,
-	{code: pasteStart}: func(e *Editor) { e.pastedFrom = e.pos },
+	{code: pasteStart}: func(e *Editor) { e.pasteFrom = e.pos },
 	{code: pasteEnd}:   (*Editor).endPaste,
 }
 
-// killmap says what keys take away to be put back with Ctrl-Y.
+// killmap maps keys that delete text, which Ctrl-Y inserts again, to the other end of that text.
 var killmap = map[key]func(*line) (to int){
 	ctrl('k'):                    func(l *line) int { return len(l.text) },
 	ctrl('u'):                    func(*line) int { return 0 },
@@ -134,17 +136,18 @@ var killmap = map[key]func(*line) (to int){
 	{code: wordDelete}:           func(l *line) int { return l.wordEnd(alphanumeric) },
 }
 
-// kill takes away what is between the cursor and another place. What keys take away one right after the other belongs together.
+// kill deletes the text between the cursor and a position, and keeps it for Ctrl-Y. Texts that are
+// killed by successive keys are joined.
 func (e *Editor) kill(to int) {
 	backward := to < e.pos
 	removed := e.remove(to)
 	switch {
-	case !e.killing && len(removed) > 0:
-		e.killed = removed
+	case !e.lastKilled && len(removed) > 0:
+		e.killBuffer = removed
 	case backward:
-		e.killed = append(removed, e.killed...)
+		e.killBuffer = append(removed, e.killBuffer...)
 	default:
-		e.killed = append(slices.Clip(e.killed), removed...)
+		e.killBuffer = append(slices.Clip(e.killBuffer), removed...)
 	}
 }
 
@@ -156,14 +159,15 @@ func (e *Editor) deleteOrEnd() {
 	e.remove(e.after())
 }
 
-// endPaste takes away the line ends that end what was pasted: lines are often copied with them, and Enter is still to come.
+// endPaste removes line ends at the end of the pasted text. They are often copied with a line, and
+// the user still presses Enter.
 func (e *Editor) endPaste() {
-	for e.pos > e.pastedFrom && e.text[e.pos-1] == '\n' {
+	for e.pos > e.pasteFrom && e.text[e.pos-1] == '\n' {
 		e.remove(e.pos - 1)
 	}
 }
 
-// recall shows a line of the history, or the one that was left for it.
+// recall shows a line of the history, or, for the index after its last line, the user's draft.
 func (e *Editor) recall(at int) {
 	lines := e.history.lines
 	if at < 0 || at > len(lines) {

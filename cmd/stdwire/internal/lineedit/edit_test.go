@@ -10,31 +10,31 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A typist is an editor on a screen of the test's.
-type typist struct {
+// A testUser is an editor and its screen.
+type testUser struct {
 	*Editor
 	screen *screen
 }
 
-func newTypist(columns, height int, o Options) *typist {
+func newTestUser(columns, height int, o Options) *testUser {
 	s := newScreen(columns, height)
 	e := New(strings.NewReader(""), s, o)
 	e.display.size = func() (int, int) { return s.columns, s.height }
-	return &typist{e, s}
+	return &testUser{e, s}
 }
 
 // begin starts a new line.
-func (p *typist) begin(prompt string) { p.open(p.command(prompt)) }
+func (p *testUser) begin(prompt string) { p.Editor.begin(p.newEntry(prompt)) }
 
-// types types, and waits a moment.
-func (p *typist) types(text string) {
+// types types text, and waits a moment.
+func (p *testUser) types(text string) {
 	p.pending = append(p.pending, text...)
-	p.keys(false)
-	p.keys(true)
+	p.processKeys(false)
+	p.processKeys(true)
 }
 
-// text is the line, with | where the cursor is.
-func (p *typist) String() string { return string(p.text[:p.pos]) + "|" + string(p.text[p.pos:]) }
+// text returns the line, with | at the cursor.
+func (p *testUser) String() string { return string(p.text[:p.pos]) + "|" + string(p.text[p.pos:]) }
 
 func TestEditing(t *testing.T) {
 	const left, right = "\x1b[D", "\x1b[C"
@@ -69,7 +69,7 @@ func TestEditing(t *testing.T) {
 		{"abc\x02\x14", "acb|"},
 		{"a\x14", "a|"},
 		{"abc\x01\x14", "|abc"},
-		// What belongs together stays together.
+		// Combining characters stay with their base.
 		{"ae\u0301\x02x", "ax|e\u0301"},
 		{"ae\u0301\x7f", "a|"},
 		{"ae\u0301b\x02\x02\x04", "a|b"},
@@ -83,7 +83,7 @@ func TestEditing(t *testing.T) {
 		// These do nothing.
 		{"a\x1b[Z\x1bx\x1b\x1b[15~\x00\x1a\t\x07b", "ab|"},
 	} {
-		p := newTypist(80, 24, Options{})
+		p := newTestUser(80, 24, Options{})
 		p.begin("> ")
 		p.types(c.typed)
 		assert.Equal(t, p.String(), c.want, "%q", c.typed)
@@ -102,7 +102,7 @@ func TestEndOfALine(t *testing.T) {
 		{"\x04", "", io.EOF, ">\n|"},
 		{"o\x7f\x04", "", io.EOF, ">\n|"},
 	} {
-		p := newTypist(80, 24, Options{})
+		p := newTestUser(80, 24, Options{})
 		p.begin("> ")
 		p.types(c.typed)
 		assert.Assert(t, p.ended)
@@ -110,16 +110,16 @@ func TestEndOfALine(t *testing.T) {
 		assert.Equal(t, p.err, c.err)
 		assert.Equal(t, p.screen.String(), c.screen, "%q", c.typed)
 	}
-	p := newTypist(80, 24, Options{})
+	p := newTestUser(80, 24, Options{})
 	p.begin("> ")
 	p.types("one\rtwo")
 	p.begin("> ")
-	p.keys(false)
+	p.processKeys(false)
 	assert.Equal(t, p.String(), "two|", "typed ahead")
 }
 
 func TestALineHasABound(t *testing.T) {
-	p := newTypist(80, 24, Options{})
+	p := newTestUser(80, 24, Options{})
 	p.begin("> ")
 	p.insert([]rune(strings.Repeat("ä", MaxLine/2-1))...)
 	p.types("ö")
@@ -156,13 +156,14 @@ func TestHistoryAtThePrompt(t *testing.T) {
 		{"own\x12missing\x05x", "ownx|"},
 		{"\x12\x1b[200~tw\r\x1b[201~\x05", "two|"},
 		{"\x12tw\x7f\x7f\x7f\x05", "|"},
-		{"\x12tw\x1b[200~" + strings.Repeat("x", maxHistoryLine) + "\x1b[201~\x05", "two|"}, // more than there can be to find
+		// longer than any history line
+		{"\x12tw\x1b[200~" + strings.Repeat("x", maxHistoryLine) + "\x1b[201~\x05", "two|"},
 	} {
 		h := new(History)
 		for _, line := range []string{"one", "two", "three"} {
 			assert.NilError(t, h.Add(line))
 		}
-		p := newTypist(80, 24, Options{History: h})
+		p := newTestUser(80, 24, Options{History: h})
 		p.begin("> ")
 		p.types(c.typed)
 		got := p.String()
@@ -175,7 +176,7 @@ func TestHistoryAtThePrompt(t *testing.T) {
 
 func TestSearchIsShown(t *testing.T) {
 	h := &History{lines: []string{"call one", "call two"}}
-	p := newTypist(40, 5, Options{History: h})
+	p := newTestUser(40, 5, Options{History: h})
 	p.begin("> ")
 	p.types("own\x12")
 	assert.Equal(t, p.screen.String(), "(search: ) |")
@@ -193,7 +194,8 @@ func TestCompletion(t *testing.T) {
 	complete := func(line string, pos int) ([]string, int) {
 		from := strings.LastIndexByte(line[:pos], ' ') + 1
 		var found []string
-		for _, word := range []string{"alpha ", "alpine ", "beta ", "schön=", "schön:", "字a", "字b", "'x y' ", "\x1bz"} {
+		for _, word := range []string{"alpha ", "alpine ", "beta ", "schön=", "schön:", "字a", "字b",
+			"'x y' ", "\x1bz"} {
 			if strings.HasPrefix(strings.Trim(word, "'"), line[from:pos]) {
 				found = append(found, word)
 			}
@@ -211,7 +213,7 @@ func TestCompletion(t *testing.T) {
 		{"q\t", "q|", "> q|"},
 		{"\t", "|", "alpha   schön=  字b\nalpine  schön:  'x y'\nbeta    字a     ^[z\n> |"},
 	} {
-		p := newTypist(26, 8, Options{Complete: complete})
+		p := newTestUser(26, 8, Options{Complete: complete})
 		p.begin("> ")
 		p.types(c.typed)
 		assert.Equal(t, p.String(), c.want, "%q", c.typed)
@@ -221,10 +223,12 @@ func TestCompletion(t *testing.T) {
 	for i := range many {
 		many[i] = fmt.Sprintf("%03d%s", i, strings.Repeat("x", i%100))
 	}
-	text := list(many, 80)
+	text := formatColumns(many, 80)
 	assert.Equal(t, strings.Count(text, "\n"), 201, "of one that is long, so much is shown")
 	assert.Assert(t, strings.HasSuffix(text, "… and 800 more\n"))
-	p := newTypist(80, 24, Options{Complete: func(string, int) ([]string, int) { return []string{"x"}, 7 }})
+	p := newTestUser(80, 24, Options{Complete: func(string, int) ([]string, int) {
+		return []string{"x"}, 7
+	}})
 	p.begin("> ")
 	p.types("ab\t")
 	assert.Equal(t, p.String(), "ab|", "a place that is not in the line")

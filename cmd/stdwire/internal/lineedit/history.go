@@ -14,19 +14,22 @@ import (
 )
 
 const (
-	maxHistory     = 1000      // lines that are kept
-	maxHistoryLine = 16 << 10  // bytes of one; a longer one is not kept
-	maxHistoryFile = 256 << 10 // bytes of a file; a longer one is cut to its last lines when it is opened
+	maxHistory     = 1000     // lines
+	maxHistoryLine = 16 << 10 // bytes of a line; a longer line is not kept
+	// bytes of the file; OpenHistory cuts a longer file to its last lines
+	maxHistoryFile = 256 << 10
 )
 
-// A History has the lines that were typed before, at most 1,000. The zero value keeps them in memory only. It is not safe for concurrent use.
+// A History holds earlier lines, at most 1,000. The zero value keeps them in memory only. It is not
+// safe for concurrent use.
 type History struct {
 	lines []string
-	path  string // "" is no file
+	path  string // "" for no file
 }
 
-// OpenHistory reads the lines that a file has, and will append to it, see [History.Add]; it makes the file, and its folder, when there is something to append. The
-// error says why a file cannot be used. The history can be used all the same, and then has what could be read and lives in memory only.
+// OpenHistory returns a history with the lines of a file, to which [History.Add] appends. Add
+// creates the file and its directory. If the file cannot be used, OpenHistory returns an error as
+// well as a history, which has the lines that could be read and is in memory only.
 func OpenHistory(path string) (*History, error) {
 	h := new(History)
 	info, err := os.Stat(path)
@@ -44,7 +47,7 @@ func OpenHistory(path string) (*History, error) {
 		h.keep(strings.TrimSuffix(line, "\r"))
 	}
 	if err == nil && info.Size() > maxHistoryFile {
-		const ifGone = 0o600 // the mode of a file that is not there any more
+		const ifGone = 0o600 // the mode if the file has been removed meanwhile
 		err = atomicfile.Write(path, []byte(strings.Join(h.lines, "\n")+"\n"), ifGone)
 	}
 	if err != nil {
@@ -54,7 +57,7 @@ func OpenHistory(path string) (*History, error) {
 	return h, nil
 }
 
-// readEnd returns the lines of a file behind an offset, if that is above 0, or all of them.
+// readEnd returns the whole lines after an offset of a file, or all lines if from is not above 0.
 func readEnd(path string, from int64) ([]byte, error) {
 	f, err := atomicfile.Open(path)
 	if err != nil {
@@ -62,19 +65,21 @@ func readEnd(path string, from int64) ([]byte, error) {
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.NewSectionReader(f, max(0, from), maxHistoryFile))
-	if from > 0 { // in the middle of a line, most likely
+	if from > 0 { // probably in the middle of a line
 		_, text, _ = bytes.Cut(text, []byte("\n"))
 	}
 	return text, err
 }
 
-// Lines returns the lines, the oldest first. They must not be changed.
+// Lines returns the lines, oldest first. The caller must not change them.
 func (h *History) Lines() []string { return h.lines }
 
-// Add appends a line, to the file too, unless it is empty, begins with a blank, is the same as the last one, or has more than 16 KiB. One with a line end in it
-// is kept in memory only. The error is about the file, which from then on is left alone.
+// Add appends a line to the history and to its file, unless it is empty, begins with a blank,
+// equals the last line, or is longer than 16 KiB. A line with a line end in it is kept in memory
+// only. The error is about the file; after an error, Add does not write to the file again.
 func (h *History) Add(line string) error {
-	if strings.HasPrefix(line, " ") || !h.keep(line) || h.path == "" || strings.ContainsAny(line, "\r\n") {
+	if strings.HasPrefix(line, " ") || !h.keep(line) || h.path == "" ||
+		strings.ContainsAny(line, "\r\n") {
 		return nil
 	}
 	err := os.MkdirAll(filepath.Dir(h.path), 0o700)
@@ -90,7 +95,7 @@ func (h *History) Add(line string) error {
 
 func appendLine(path, line string) error {
 	var f *os.File
-	err := atomicfile.Retry(func() (err error) { // another shell may be cutting it
+	err := atomicfile.Retry(func() (err error) { // another process may be cutting the file
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 		return err
 	})
@@ -101,9 +106,10 @@ func appendLine(path, line string) error {
 	return errors.Join(err, f.Close())
 }
 
-// keep appends a line in memory, and reports whether it is one to be kept.
+// keep appends a line in memory, and reports whether it did.
 func (h *History) keep(line string) bool {
-	if strings.TrimSpace(line) == "" || len(line) > maxHistoryLine || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+	if strings.TrimSpace(line) == "" || len(line) > maxHistoryLine || len(h.lines) > 0 &&
+		h.lines[len(h.lines)-1] == line {
 		return false
 	}
 	h.lines = append(h.lines, line)

@@ -19,7 +19,8 @@ func TestHistoryFile(t *testing.T) {
 	assert.NilError(t, err)
 	_, err = os.Stat(filepath.Dir(path))
 	assert.Assert(t, os.IsNotExist(err), "nothing is made in vain")
-	for _, line := range []string{"one", "one", " secret", "", "  ", "two", "a\nb", "one", strings.Repeat("x", maxHistoryLine+1)} {
+	for _, line := range []string{"one", "one", " secret", "", "  ", "two", "a\nb", "one",
+		strings.Repeat("x", maxHistoryLine+1)} {
 		assert.NilError(t, h.Add(line))
 	}
 	assert.DeepEqual(t, h.Lines(), []string{"one", "two", "a\nb", "one"})
@@ -50,7 +51,10 @@ func TestHistoryIsBounded(t *testing.T) {
 	assert.Equal(t, h.Lines()[0], "10")
 
 	path := filepath.Join(t.TempDir(), "history")
-	assert.NilError(t, os.WriteFile(path, []byte(strings.Repeat("x", maxHistoryFile)+"\n"+strings.Repeat("old\nline\n", 1000)+"\xff\r\nlast\n"), 0o600))
+	assert.NilError(t,
+		os.WriteFile(path,
+			[]byte(strings.Repeat("x", maxHistoryFile)+"\n"+strings.Repeat("old\nline\n", 1000)+
+				"\xff\r\nlast\n"), 0o600))
 	h, err := OpenHistory(path)
 	assert.NilError(t, err)
 	assert.Equal(t, len(h.Lines()), maxHistory)
@@ -58,7 +62,8 @@ func TestHistoryIsBounded(t *testing.T) {
 	assert.NilError(t, h.Add("newest"))
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	assert.Equal(t, strings.Count(string(text), "\n"), maxHistory+1, "cut to what is kept, and one more")
+	assert.Equal(t, strings.Count(string(text), "\n"), maxHistory+1,
+		"cut to what is kept, and one more")
 	assert.Assert(t, strings.HasSuffix(string(text), "\uFFFD\nlast\nnewest\n"))
 	entries, err := os.ReadDir(filepath.Dir(path))
 	assert.NilError(t, err)
@@ -76,7 +81,8 @@ func TestHistoryWithoutAFile(t *testing.T) {
 	assert.NilError(t, os.WriteFile(blocked, nil, 0o600))
 	h, err = OpenHistory(filepath.Join(blocked, "history"))
 	added := h.Add("one")
-	assert.Assert(t, (err == nil) != (added == nil), "told once, on Windows by Add: %v, %v", err, added)
+	assert.Assert(t, (err == nil) != (added == nil), "told once, on Windows by Add: %v, %v", err,
+		added)
 	assert.NilError(t, h.Add("two"))
 	assert.DeepEqual(t, h.Lines(), []string{"one", "two"})
 

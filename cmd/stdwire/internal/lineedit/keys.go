@@ -7,18 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// A key is what somebody pressed, or a piece of what they pasted.
+// A key is a key press, or a part of a pasted text.
 type key struct {
 	code code
-	r    rune   // of character, and of control the letter
-	alt  bool   // was held down, or the key came behind an escape
+	r    rune   // of character; of control, the letter
+	alt  bool   // Alt was held down, or an escape preceded the key
 	text string // of pasted
 }
 
 type code int
 
 const (
-	ignored code = iota // a sequence that means nothing here
+	ignored code = iota // a sequence without a meaning here
 	character
 	control
 	enter
@@ -38,14 +38,14 @@ const (
 	pasteStart
 	pasted
 	pasteEnd
-	cursorReport // not pressed: the terminal says in which column the cursor is, which is r
+	cursorReport // not a key: the terminal reports the column of the cursor, in r
 )
 
-// A decoder reads keys off the bytes that a terminal sends: UTF-8, control characters, and the escape sequences of ECMA-48 as xterm and those after it use
-// them.
+// A decoder decodes the bytes that a terminal sends into keys: UTF-8, control characters, and the
+// escape sequences of ECMA-48 as xterm and compatible terminals use them.
 type decoder struct {
-	pasting bool // what comes is pasted (bracketed paste)
-	reports bool // the terminal was asked where the cursor is
+	pasting bool // in a pasted text (bracketed paste)
+	reports bool // the terminal was asked for the position of the cursor
 }
 
 const (
@@ -54,8 +54,8 @@ const (
 	maxSequence = 64 // bytes of an escape sequence
 )
 
-// decode returns the first key of in, and how many bytes it has: none if more must come first. final says that nothing more has come for a while, so that an
-// escape is the key of that name.
+// decode returns the first key of in and the number of its bytes, or 0 bytes if in is incomplete.
+// final means that no input has come for a while, so that an escape is the Escape key.
 func (d *decoder) decode(in []byte, final bool) (k key, n int) {
 	switch {
 	case len(in) == 0:
@@ -63,7 +63,7 @@ func (d *decoder) decode(in []byte, final bool) (k key, n int) {
 	case d.pasting:
 		return d.paste(in)
 	case in[0] == esc:
-		return d.escaped(in, final)
+		return d.escapeSequence(in, final)
 	}
 	return plainKey(in, final)
 }
@@ -86,7 +86,7 @@ func plainKey(in []byte, final bool) (key, int) {
 	return key{code: character, r: r}, n
 }
 
-func (d *decoder) escaped(in []byte, final bool) (k key, n int) {
+func (d *decoder) escapeSequence(in []byte, final bool) (k key, n int) {
 	if len(in) == 1 {
 		return whenFinal(key{code: escape}, 1, final)
 	}
@@ -120,7 +120,7 @@ func (d *decoder) sequence(in []byte, final bool) (key, int) {
 	if len(in) == 2 {
 		return whenFinal(key{code: character, r: '[', alt: true}, 2, final)
 	}
-	if in[2] == '[' { // a function key of the Linux console has one letter more
+	if in[2] == '[' { // a function key of the Linux console has one more letter
 		if len(in) == 3 {
 			return whenFinal(key{}, 3, final)
 		}
@@ -136,7 +136,7 @@ func (d *decoder) sequence(in []byte, final bool) (key, int) {
 				d.pasting = true
 				return key{code: pasteStart}, i + 1
 			}
-			if column, ok := reported(parameters, b); ok && d.reports {
+			if column, ok := parseCursorReport(parameters, b); ok && d.reports {
 				d.reports = false
 				return key{code: cursorReport, r: rune(column)}, i + 1
 			}
@@ -146,23 +146,24 @@ func (d *decoder) sequence(in []byte, final bool) (key, int) {
 	return whenFinal(key{}, len(in), final)
 }
 
-// reported reads the column, from 0 on, off what a terminal says of where the cursor is: ESC [ row
-// ; column R.
-func reported(parameters string, last byte) (column int, ok bool) {
+// parseCursorReport returns the column, counted from 0, of a report ESC [ row ; column R.
+func parseCursorReport(parameters string, last byte) (column int, ok bool) {
 	row, text, _ := strings.Cut(parameters, ";")
 	column, err := strconv.Atoi(text)
-	_, bad := strconv.Atoi(row)
-	const widest = 1 << 16
-	return column - 1, last == 'R' && err == nil && bad == nil && 0 < column && column <= widest
+	_, rowErr := strconv.Atoi(row)
+	const maxColumn = 1 << 16
+	return column - 1, last == 'R' && err == nil && rowErr == nil && 0 < column &&
+		column <= maxColumn
 }
 
-// sequenceKeys are the keys that send a sequence, by its last letter, and where that is ~ by the number before it.
+// sequenceKeys maps the last letter of a sequence to its key; for ~, with the number before it.
 var sequenceKeys = map[string]code{
-	"A": up, "B": down, "C": right, "D": left, "H": home, "F": end, "1~": home, "7~": home, "4~": end, "8~": end, "3~": del,
+	"A": up, "B": down, "C": right, "D": left, "H": home, "F": end, "1~": home, "7~": home,
+	"4~": end, "8~": end, "3~": del,
 }
 
-// withWord is what a key does while Ctrl or Alt is held down.
-var withWord = map[code]code{left: wordLeft, right: wordRight, del: wordDelete}
+// wordKeys maps keys to what they mean with Ctrl or Alt.
+var wordKeys = map[code]code{left: wordLeft, right: wordRight, del: wordDelete}
 
 func sequenceKey(parameters string, last byte) key {
 	number, modifiers, _ := strings.Cut(parameters, ";")
@@ -173,14 +174,15 @@ func sequenceKey(parameters string, last byte) key {
 	k := key{code: sequenceKeys[name]}
 	const altOrCtrl = 2 | 4
 	if m, err := strconv.Atoi(modifiers); err == nil && m > 0 && (m-1)&altOrCtrl != 0 {
-		if c, ok := withWord[k.code]; ok {
+		if c, ok := wordKeys[k.code]; ok {
 			k.code = c
 		}
 	}
 	return k
 }
 
-// paste decodes what comes between the marks of a paste. Ctrl-C ends it: the mark of its end may have been lost.
+// paste decodes text between the marks of a paste. Ctrl-C ends the paste, because the end mark may
+// be lost.
 func (d *decoder) paste(in []byte) (key, int) {
 	if in[0] == 'c'&0x1f {
 		d.pasting = false
@@ -194,7 +196,7 @@ func (d *decoder) paste(in []byte) (key, int) {
 	if i := bytes.Index(in, []byte(pasteEnds)); i >= 0 {
 		n = i
 	} else {
-		n -= unfinished(in)
+		n -= incompleteSuffix(in)
 	}
 	if i := bytes.IndexByte(in[:n], 'c'&0x1f); i >= 0 {
 		n = i
@@ -202,9 +204,9 @@ func (d *decoder) paste(in []byte) (key, int) {
 	return key{code: pasted, text: string(in[:n])}, n
 }
 
-// unfinished is how many bytes at the end of a piece of a paste are to be looked at together with what follows: the beginning of the end mark or of a
-// character, or a \r that a \n may follow.
-func unfinished(in []byte) int {
+// incompleteSuffix returns the number of bytes at the end of in that cannot be decoded without more
+// input: the start of the end mark or of a character, or a \r that a \n may follow.
+func incompleteSuffix(in []byte) int {
 	for n := min(len(pasteEnds)-1, len(in)); n > 0; n-- {
 		if strings.HasPrefix(pasteEnds, string(in[len(in)-n:])) {
 			return n

@@ -9,8 +9,10 @@ import (
 )
 
 var codeNames = map[code]string{
-	ignored: "-", enter: "enter", tab: "tab", escape: "escape", backspace: "backspace", del: "del", up: "up", down: "down", left: "left", right: "right", home: "home",
-	end: "end", wordLeft: "wordLeft", wordRight: "wordRight", wordDelete: "wordDelete", pasteStart: "paste(", pasteEnd: ")",
+	ignored: "-", enter: "enter", tab: "tab", escape: "escape", backspace: "backspace", del: "del",
+	up: "up", down: "down", left: "left", right: "right", home: "home",
+	end: "end", wordLeft: "wordLeft", wordRight: "wordRight", wordDelete: "wordDelete",
+	pasteStart: "paste(", pasteEnd: ")",
 }
 
 func (k key) String() string {
@@ -29,7 +31,7 @@ func (k key) String() string {
 	return text
 }
 
-// decodeAll decodes what comes in one piece after another, and then nothing more. Pieces of one paste are put together.
+// decodeAll decodes chunks of input, of which the last is final. It joins the parts of a paste.
 func decodeAll(t *testing.T, pieces ...string) string {
 	var d decoder
 	var in []byte
@@ -76,7 +78,8 @@ func TestKeys(t *testing.T) {
 		{"\x1b[A\x1b[B\x1b[C\x1b[D\x1b[H\x1b[F", "up down right left home end"},
 		{"\x1bOA\x1bOB\x1bOC\x1bOD\x1bOH\x1bOF", "up down right left home end"},
 		{"\x1b[1~\x1b[7~\x1b[4~\x1b[8~\x1b[3~", "home home end end del"},
-		{"\x1b[1;5C\x1b[1;5D\x1b[1;3C\x1b[1;3D\x1b[3;5~\x1b[1;2C\x1b[1;5A", "wordRight wordLeft wordRight wordLeft wordDelete right up"},
+		{"\x1b[1;5C\x1b[1;5D\x1b[1;3C\x1b[1;3D\x1b[3;5~\x1b[1;2C\x1b[1;5A",
+			"wordRight wordLeft wordRight wordLeft wordDelete right up"},
 		{"\x1b[Za\x1b[15~b\x1bOPc\x1b[[Ad\x1b[?1;2ce\x1b[<0;1;1Mf", "a b c d e f"},
 		{"\x1b[", "alt-["},
 		{"\x1bO", "alt-O"},
@@ -84,7 +87,8 @@ func TestKeys(t *testing.T) {
 		{"\x1b[12", ""},
 		{"\x1b[1\ra", "enter a"},
 		{"\x1b[1é", "é"},
-		{"\x1b[" + strings.Repeat("1", 100) + "A", strings.TrimSpace(strings.Repeat("1 ", 38)) + " A"},
+		{"\x1b[" + strings.Repeat("1", 100) + "A", strings.TrimSpace(strings.Repeat("1 ", 38)) +
+			" A"},
 		{"\x1b[200~a\r\nb\x1b[Cä\x1b[201~c", `paste( "a\r\nb\x1b[Cä" ) c`},
 		{"\x1b[200~\x1b[201~", "paste( )"},
 		{"\x1b[200~a\x1b[200~b\x1b[201~", `paste( "a\x1b[200~b" )`},
@@ -95,9 +99,11 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// However the bytes come, the keys are the same; no byte is looked at twice, and none is waited for that need not come.
+// The keys do not depend on the chunks; no byte is decoded twice, and the decoder waits for no
+// optional byte.
 func FuzzKeys(f *testing.F) {
-	for _, text := range []string{"aä\x1b[1;5C\x1b[200~x\r\n\x1b[201~\x03", "\x1bOA\x1b\x1b[[A\xff\xe2\x82", "\x1b[200~\xe2\x82\r\x1b[201\x03", "\x1b[\x1b[1;"} {
+	for _, text := range []string{"aä\x1b[1;5C\x1b[200~x\r\n\x1b[201~\x03",
+		"\x1bOA\x1b\x1b[[A\xff\xe2\x82", "\x1b[200~\xe2\x82\r\x1b[201\x03", "\x1b[\x1b[1;"} {
 		f.Add(text, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text string, size uint8) {

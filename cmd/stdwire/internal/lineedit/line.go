@@ -5,10 +5,11 @@ import (
 	"unicode"
 )
 
-// MaxLine is how many bytes a line may have.
+// MaxLine is the maximum length of a line in bytes.
 const MaxLine = 1 << 20
 
-// A line is a text with a cursor in it, which is between two characters, or at an end. A character and what combines with it stay together.
+// A line is a text with a cursor, which is between two characters or at an end. The cursor does not
+// separate a character from its combining characters.
 type line struct {
 	text []rune
 	pos  int
@@ -19,7 +20,7 @@ func (l *line) set(text string) {
 	l.pos = len(l.text)
 }
 
-// insert puts text before the cursor, and reports whether there was room for it.
+// insert puts text before the cursor, and returns false if the line would be too long.
 func (l *line) insert(text ...rune) bool {
 	if len(string(l.text))+len(string(text)) > MaxLine {
 		return false
@@ -29,7 +30,7 @@ func (l *line) insert(text ...rune) bool {
 	return true
 }
 
-// remove takes away what is between the cursor and another place, and returns it.
+// remove deletes and returns the text between the cursor and another position.
 func (l *line) remove(to int) []rune {
 	from := min(l.pos, to)
 	removed := slices.Clone(l.text[from:max(l.pos, to)])
@@ -38,7 +39,7 @@ func (l *line) remove(to int) []rune {
 	return removed
 }
 
-// before and after are the places one character away.
+// before returns the position one character before the cursor.
 func (l *line) before() int {
 	pos := max(0, l.pos-1)
 	for pos > 0 && combines(l.text[pos]) {
@@ -47,6 +48,7 @@ func (l *line) before() int {
 	return pos
 }
 
+// after returns the position one character after the cursor.
 func (l *line) after() int {
 	pos := min(len(l.text), l.pos+1)
 	for pos < len(l.text) && combines(l.text[pos]) {
@@ -55,7 +57,8 @@ func (l *line) after() int {
 	return pos
 }
 
-// wordStart is where the word begins that the cursor is in or behind; wordEnd, where the one ends that it is in or before.
+// wordStart returns the start of the word that the cursor is in or after. in reports whether a
+// character belongs to a word.
 func (l *line) wordStart(in func(rune) bool) int {
 	pos := l.pos
 	for pos > 0 && !in(l.text[pos-1]) {
@@ -67,6 +70,7 @@ func (l *line) wordStart(in func(rune) bool) int {
 	return pos
 }
 
+// wordEnd returns the end of the word that the cursor is in or before.
 func (l *line) wordEnd(in func(rune) bool) int {
 	pos := l.pos
 	for pos < len(l.text) && !in(l.text[pos]) {
@@ -78,11 +82,14 @@ func (l *line) wordEnd(in func(rune) bool) int {
 	return pos
 }
 
-// alphanumeric are words for those who move by words; blanks part those that Ctrl-W takes away.
+// alphanumeric reports whether a character belongs to a word for moving by words.
 func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || combines(r) }
-func notBlank(r rune) bool     { return !unicode.IsSpace(r) }
 
-// transpose swaps the characters around the cursor, at the end of the line those before it, and moves on.
+// notBlank reports whether a character belongs to a word for Ctrl-W.
+func notBlank(r rune) bool { return !unicode.IsSpace(r) }
+
+// transpose swaps the characters around the cursor, or the last two at the end of the line, and
+// moves the cursor after them.
 func (l *line) transpose() {
 	at := *l
 	if at.pos == len(at.text) {

@@ -1,24 +1,32 @@
-// Package lineedit reads lines that a person types, and lets them edit, search and complete what they type; and lines of a file or a pipe as they are.
+// Package lineedit reads lines from a terminal with editing, history search and completion, and
+// plain lines from a file or a pipe.
 //
 //	e := lineedit.New(os.Stdin, os.Stderr, lineedit.Options{})
 //	defer e.Close()
 //	line, err := e.ReadLine(ctx, "> ")
 //
-// The keys are those of other shells:
+// The keys are those of most shells:
 //
-//	Left Right Ctrl-B Ctrl-F     a character            Ctrl-Left Ctrl-Right Alt-B Alt-F   a word
-//	Home End Ctrl-A Ctrl-E       the line               Ctrl-T                             swap two characters
-//	Backspace Delete Ctrl-H Ctrl-D                      take away a character; Ctrl-D on an empty line is the end
-//	Ctrl-W Alt-Backspace Alt-D   take away a word       Ctrl-U Ctrl-K                      the line before, behind the cursor
-//	Ctrl-Y                       put it back            Ctrl-L                             an empty screen
-//	Up Down Ctrl-P Ctrl-N        older, newer lines     Ctrl-R                             search them
-//	Tab                          complete               Ctrl-C                             drop the line
+//	Left Right Ctrl-B Ctrl-F               move by a character
+//	Ctrl-Left Ctrl-Right Alt-B Alt-F       move by a word
+//	Home End Ctrl-A Ctrl-E                 move to the start or end of the line
+//	Backspace Delete Ctrl-H Ctrl-D         delete a character; Ctrl-D on an empty line is the end
+//	Ctrl-W Alt-Backspace Alt-D             delete a word
+//	Ctrl-U Ctrl-K                          delete to the start or end of the line
+//	Ctrl-Y                                 insert the deleted words or line again
+//	Ctrl-T                                 swap two characters
+//	Up Down Ctrl-P Ctrl-N                  older and newer lines
+//	Ctrl-R                                 search older lines
+//	Tab                                    complete
+//	Ctrl-L                                 clear the screen
+//	Ctrl-C                                 drop the line
 //
-// What is pasted is not run, whatever line ends are in it: it is there to be looked at, and Enter gives it away (bracketed paste). While a line is being
-// edited, the terminal is in raw mode; it is in its own whenever ReadLine has returned.
+// A line end in pasted text does not end the line (bracketed paste): the user checks the text and
+// presses Enter. The terminal is in raw mode while a line is edited; ReadLine restores its mode
+// before it returns.
 //
-// Terminals are those of Linux, macOS and Windows 10 or later. Elsewhere, and on a terminal that calls itself dumb, a line is what the system gives: there
-// is a prompt, but nothing of the above.
+// Editing works on the terminals of Linux, macOS and Windows 10 or later. On other systems, and if
+// TERM is dumb, the system's own line input is used: there is a prompt, but none of the above.
 package lineedit
 
 import (
@@ -34,10 +42,11 @@ import (
 
 // Options are the settings of an [Editor]. The zero value is ready for use.
 type Options struct {
-	// Complete, if set, says what the text between from and pos may become, both in bytes of the line: several candidates, of which as much is inserted as they
-	// have in common, and which are shown if that is nothing; or one, which is inserted. No key is taken while it runs.
+	// Complete, if set, returns candidates that may replace the text between from and pos, which
+	// are byte offsets in line. A single candidate is inserted. Of several, the common prefix is
+	// inserted, or they are listed if it adds nothing. No key is handled while Complete runs.
 	Complete func(line string, pos int) (candidates []string, from int)
-	// History, if set, has the lines that Up and Ctrl-R find. Adding to it is the caller's.
+	// History, if set, has the lines for Up and Ctrl-R. The caller adds lines to it.
 	History *History
 }
 
@@ -46,64 +55,68 @@ var (
 	ErrInterrupted = errors.New("interrupted")
 	// ErrClosed is the error of ReadLine after Close.
 	ErrClosed = errors.New("the editor is closed")
-	// ErrTooLong is the error of a line of more than [MaxLine] bytes that was not typed. The next one can be read.
+	// ErrTooLong is the error of a plain line of more than [MaxLine] bytes. The next line can be
+	// read.
 	ErrTooLong = fmt.Errorf("a line has more than %d bytes", MaxLine)
 )
 
-// An Editor reads lines. Only one goroutine may call ReadLine at a time; Suspend, Write, Width and
-// Close may be called by any.
+// An Editor reads lines. Only one goroutine at a time may call ReadLine; Suspend, Write, Width and
+// Close may be called concurrently.
 type Editor struct {
 	o       Options
-	tty     *tty // nil: there is no line to be edited
-	plain   plain
+	tty     *tty // nil if lines cannot be edited
+	plain   plainReader
 	display *display
 	closed  atomic.Bool
 
-	turn       chan struct{} // capacity 1: full while ReadLine reads, or while the editor is suspended
-	suspending atomic.Int32  // calls of Suspend that wait for their turn
-	nudge      chan struct{} // capacity 1: tells who reads plain lines of them
+	// a lock, of capacity 1: full while ReadLine reads or the editor is suspended
+	turn           chan struct{}
+	suspending     atomic.Int32  // calls of Suspend that wait for turn
+	suspendRequest chan struct{} // capacity 1: wakes up the reader of plain lines
 
-	// For whoever has the turn.
-	decoder decoder
-	silent  int    // tenths of a second since the terminal was asked where the cursor is
-	pending []byte // what has come and is no key yet
-	killed  []rune // what was taken away last
+	// The fields below belong to the holder of turn.
+	decoder    decoder
+	reportWait int    // tenths of a second since the terminal was asked for the cursor
+	pending    []byte // input that is not decoded yet
+	killBuffer []rune // text for Ctrl-Y
 	entry
 }
 
-// An entry is a line that is being edited.
+// An entry is a line with the state of its editing.
 type entry struct {
 	line
 	prompt     string
 	history    *History
 	complete   func(line string, pos int) (candidates []string, from int)
-	at         int    // which line of the history is shown; as many as there are for none
-	draft      string // the line that was left for the history
-	killing    bool   // the last key has taken something away
-	pastedFrom int    // where what is being pasted begins
+	at         int    // index of the history line shown; the length of the history if none is
+	draft      string // the user's line while a history line is shown
+	lastKilled bool   // the last key killed text
+	pasteFrom  int    // start of the pasted text
 	search     *search
 	ended      bool
-	err        error // of the line that has ended
+	err        error // why the line ended
 }
 
-// New returns an editor that reads from in, and shows the line on out, if both are the terminal. Reading from in is up to the editor alone while it reads a line
-// from a terminal, and from then on if it is none.
+// New returns an editor that reads from in and, if both are a terminal, shows the line on out.
+// While the editor reads a line from a terminal, no other code may read from in. If in is not a
+// terminal, no other code may read from it any more.
 func New(in io.Reader, out io.Writer, o Options) *Editor {
-	e := &Editor{o: o, plain: newPlain(in), turn: make(chan struct{}, 1), nudge: make(chan struct{}, 1)}
+	e := &Editor{o: o, plain: newPlain(in), turn: make(chan struct{}, 1),
+		suspendRequest: make(chan struct{}, 1)}
 	if o.History == nil {
 		e.o.History = new(History)
 	}
 	e.display = &display{w: out, size: func() (int, int) { return 80, 24 }}
-	keyboard, isFile := in.(*os.File)
-	screen, alsoFile := out.(*os.File)
-	if !isFile || !alsoFile || !terminal.Is(keyboard) || !terminal.Is(screen) {
+	keyboard, inIsFile := in.(*os.File)
+	screen, outIsFile := out.(*os.File)
+	if !inIsFile || !outIsFile || !terminal.Is(keyboard) || !terminal.Is(screen) {
 		return e
 	}
 	if terminal.EnableEscapes(screen) {
 		e.tty = openTTY(keyboard, screen)
 	}
 	if e.tty == nil {
-		e.plain.prompts = out
+		e.plain.promptOut = out
 		return e
 	}
 	e.display.size = func() (int, int) {
@@ -116,26 +129,27 @@ func New(in io.Reader, out io.Writer, o Options) *Editor {
 	return e
 }
 
-// ReadLine reads a line, and returns it without its line end; one that was pasted may have others in it. It blocks until there is one, or ctx ends.
-// The error is io.EOF at the end, [ErrInterrupted], [ErrTooLong], [ErrClosed], the cause of ctx's end, or that of reading.
+// ReadLine reads a line and returns it without its line end; a pasted line may contain other line
+// ends. It blocks until the line ends or ctx does. The error is [io.EOF] at the end,
+// [ErrInterrupted], [ErrTooLong], [ErrClosed], the cause of ctx, or the error of reading.
 //
-// What cannot be interrupted, a read of a pipe, goes on when ctx ends; what comes of it is the next
-// line.
+// A read of a pipe cannot be interrupted and continues after ctx has ended. Its line is the next
+// one that ReadLine returns.
 func (e *Editor) ReadLine(ctx context.Context, prompt string) (string, error) {
-	line := e.command(prompt)
+	line := e.newEntry(prompt)
 	for {
 		if err := e.acquire(ctx); err != nil {
 			return "", err
 		}
 		text, err := e.read(ctx, &line)
-		if err != errAside {
+		if err != errSuspended {
 			return text, err
 		}
 	}
 }
 
-// read reads a line, and gives the turn back. The error is errAside if somebody else wants the
-// turn: the line is to be read on later.
+// read reads a line and releases turn. The error is errSuspended if Suspend has been called;
+// reading of the line continues later.
 func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
 	defer e.release()
 	if e.tty == nil {
@@ -144,9 +158,9 @@ func (e *Editor) read(ctx context.Context, line *entry) (string, error) {
 	return e.edit(ctx, line, true)
 }
 
-// edit has a line edited in the terminal's raw mode. The caller has the turn. If yields, the error
-// is errAside when another wants it and nothing has been typed for a moment; *line is then what
-// there is of the line.
+// edit lets the user edit a line in the terminal's raw mode. The caller holds turn. If yields is
+// set, and Suspend has been called, and no key has come for a moment, the error is errSuspended,
+// and *line is the state of the line.
 func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, error) {
 	if e.closed.Load() {
 		return "", ErrClosed
@@ -158,11 +172,11 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 	const pasteMarksOn, pasteMarksOff = "\x1b[?2004h", "\x1b[?2004l"
 	_, _ = io.WriteString(e.display.w, pasteMarksOn)
 	defer func() { _, _ = io.WriteString(e.display.w, pasteMarksOff) }()
-	e.open(*line)
-	e.keys(false) // typed ahead
-	room := make([]byte, 4096)
+	e.begin(*line)
+	e.processKeys(false) // input that came early
+	buf := make([]byte, 4096)
 	for !e.ended {
-		n, err := e.tty.read(room)
+		n, err := e.tty.read(buf)
 		switch {
 		case ctx.Err() != nil:
 			e.finish(context.Cause(ctx), "")
@@ -171,13 +185,14 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 		case err != nil:
 			e.finish(err, "")
 		case n > 0:
-			e.pending = append(e.pending, room[:n]...)
-			e.keys(false)
+			e.pending = append(e.pending, buf[:n]...)
+			e.processKeys(false)
 		default:
-			if e.keys(true); yields && e.wanted() && !e.ended && !e.decoder.pasting {
+			if e.processKeys(true); yields && e.suspendRequested() && !e.ended &&
+				!e.decoder.pasting {
 				e.display.hide()
 				*line = e.entry
-				return "", errAside
+				return "", errSuspended
 			}
 			e.resize()
 		}
@@ -185,37 +200,39 @@ func (e *Editor) edit(ctx context.Context, line *entry, yields bool) (string, er
 	return string(e.text), e.err
 }
 
-// resize draws the line anew if the terminal has another size: when the terminal has said where the
-// cursor is now, or has said nothing for a while.
+// resize draws the line again if the size of the terminal has changed. It asks the terminal for the
+// position of the cursor first, and draws without it if no report comes for a while.
 func (e *Editor) resize() {
-	const patience = 3 // tenths of a second
+	const maxWait = 3 // tenths of a second
 	switch {
 	case !e.decoder.reports:
-		e.decoder.reports, e.silent = e.display.resized(true), 0
-	case e.silent < patience:
-		e.silent++
+		e.decoder.reports, e.reportWait = e.display.sizeChanged(true), 0
+	case e.reportWait < maxWait:
+		e.reportWait++
 	default:
 		e.decoder.reports = false
 		e.display.redraw(unknownColumn)
 	}
 }
 
-// Write prints lines: while a line is being edited above it, otherwise where the cursor is. It makes the editor fit to be the place where messages go.
+// Write prints lines: above the line while one is edited, otherwise at the cursor. So messages can
+// be written to the editor at any time.
 func (e *Editor) Write(p []byte) (int, error) { return e.display.print(p) }
 
-// Width is how many columns the terminal has.
+// Width returns the number of columns of the terminal.
 func (e *Editor) Width() int {
 	columns, _ := e.display.size()
 	return columns
 }
 
-// Close ends ReadLine, and returns when it has returned and the terminal is in its own mode again. It may be called more than once, but not by Complete.
+// Close ends ReadLine, and returns after ReadLine has returned and the mode of the terminal is
+// restored. It may be called more than once, but not by Complete.
 func (e *Editor) Close() error {
 	e.closed.Store(true)
 	if e.tty == nil {
 		return nil
 	}
-	e.turn <- struct{}{} // whoever reads looks up ten times a second
+	e.turn <- struct{}{} // ReadLine checks for Close ten times a second
 	defer e.release()
 	return e.tty.restore()
 }

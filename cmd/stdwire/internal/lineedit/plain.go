@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// plain reads lines from what is no terminal, or one that can do nothing but show lines.
-type plain struct {
-	in      *bufio.Reader
-	prompts io.Writer      // nil: there are none
-	reading chan plainLine // nil unless a read goes on
+// plainReader reads lines from a file or pipe, or from a terminal without escape sequences.
+type plainReader struct {
+	in        *bufio.Reader
+	promptOut io.Writer      // nil for no prompts
+	reading   chan plainLine // nil unless a read is in progress
 }
 
 type plainLine struct {
@@ -19,59 +19,61 @@ type plainLine struct {
 	err  error
 }
 
-func newPlain(in io.Reader) plain { return plain{in: bufio.NewReader(in)} }
+func newPlain(in io.Reader) plainReader { return plainReader{in: bufio.NewReader(in)} }
 
-// next reads a line. The error is errAside if somebody wants e to be suspended.
-func (p *plain) next(ctx context.Context, prompt string, e *Editor) (string, error) {
+// next reads a line. The error is errSuspended if [Editor.Suspend] has been called.
+func (p *plainReader) next(ctx context.Context, prompt string, e *Editor) (string, error) {
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
-	case e.wanted():
-		return "", errAside
+	case e.suspendRequested():
+		return "", errSuspended
 	}
 	p.show(prompt)
 	for {
 		select {
-		case line := <-p.begun():
+		case line := <-p.startRead():
 			p.reading = nil
 			return line.text, line.err
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
-		case <-e.nudge:
-			if e.wanted() {
+		case <-e.suspendRequest:
+			if e.suspendRequested() {
 				p.show("\n")
-				return "", errAside
+				return "", errSuspended
 			}
 		}
 	}
 }
 
-// answer reads a line that is begun from now on.
-func (p *plain) answer(ctx context.Context, prompt string) (string, error) {
+// readAnswer reads a line that was not begun before the call.
+func (p *plainReader) readAnswer(ctx context.Context, prompt string) (string, error) {
 	for {
 		early := p.reading != nil
 		p.show(prompt)
 		select {
-		case line := <-p.begun():
+		case line := <-p.startRead():
 			p.reading = nil
 			if !early || line.err != nil {
 				return line.text, line.err
 			}
-			p.show("That line may have been begun before the question, and does not count. Once more, please.\n")
+			p.show("That line may have been begun before the question, and does not count. " +
+				"Once more, please.\n")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
 	}
 }
 
-func (p *plain) show(text string) {
-	if p.prompts != nil {
-		_, _ = io.WriteString(p.prompts, text)
+func (p *plainReader) show(text string) {
+	if p.promptOut != nil {
+		_, _ = io.WriteString(p.promptOut, text)
 	}
 }
 
-// begun returns where the line comes that is being read, which nothing can end.
-func (p *plain) begun() <-chan plainLine {
+// startRead starts a read unless one is in progress, and returns the channel for its line. Nothing
+// can interrupt the read.
+func (p *plainReader) startRead() <-chan plainLine {
 	if p.reading == nil {
 		p.reading = make(chan plainLine, 1)
 		go func(reading chan<- plainLine) {
@@ -82,8 +84,8 @@ func (p *plain) begun() <-chan plainLine {
 	return p.reading
 }
 
-// read reads a line. The last one need not have a line end.
-func (p *plain) read() (string, error) {
+// read reads a line. The last line need not have a line end.
+func (p *plainReader) read() (string, error) {
 	var b strings.Builder
 	for tooLong := false; ; {
 		piece, err := p.in.ReadSlice('\n')

@@ -18,11 +18,14 @@ func TestPlainLines(t *testing.T) {
 		in   io.Reader
 		want []any // lines, and then an error
 	}{
-		"lines":      {strings.NewReader("a\n\n\x1b[A\tb \r\nc"), []any{"a", "", "\x1b[A\tb \r", "c", io.EOF}},
-		"nothing":    {strings.NewReader(""), []any{io.EOF}},
-		"long":       {strings.NewReader(long + "\nb\n"), []any{long, "b", io.EOF}},
-		"too long":   {strings.NewReader(long + "x\nb\n" + long + "yz"), []any{ErrTooLong, "b", ErrTooLong, io.EOF}},
-		"broken":     {io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), []any{"a", broken}},
+		"lines": {strings.NewReader("a\n\n\x1b[A\tb \r\nc"),
+			[]any{"a", "", "\x1b[A\tb \r", "c", io.EOF}},
+		"nothing": {strings.NewReader(""), []any{io.EOF}},
+		"long":    {strings.NewReader(long + "\nb\n"), []any{long, "b", io.EOF}},
+		"too long": {strings.NewReader(long + "x\nb\n" + long + "yz"),
+			[]any{ErrTooLong, "b", ErrTooLong, io.EOF}},
+		"broken": {io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)),
+			[]any{"a", broken}},
 		"bit by bit": {iotest.OneByteReader(strings.NewReader("a\nb")), []any{"a", "b", io.EOF}},
 	} {
 		var out strings.Builder

@@ -7,19 +7,20 @@ import (
 	"unicode/utf8"
 )
 
-// A screen is a terminal with as much of its own mind as the editor relies on: it wraps at the right margin when the next character comes and not before,
-// does not break a character of two columns, scrolls, and breaks rows anew when it gets another width.
+// A screen emulates the behaviour of terminals that the editor relies on: it wraps at the right
+// margin only when the next character comes, does not split a wide character, scrolls, and rewraps
+// rows when its width changes.
 type screen struct {
 	columns, height int
-	rows            []screenRow // all that there ever were; the last height of them are to be seen
+	rows            []screenRow // all rows; the last height of them are visible
 	row, column     int
-	unknown         []string          // sequences that it does not know
-	answer          func(text string) // takes what it reports; nil: it does not
+	unknown         []string          // unknown sequences
+	answer          func(text string) // gets its reports; nil for none
 }
 
 type screenRow struct {
-	cells   []string // "" is the second column of the one before
-	wrapped bool     // it goes on in the next
+	cells   []string // "" is the second column of a wide character
+	wrapped bool     // the text continues in the next row
 }
 
 func newScreen(columns, height int) *screen {
@@ -35,7 +36,7 @@ func (s *screen) Write(p []byte) (int, error) {
 			n = s.sequence(text)
 		case r == '\r':
 			s.column = 0
-		case r == '\n': // the terminal's driver makes \r\n of it
+		case r == '\n': // the terminal driver converts it to \r\n
 			s.column = 0
 			s.down(false)
 		default:
@@ -79,11 +80,12 @@ func (s *screen) put(r rune) {
 	s.column += width
 }
 
-// sequence does what an escape sequence says, and returns its length.
+// sequence executes an escape sequence and returns its length.
 func (s *screen) sequence(text string) int {
 	n := 2 + strings.IndexFunc(text[2:], func(r rune) bool { return r >= '@' })
 	number, _ := strconv.Atoi(text[2:n])
-	s.column = min(s.column, s.columns-1) // whatever moves the cursor ends the wait for the next character
+	// moving the cursor cancels a pending wrap
+	s.column = min(s.column, s.columns-1)
 	switch sequence := text[2 : n+1]; {
 	case sequence == "6n":
 		if s.answer != nil {
@@ -111,7 +113,7 @@ func (s *screen) sequence(text string) int {
 
 func (s *screen) top() int { return max(0, len(s.rows)-s.height) }
 
-// resize breaks all rows anew.
+// resize rewraps all rows.
 func (s *screen) resize(columns int) {
 	old, cursor, column := s.rows, s.row, s.column
 	s.columns, s.rows, s.row, s.column = columns, make([]screenRow, 1), 0, 0
@@ -145,7 +147,7 @@ func (s *screen) resize(columns int) {
 	s.row, s.column = atRow, atColumn
 }
 
-// crop gives the screen another width, and leaves the rows as they are, but for what is beyond.
+// crop changes the width and truncates rows without rewrapping them.
 func (s *screen) crop(columns int) {
 	s.columns, s.column = columns, min(s.column, columns-1)
 	for i := range s.rows {
@@ -154,7 +156,7 @@ func (s *screen) crop(columns int) {
 	}
 }
 
-// String is what is to be seen, with | where the cursor is.
+// String returns the visible text, with | at the cursor.
 func (s *screen) String() string {
 	var lines []string
 	for i, row := range s.rows[s.top():] {

@@ -2,27 +2,27 @@ package lineedit
 
 import "strings"
 
-// A search looks for lines of the history that have a text in them.
+// A search searches the history for lines that contain a text.
 type search struct {
-	query string
-	at    int // the line of the history that is shown; as many as there are for none
-	found line
-	lost  bool // there is none, or none older
+	query    string
+	at       int // index of the history line shown; the length of the history if none is
+	match    line
+	notFound bool // no line, or no older line, matches
 }
 
 func (e *Editor) startSearch() {
-	e.search = &search{at: len(e.history.lines), found: line{}}
+	e.search = &search{at: len(e.history.lines), match: line{}}
 }
 
 func (s *search) show(d *display) {
 	what := "search"
-	if s.lost {
+	if s.notFound {
 		what = "not found"
 	}
-	d.draw("("+what+": "+s.query+") ", &s.found)
+	d.draw("("+what+": "+s.query+") ", &s.match)
 }
 
-// extend looks for more text. No line of the history has more than so much.
+// extend adds text to the query, up to the maximum length of a history line.
 func (s *search) extend(lines []string, text string) {
 	if len(s.query)+len(text) <= maxHistoryLine {
 		s.query += text
@@ -30,26 +30,26 @@ func (s *search) extend(lines []string, text string) {
 	}
 }
 
-// find looks for the newest line that has the query in it, from one on to the older ones.
+// find searches for the newest line at or before from that contains the query.
 func (s *search) find(lines []string, from int) {
-	s.lost = true
+	s.notFound = true
 	if s.query == "" {
 		*s = search{at: len(lines)}
 		return
 	}
 	for i := min(from, len(lines)-1); i >= 0; i-- {
 		if before, _, ok := strings.Cut(lines[i], s.query); ok {
-			s.at, s.lost = i, false
-			s.found.set(lines[i])
-			s.found.pos = len([]rune(before))
+			s.at, s.notFound = i, false
+			s.match.set(lines[i])
+			s.match.pos = len([]rune(before))
 			return
 		}
 	}
 }
 
-// searching does what a key says during a search, and reports whether that was all. Keys that are of no use for searching end it, and do what they always do
-// with the line that was found.
-func (e *Editor) searching(k key) bool {
+// handleSearchKey handles a key during a search, and reports whether the key is done. A key without
+// a meaning for the search ends it, and then acts on the line that was found as usual.
+func (e *Editor) handleSearchKey(k key) bool {
 	s, lines := e.search, e.history.lines
 	switch {
 	case k.code == character && !k.alt:
@@ -65,7 +65,7 @@ func (e *Editor) searching(k key) bool {
 	case k == ctrl('r'):
 		s.find(lines, s.at-1)
 	case k == ctrl('g') || k == ctrl('c') || k.code == escape:
-		e.search = nil // the line is as it was
+		e.search = nil // the line is unchanged
 	default:
 		e.accept()
 		return false
@@ -73,13 +73,13 @@ func (e *Editor) searching(k key) bool {
 	return true
 }
 
-// accept ends the search with what was found.
+// accept ends the search and makes the match the current line.
 func (e *Editor) accept() {
 	if s := e.search; s.at < len(e.history.lines) {
 		if e.at == len(e.history.lines) {
 			e.draft = string(e.text)
 		}
-		e.at, e.line = s.at, s.found
+		e.at, e.line = s.at, s.match
 	}
 	e.search = nil
 }

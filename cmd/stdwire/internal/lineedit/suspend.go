@@ -5,38 +5,38 @@ import (
 	"errors"
 )
 
-// errAside ends the reading of a line that is to be read on later.
-var errAside = errors.New("put aside")
+// errSuspended ends the reading of a line that continues later.
+var errSuspended = errors.New("put aside")
 
-// Suspend puts aside the line that ReadLine is reading, as soon as nothing is typed for a moment,
-// and keeps ReadLine from reading until resume is called: for a question that comes between, whose
-// answers [Editor.Ask] reads. Then the line is there again, with the cursor where it was. Where
-// lines are not edited, what has been typed of one is dropped. Suspend blocks until it is its turn,
-// or ctx ends, which is its only error.
+// Suspend interrupts ReadLine as soon as no key comes for a moment, and keeps ReadLine from reading
+// until resume is called. Meanwhile [Editor.Ask] can ask the user a question. ReadLine then shows
+// the line again, with the cursor at its position; without editing, the part of a line typed before
+// Suspend is dropped. Suspend blocks until it has interrupted ReadLine, or until ctx ends; the
+// error is the cause of ctx.
 func (e *Editor) Suspend(ctx context.Context) (resume func(), err error) {
 	e.suspending.Add(1)
 	defer e.suspending.Add(-1)
 	select {
-	case e.nudge <- struct{}{}:
+	case e.suspendRequest <- struct{}{}:
 	default:
 	}
 	if err := e.acquire(ctx); err != nil {
 		return nil, err
 	}
-	e.pending = nil // what was typed before the question is no answer
+	e.pending = nil // input before the question is not an answer
 	return e.release, nil
 }
 
-// Ask reads a line as ReadLine does, but for completion and history. It must be called only between
+// Ask reads a line as ReadLine does, without completion and history. It must be called only between
 // Suspend and resume.
 func (e *Editor) Ask(ctx context.Context, prompt string) (string, error) {
 	if e.tty == nil {
-		return e.plain.answer(ctx, prompt)
+		return e.plain.readAnswer(ctx, prompt)
 	}
 	return e.edit(ctx, &entry{prompt: prompt, history: new(History)}, false)
 }
 
-// acquire waits for the turn to read.
+// acquire waits for turn.
 func (e *Editor) acquire(ctx context.Context) error {
 	select {
 	case e.turn <- struct{}{}:
@@ -46,8 +46,8 @@ func (e *Editor) acquire(ctx context.Context) error {
 	}
 }
 
-// release hands the turn to whoever has waited for it longest.
+// release passes turn to the longest-waiting caller of acquire.
 func (e *Editor) release() { <-e.turn }
 
-// wanted reports whether a call of Suspend waits for its turn.
-func (e *Editor) wanted() bool { return e.suspending.Load() > 0 }
+// suspendRequested reports whether a call of Suspend waits for turn.
+func (e *Editor) suspendRequested() bool { return e.suspending.Load() > 0 }

@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// suspended suspends an editor, and returns how to end that.
+// suspended suspends an editor and returns resume.
 func suspended(t *testing.T, e *Editor) (resume func()) {
 	t.Helper()
 	resume, err := e.Suspend(t.Context())
@@ -33,7 +33,9 @@ func TestSuspend(t *testing.T) {
 	own := s.mode()
 	h := new(History)
 	assert.NilError(t, h.Add("older"))
-	e := New(s.slave, s.slave, Options{History: h, Complete: func(string, int) ([]string, int) { return []string{"completed"}, 0 }})
+	e := New(s.slave, s.slave, Options{History: h, Complete: func(string, int) ([]string, int) {
+		return []string{"completed"}, 0
+	}})
 	line := s.read(t.Context(), e)
 	s.sees("> |")
 	s.types("half a line\x1b[D\x1b[D")
@@ -70,7 +72,7 @@ func TestSuspend(t *testing.T) {
 	assert.Equal(t, s.mode(), own)
 }
 
-// What is typed ahead of a question is no answer, and while a question is open nobody else reads.
+// Input typed before a question does not answer it, and no one else reads while a question is open.
 func TestSuspendWhileNobodyReads(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	s := newSeat(t, 30, 20)
@@ -80,7 +82,7 @@ func TestSuspendWhileNobodyReads(t *testing.T) {
 	s.types("one\ryes\r") // in one piece, or in two
 	assert.Equal(t, <-line, typed{"one", nil})
 	resume := suspended(t, e)
-	const tcflsh = 0x540b // throws away what the terminal holds, which is up to whoever asks
+	const tcflsh = 0x540b // discards pending input, as callers of Ask do
 	assert.NilError(t, ioctl(s.slave, tcflsh, nil))
 	line = s.read(t.Context(), e)
 	answer := s.ask(t.Context(), e, "Sure? ")
@@ -91,8 +93,7 @@ func TestSuspendWhileNobodyReads(t *testing.T) {
 	assert.Equal(t, <-line, typed{"two", nil})
 }
 
-// The end of what everything is for ends the line that is aside, although the question has not
-// ended yet.
+// The end of the context ends the suspended line, even before the question has ended.
 func TestSuspendedLineEnds(t *testing.T) {
 	for _, term := range []string{"xterm", "dumb"} {
 		t.Setenv("TERM", term)

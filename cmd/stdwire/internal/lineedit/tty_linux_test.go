@@ -16,14 +16,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A seat is where somebody sits before a terminal: what is typed on it, and a screen on which to see.
+// A seat is the user's end of a terminal: it types, and has a screen.
 type seat struct {
 	t             *testing.T
 	master, slave *os.File
 
 	mu     sync.Mutex
 	screen *screen
-	seen   chan struct{} // capacity 1: there is something new
+	seen   chan struct{} // capacity 1: the screen has changed
 }
 
 // newTerminal returns both ends of a terminal.
@@ -44,20 +44,21 @@ func newTerminal(t *testing.T) (master, slave *os.File) {
 func newSeat(t *testing.T, columns, rows int) *seat {
 	t.Helper()
 	master, slave := newTerminal(t)
-	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows), seen: make(chan struct{}, 1)}
+	s := &seat{t: t, master: master, slave: slave, screen: newScreen(columns, rows),
+		seen: make(chan struct{}, 1)}
 	s.screen.answer = func(text string) { _, _ = io.WriteString(master, text) }
 	s.resize(columns)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		room := make([]byte, 4096)
+		buf := make([]byte, 4096)
 		for {
-			n, err := master.Read(room)
+			n, err := master.Read(buf)
 			if err != nil {
 				return
 			}
 			s.mu.Lock()
-			_, _ = s.screen.Write(room[:n])
+			_, _ = s.screen.Write(buf[:n])
 			s.mu.Unlock()
 			select {
 			case s.seen <- struct{}{}:
@@ -84,7 +85,7 @@ func (s *seat) types(text string) {
 	assert.NilError(s.t, err)
 }
 
-// sees waits until that is all there is to see.
+// sees waits until the screen shows exactly this.
 func (s *seat) sees(want string) {
 	s.t.Helper()
 	patience := time.After(20 * time.Second)
@@ -127,7 +128,10 @@ func TestOnATerminal(t *testing.T) {
 	s := newSeat(t, 20, 10)
 	own := s.mode()
 	h := new(History)
-	e := New(s.slave, s.slave, Options{History: h, Complete: func(line string, pos int) ([]string, int) { return []string{"completed "}, 0 }})
+	e := New(s.slave, s.slave,
+		Options{History: h, Complete: func(line string, pos int) ([]string, int) {
+			return []string{"completed "}, 0
+		}})
 	assert.Equal(t, e.Width(), 20)
 
 	line := s.read(t.Context(), e)
@@ -139,7 +143,7 @@ func TestOnATerminal(t *testing.T) {
 	s.sees("something else\n> abäcd|")
 	s.types(strings.Repeat("x", 16))
 	s.sees("something else\n> abäcd" + strings.Repeat("x", 13) + "\nxxx|")
-	s.types("\x15\x1b") // an escape by itself, which only time tells
+	s.types("\x15\x1b") // the Escape key, recognized by a pause
 	s.sees("something else\n> |")
 	s.types("co\tx\r")
 	assert.Equal(t, <-line, typed{"completed x", nil})
@@ -147,7 +151,7 @@ func TestOnATerminal(t *testing.T) {
 	assert.Equal(t, s.mode(), own)
 
 	assert.NilError(t, h.Add("completed x"))
-	s.types("ahead") // while nobody reads
+	s.types("ahead") // without a reader
 	s.sees("something else\n> completed x\nahead|")
 	line = s.read(t.Context(), e)
 	s.sees("something else\n> completed x\nahead\n> ahead|")
@@ -198,7 +202,7 @@ func TestATerminalOfAnotherSizeThatLeavesRowsAlone(t *testing.T) {
 	}
 }
 
-func TestEveryWayOutRestoresTheTerminal(t *testing.T) {
+func TestTerminalIsRestored(t *testing.T) {
 	t.Setenv("TERM", "xterm")
 	s := newSeat(t, 20, 10)
 	own := s.mode()

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// A tty is a terminal that is read key by key, which there is none of on this system.
+// A tty is a terminal in raw mode, which this system does not support.
 type tty struct{ out *os.File }
 
 func openTTY(_, _ *os.File) *tty { return nil }

@@ -12,10 +12,10 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// A tty is a terminal that is read key by key while it is in raw mode.
+// A tty is a terminal that can be switched to raw mode and read key by key.
 type tty struct {
 	in, out *os.File
-	saved   *syscall.Termios // the terminal's own mode, while it is in another
+	saved   *syscall.Termios // the mode to restore; nil if not in raw mode
 }
 
 // openTTY returns nil if in and out are not both a terminal.
@@ -30,13 +30,15 @@ func openTTY(in, out *os.File) *tty {
 }
 
 func ioctl(f *os.File, request uintptr, argument unsafe.Pointer) error {
-	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(argument)); errno != 0 {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request,
+		uintptr(argument)); errno != 0 {
 		return errno
 	}
 	return nil
 }
 
-// raw has keys come as they are pressed, none of them a signal or shown by itself. Output stays as it is.
+// raw switches to raw mode: keys arrive when they are pressed, are not echoed and send no signals.
+// Output is not affected.
 func (t *tty) raw() error {
 	if t.saved != nil {
 		return nil
@@ -45,13 +47,14 @@ func (t *tty) raw() error {
 	if err := ioctl(t.in, getMode, unsafe.Pointer(&own)); err != nil {
 		return err
 	}
-	if err := syscall.SetNonblock(int(t.in.Fd()), false); err != nil { // another program may have left it so
+	if err := syscall.SetNonblock(int(t.in.Fd()), false); err != nil {
+		// another program may have set it
 		return err
 	}
 	mode := own
 	mode.Iflag &^= syscall.BRKINT | syscall.ICRNL | syscall.INPCK | syscall.ISTRIP | syscall.IXON
 	mode.Lflag &^= syscall.ECHO | syscall.ICANON | syscall.IEXTEN | syscall.ISIG
-	mode.Cc[syscall.VMIN], mode.Cc[syscall.VTIME] = 0, 1 // a read returns after a tenth of a second at the latest
+	mode.Cc[syscall.VMIN], mode.Cc[syscall.VTIME] = 0, 1 // a read returns after at most 100 ms
 	if err := ioctl(t.in, setMode, unsafe.Pointer(&mode)); err != nil {
 		return err
 	}
@@ -59,7 +62,7 @@ func (t *tty) raw() error {
 	return nil
 }
 
-// restore puts the terminal back into its own mode.
+// restore restores the mode that the terminal had before raw.
 func (t *tty) restore() error {
 	if t.saved == nil {
 		return nil
@@ -69,7 +72,7 @@ func (t *tty) restore() error {
 	return err
 }
 
-// read returns what has been typed; nothing, and no error, after a tenth of a second in which there was nothing.
+// read reads input. After 100 ms without input it returns 0 and no error.
 func (t *tty) read(p []byte) (int, error) {
 	n, err := syscall.Read(int(t.in.Fd()), p)
 	if err != nil && !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.EAGAIN) {
@@ -78,7 +81,7 @@ func (t *tty) read(p []byte) (int, error) {
 	if n > 0 {
 		return n, nil
 	}
-	if _, _, err := terminal.Size(t.out); err != nil { // a terminal that has been hung up is at its end, too
+	if _, _, err := terminal.Size(t.out); err != nil { // after a hangup, too
 		return 0, io.EOF
 	}
 	return 0, nil

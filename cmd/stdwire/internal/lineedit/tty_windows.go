@@ -19,13 +19,13 @@ const (
 	keyEvent             = 1
 )
 
-// A tty is a console that is read key by key while it is in raw mode.
+// A tty is a console that can be switched to raw mode and read key by key.
 type tty struct {
 	in, out *os.File
-	high    rune // half a character that has come
+	high    rune // first half of a surrogate pair, or 0
 
 	changed bool
-	saved   uint32 // the console's own mode of input, while it is in another
+	saved   uint32 // the input mode to restore, if changed
 }
 
 // openTTY returns nil if the console is too old to give keys as escape sequences.
@@ -37,7 +37,7 @@ func openTTY(in, out *os.File) *tty {
 	return t
 }
 
-// raw has keys come as they are pressed, none of them a signal or shown by itself.
+// raw switches to raw mode: keys arrive when they are pressed, are not echoed and send no signals.
 func (t *tty) raw() error {
 	if t.changed {
 		return nil
@@ -50,12 +50,12 @@ func (t *tty) raw() error {
 	if err := terminal.SetMode(t.in, raw|enableTerminalInput); err != nil {
 		return err
 	}
-	terminal.EnableEscapes(t.out) // another program may have left it without
+	terminal.EnableEscapes(t.out) // another program may have disabled them
 	t.changed, t.saved = true, own
 	return nil
 }
 
-// restore puts the console back into its own mode.
+// restore restores the mode that the console had before raw.
 func (t *tty) restore() error {
 	if !t.changed {
 		return nil
@@ -76,11 +76,11 @@ type inputRecord struct {
 	state   uint32
 }
 
-// read returns what has been typed, in UTF-8; nothing, and no error, after a tenth of a second in which there was nothing.
+// read reads input as UTF-8. After 100 ms without input it returns 0 and no error.
 func (t *tty) read(p []byte) (int, error) {
-	const patience = 100 // ms
+	const timeout = 100 // ms
 	in := syscall.Handle(t.in.Fd())
-	event, err := syscall.WaitForSingleObject(in, patience)
+	event, err := syscall.WaitForSingleObject(in, timeout)
 	if err != nil || event != syscall.WAIT_OBJECT_0 {
 		return 0, err
 	}

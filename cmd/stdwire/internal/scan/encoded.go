@@ -10,15 +10,15 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-const minReadable = 24 // bytes of what is decoded, or it may be chance
+const minReadable = 24 // bytes of decoded text; less may be chance
 
 var (
 	blob    = lazy(`[A-Za-z0-9+/_-]{40,}={0,2}`)
 	hexBlob = lazy(`^[0-9A-Fa-f]+$`)
 )
 
-// encoded finds text that people cannot read and models can.
-func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
+// encodedText finds text that models can read and people cannot.
+func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
 	for _, m := range blob().FindAllStringIndex(t.plain, -1) {
 		decoded := decode(t.plain[m[0]:m[1]])
 		if decoded == "" {
@@ -28,25 +28,30 @@ func encoded(w *world, d *definition, t *text) (f Finding, found bool) {
 		inner := text{s: decoded}
 		inner.read()
 		switch {
-		case poisoned(w, d, &inner):
+		case isInjection(w, d, &inner):
 			severity = Critical
-		case strings.HasSuffix(strings.ToLower(t.plain[max(0, m[0]-40):m[0]]), ";base64,"): // an icon, say
+		case strings.HasSuffix(strings.ToLower(t.plain[max(0, m[0]-40):m[0]]), ";base64,"):
+			// such as an icon
 			continue
-		case strings.Count(strings.TrimSpace(decoded), " ") >= 3 && decoded[0] != '{' && decoded[0] != '<':
+		case strings.Count(strings.TrimSpace(decoded), " ") >= 3 && decoded[0] != '{' &&
+			decoded[0] != '<':
 			severity = High
 		case decoded[0] == '{': // such as the example of a token
 			severity = Low
 		}
 		if !found || severity > f.Severity {
-			f, found = Finding{Severity: severity, What: fmt.Sprintf("there is encoded text, which says %q", printable.TruncateBytes(decoded, 300)), Evidence: excerpt(t.plain, m[0], min(m[1], m[0]+60))}, true
+			f, found = Finding{Severity: severity,
+				What:     fmt.Sprintf("there is encoded text, which says %q", printable.TruncateBytes(decoded, 300)),
+				Evidence: excerpt(t.plain, m[0], min(m[1], m[0]+60))}, true
 		}
 	}
 	return f, found
 }
 
-// poisoned reports whether a text would be found by the rules for instructions.
-func poisoned(w *world, d *definition, t *text) bool {
-	for _, patterns := range []func() []pattern{overriding, concealing, tagging, preceding, asksContext, asksSecrets, sendsOut} {
+// isInjection reports whether a rule for instructions matches a text.
+func isInjection(w *scanner, d *definition, t *text) bool {
+	for _, patterns := range []func() []pattern{overrideInstructions, concealFromUser,
+		instructionTags, toolPrecedence, asksForContext, asksForSecrets, sendsDataOut} {
 		if f, found := matches(patterns, false)(w, d, t); found && f.Severity >= Medium {
 			return true
 		}
@@ -54,7 +59,7 @@ func poisoned(w *world, d *definition, t *text) bool {
 	return false
 }
 
-// decode returns the text that base64 or hexadecimal digits stand for; "" if they stand for none.
+// decode decodes base64 or hexadecimal text, and returns "" if the result is not text.
 func decode(s string) string {
 	var candidates [][]byte
 	if hexBlob().MatchString(s) {
@@ -63,12 +68,14 @@ func decode(s string) string {
 		}
 	}
 	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
-	if text, err := base64.RawStdEncoding.DecodeString(s[:len(s)/4*4]); err == nil { // what is cut away is at most two letters
+	if text, err := base64.RawStdEncoding.DecodeString(s[:len(s)/4*4]); err == nil {
+		// cuts at most three digits
 		candidates = append(candidates, text)
 	}
 	for _, text := range candidates {
 		letters := strings.IndexFunc(string(text), unicode.IsLetter) >= 0
-		if len(text) >= minReadable && letters && readable(string(text)) && strings.ToValidUTF8(string(text), "") == string(text) {
+		if len(text) >= minReadable && letters && isReadable(string(text)) &&
+			strings.ToValidUTF8(string(text), "") == string(text) {
 			return strings.TrimSpace(string(text))
 		}
 	}

@@ -9,77 +9,98 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A part is what a tool may play in carrying data away.
-type part int
+// A flowRole is what a tool may contribute to the exfiltration of data.
+type flowRole int
 
 const (
-	untrusted part = iota // brings in what strangers wrote
-	private               // reads what is not for everybody
-	wayOut                // sends something to where others see it, or runs programs, which can
+	untrustedInput flowRole = iota // reads text written by strangers
+	privateData                    // reads private data
+	dataSink                       // sends data to others, or runs programs, which can
 )
 
-// toxicFlow finds tools that together let a stranger's text have private data sent away: all three parts are there. It is one finding for all servers.
-func toxicFlow(w *world) []Finding {
+// toxicFlow finds tools that together have all three roles, so that a stranger's text can make a
+// model send private data away. It returns one finding for all servers.
+func toxicFlow(w *scanner) []Finding {
 	var has [3]*definition
 	for _, tool := range w.tools() {
-		for _, p := range parts(tool.d) {
+		for _, p := range flowRoles(tool.d) {
 			if has[p] == nil {
 				has[p] = tool.d
 			}
 		}
 	}
-	if has[untrusted] == nil || has[private] == nil || has[wayOut] == nil {
+	if has[untrustedInput] == nil || has[privateData] == nil || has[dataSink] == nil {
 		return nil
 	}
 	name := func(d *definition) string { return fmt.Sprintf("%q of %q", d.name, d.server.ID) }
 	return []Finding{{
-		Severity: Medium, Place: has[wayOut].place(""), Related: []Place{has[untrusted].place(""), has[private].place("")},
-		What: fmt.Sprintf("with these tools, what a stranger wrote (%s) can make a model read private data (%s) and send it away (%s)",
-			name(has[untrusted]), name(has[private]), name(has[wayOut])),
+		Severity: Medium, Place: has[dataSink].place(""),
+		Related: []Place{has[untrustedInput].place(""), has[privateData].place("")},
+		What: fmt.Sprintf(
+			"with these tools, what a stranger wrote (%s) can make a model read private data (%s) and send it away (%s)",
+			name(has[untrustedInput]), name(has[privateData]), name(has[dataSink])),
 	}}
 }
 
-// parts guesses, by a tool's name and arguments, what it may play.
-func parts(d *definition) (all []part) {
+// flowRoles guesses the roles of a tool from its name, arguments and hints.
+func flowRoles(d *definition) (all []flowRole) {
 	name := nameWords(d.name)
 	of := append(nameWords(d.server.ID), name...) // a tool "search" of a server "gmail"
 	has := func(words []string, any string) bool {
-		return slices.ContainsFunc(strings.Fields(any), func(word string) bool { return slices.Contains(words, word) })
+		return slices.ContainsFunc(strings.Fields(any),
+			func(word string) bool { return slices.Contains(words, word) })
 	}
 	annotations := jsonscan.Member(d.raw, "annotations")
 	openWorld := string(jsonscan.Member(annotations, "openWorldHint"))
 	takesURL := false
-	for token := range jsonscan.Members(jsonscan.Member(jsonscan.Member(d.raw, "inputSchema"), "properties")) {
+	for token := range jsonscan.Members(
+		jsonscan.Member(jsonscan.Member(d.raw, "inputSchema"), "properties")) {
 		argument, _ := jsonscan.Text(token)
-		takesURL = takesURL || has([]string{strings.ToLower(argument)}, "url urls href endpoint webhook webhook_url target_url")
+		takesURL = takesURL ||
+			has([]string{strings.ToLower(argument)},
+				"url urls href endpoint webhook webhook_url target_url")
 	}
-	giving := has(name, "send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
-	reading := has(name, "read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
+	giving := has(name,
+		"send post publish upload reply forward tweet share push notify invite comment email submit write create update add append delete remove set")
+	reading := has(name,
+		"read get list search find open view show query load export fetch download cat tree select dump browse lookup retrieve check")
 	runs := has(name, "exec execute eval evaluate shell bash powershell terminal cmd spawn") ||
-		has(name, "run start") && has(name, "command commands script code shell python process proc program javascript")
-	database := has(of, "sql query queries database db postgres mysql sqlite mongo mongodb table tables")
+		has(name, "run start") &&
+			has(name, "command commands script code shell python process proc program javascript")
+	database := has(of,
+		"sql query queries database db postgres mysql sqlite mongo mongodb table tables")
 	const mail = "email emails mail mails inbox gmail outlook imap slack discord telegram whatsapp"
-	written := has(of, mail) || has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets") // by anybody
-	web := has(name, "web http url browse browser crawl scrape navigate webpage website") || takesURL && has(name, "fetch get open new page tab load download read")
-	open := openWorld != "false" // an unset hint says that it is
+	// by anyone
+	written := has(of, mail) ||
+		has(name, "tweet tweets issue issues comment comments rss feed feeds ticket tickets")
+	web := has(name, "web http url browse browser crawl scrape navigate webpage website") ||
+		takesURL && has(name, "fetch get open new page tab load download read")
+	open := openWorld != "false" // the default of the hint is true
 
 	if !giving && (web && open || takesURL && has(name, "fetch") || written && reading ||
-		openWorld == "true" && (reading || runs) || has(of, "web fetch browser") && has(name, "search fetch")) {
-		all = append(all, untrusted)
+		openWorld == "true" && (reading || runs) || has(of, "web fetch browser") &&
+		has(name, "search fetch")) {
+		all = append(all, untrustedInput)
 	}
 	content := reading && !has(name, "list tree find browse check")
-	if !giving && (content && has(of, "file files fs filesystem folder folders document documents drive") || reading && has(of, mail)) || database && reading ||
-		reading && has(name, "env environment secret secrets credential credentials password passwords clipboard contacts calendar cookie cookies history notes keychain") {
-		all = append(all, private)
+	if !giving && (content &&
+		has(of, "file files fs filesystem folder folders document documents drive") || reading &&
+		has(of, mail)) || database && reading ||
+		reading && has(name,
+			"env environment secret secrets credential credentials password passwords clipboard contacts calendar cookie cookies history notes keychain") {
+		all = append(all, privateData)
 	}
-	if runs && !database || takesURL && has(name, "fetch http request") || open && (takesURL || has(name, "send publish tweet upload webhook") || has(name, "post reply comment forward create push share") &&
-		(written || has(of, "gist gists pull pr twitter github gitlab status post"))) {
-		all = append(all, wayOut)
+	if runs && !database || takesURL && has(name, "fetch http request") || open &&
+		(takesURL || has(name, "send publish tweet upload webhook") ||
+			has(name, "post reply comment forward create push share") &&
+				(written || has(of, "gist gists pull pr twitter github gitlab status post"))) {
+		all = append(all, dataSink)
 	}
 	return all
 }
 
-// nameWords are the words of which a name is made, in lower case: readFile, read_file and read-file have the same.
+// nameWords splits a name into words in lower case; readFile, read_file and read-file have the
+// same.
 func nameWords(name string) []string {
 	var b strings.Builder
 	var before rune
@@ -96,30 +117,40 @@ func nameWords(name string) []string {
 	return strings.Fields(b.String())
 }
 
-// contradicts finds tools whose name says that they take something away, and whose hints do not.
-func contradicts(_ *world, d *definition) []Finding {
+// hintContradiction finds tools that are destructive by their names but not by their hints.
+func hintContradiction(_ *scanner, d *definition) []Finding {
 	if !d.tool() {
 		return nil
 	}
 	words := nameWords(d.name)
 	takes := slices.IndexFunc(words, func(word string) bool {
-		return slices.Contains([]string{"delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate", "uninstall", "overwrite"}, word)
+		return slices.Contains(
+			[]string{"delete", "remove", "drop", "destroy", "erase", "purge", "wipe", "truncate",
+				"uninstall", "overwrite"}, word)
 	})
 	if takes < 0 || slices.ContainsFunc(words, func(word string) bool {
-		return slices.Contains([]string{"list", "get", "show", "find", "search", "count", "preview", "undo", "can", "check", "describe", "explain", "plan", "simulate"}, word)
+		return slices.Contains(
+			[]string{"list", "get", "show", "find", "search", "count", "preview", "undo", "can",
+				"check", "describe", "explain", "plan", "simulate"}, word)
 	}) {
 		return nil
 	}
 	annotations := jsonscan.Member(d.raw, "annotations")
-	readOnly, destructive := string(jsonscan.Member(annotations, "readOnlyHint")), string(jsonscan.Member(annotations, "destructiveHint"))
+	readOnly, destructive := string(jsonscan.Member(annotations, "readOnlyHint")),
+		string(jsonscan.Member(annotations, "destructiveHint"))
 	f := Finding{Place: d.place("annotations")}
 	switch {
 	case readOnly == "true":
-		f.Severity, f.What, f.Evidence = High, "the name says that the tool takes something away, the hints that it only reads: hosts may call it without asking", "readOnlyHint: true"
+		f.Severity, f.What, f.Evidence = High,
+			"the name says that the tool takes something away, the hints that it only reads: hosts may call it without asking",
+			"readOnlyHint: true"
 	case destructive == "false":
-		f.Severity, f.What, f.Evidence = Medium, "the name says that the tool takes something away, the hints that it does not", "destructiveHint: false"
+		f.Severity, f.What, f.Evidence = Medium,
+			"the name says that the tool takes something away, the hints that it does not",
+			"destructiveHint: false"
 	case destructive == "":
-		f.Severity, f.What = Low, "the name says that the tool takes something away, and there is no hint of it"
+		f.Severity, f.What = Low,
+			"the name says that the tool takes something away, and there is no hint of it"
 	default:
 		return nil
 	}

@@ -7,56 +7,62 @@ import (
 	"unicode"
 )
 
-// A pattern is one way to word something.
+// A pattern matches one wording.
 type pattern struct {
 	severity Severity
-	what     string         // a sentence about a text that has it
-	needs    []string       // one of these, in lower case, is in every text that matches
-	re       *regexp.Regexp // matched against the text as it is read
-	except   *regexp.Regexp // of what matches: is harmless; nil for nothing
+	what     string         // the What of a finding
+	needs    []string       // every matching text contains one of these, in lower case
+	re       *regexp.Regexp // matched against text.plain
+	except   *regexp.Regexp // matches that are harmless; nil for none
 }
 
-// lazy is a regular expression that is compiled when it is first wanted: programs that never scan do not pay for it when they start.
+// lazy compiles a regular expression at its first use, so that programs that never scan start
+// faster.
 func lazy(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
-// words is a pattern, in which a blank stands for any white space, and ~ for up to that many other words in the same sentence, as in "~3".
-func words(severity Severity, what, needs, expression string) pattern {
+// phrase returns a pattern in which a blank stands for any white space, and "~3" for up to three
+// other words in the same sentence.
+func phrase(severity Severity, what, needs, expression string) pattern {
 	expression = gap().ReplaceAllString(expression, `(?:[^\s.!?]+\s+){0,$1}?`)
 	expression = strings.ReplaceAll(expression, " ", `\s+`)
-	return pattern{severity, what, strings.Split(needs, "|"), regexp.MustCompile(`(?i)` + expression), nil}
+	return pattern{severity, what, strings.Split(needs, "|"),
+		regexp.MustCompile(`(?i)` + expression), nil}
 }
 
 var gap = lazy(`~(\d)`)
 
-// but is a pattern with exceptions.
-func (p pattern) but(expression string) pattern {
+// excluding returns the pattern without the matches that match expression.
+func (p pattern) excluding(expression string) pattern {
 	p.except = regexp.MustCompile(expression)
 	return p
 }
 
-// matches makes a check of patterns. Of those that match, the worst counts. Where deniable says so, a match that is denied ("never share the user's password") is none.
-func matches(patterns func() []pattern, deniable bool) func(*world, *definition, *text) (Finding, bool) {
-	return func(_ *world, _ *definition, t *text) (f Finding, found bool) {
+// matches returns a check that reports the worst of the patterns that match. If negatable is set, a
+// negated match ("never share the user's password") does not count.
+func matches(patterns func() []pattern, negatable bool) func(*scanner, *definition, *text) (Finding,
+	bool) {
+	return func(_ *scanner, _ *definition, t *text) (f Finding, found bool) {
 		patterns := patterns()
 		for i := range patterns {
 			p := &patterns[i]
 			if found && f.Severity >= p.severity {
 				continue
 			}
-			m := p.find(t, deniable)
+			m := p.find(t, negatable)
 			if m == nil {
 				continue
 			}
-			f, found = Finding{Severity: p.severity, What: p.what, Evidence: excerpt(t.plain, m[0], m[1])}, true
+			f, found = Finding{Severity: p.severity, What: p.what,
+				Evidence: excerpt(t.plain, m[0], m[1])}, true
 		}
 		return f, found
 	}
 }
 
-// find is where a pattern first matches, and is not denied; nil if it does not.
-func (p *pattern) find(t *text, deniable bool) []int {
+// find returns the first match of the pattern that is not negated, or nil.
+func (p *pattern) find(t *text, negatable bool) []int {
 	needed := false
 	for _, word := range p.needs {
 		if needed = strings.Contains(t.lower, word); needed {
@@ -72,32 +78,38 @@ func (p *pattern) find(t *text, deniable bool) []int {
 			return nil
 		}
 		start, end := from+m[0], from+m[1]
-		if (p.except == nil || !p.except.MatchString(t.plain[start:end])) && !(deniable && denied(t.plain[max(0, start-50):start])) {
+		if (p.except == nil || !p.except.MatchString(t.plain[start:end])) &&
+			!(negatable && isNegated(t.plain[max(0, start-50):start])) {
 			return []int{start, end}
 		}
-		from = start + firstWord(t.plain[start:]) // one that is meant may begin within one that is not
+		from = start + firstWord(t.plain[start:]) // a match may begin within a negated one
 	}
 }
 
-// firstWord is where the first word of a text ends; at least one byte.
+// firstWord returns the end of the first word of a text; at least 1.
 func firstWord(s string) int {
-	n := strings.IndexFunc(s, func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) })
+	n := strings.IndexFunc(s, func(r rune) bool {
+		return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	})
 	if n < 0 {
 		return len(s)
 	}
-	if end := strings.IndexFunc(s[n:], func(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }); end >= 0 {
+	if end := strings.IndexFunc(s[n:], func(r rune) bool {
+		return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}); end >= 0 {
 		return n + end
 	}
 	return len(s)
 }
 
-// denied reports whether what follows is what is not to be done.
-func denied(before string) bool {
-	m := denial().FindString(before)
-	return m != "" && !doubleDenial().MatchString(m)
+// isNegated reports whether the text before a match negates it.
+func isNegated(before string) bool {
+	m := negation().FindString(before)
+	return m != "" && !doubleNegation().MatchString(m)
 }
 
 var (
-	denial       = lazy(`(?i)\b(?:never|(?:do|does|must|should|shall|can|could|may|will|would)(?:\s+not|n't)|cannot|avoid|without)\s+(?:\w+\s+(?:or\s+)?)?$`)
-	doubleDenial = lazy(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
+	negation = lazy(
+		`(?i)\b(?:never|(?:do|does|must|should|shall|can|could|may|will|would)(?:\s+not|n't)|cannot|avoid|without)\s+(?:\w+\s+(?:or\s+)?)?$`)
+	doubleNegation = lazy(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
 )

@@ -4,145 +4,153 @@ import (
 	"strings"
 )
 
-// A Rule is something that is looked for.
+// A Rule describes a check.
 type Rule struct {
 	ID       string
 	Severity Severity // of most of its findings
 	Title    string   // a line
-	Help     string   // what it is about, and why it matters
+	Help     string   // what it finds, and why that matters
 	Advice   string   // what to do about it
 }
 
-// A rule is a Rule with one of the ways to look for it.
+// A rule is a Rule with its check, which is one of the functions.
 type rule struct {
 	Rule
-	poison     bool // it is about text by which a model is led, see escalate
-	text       func(*world, *definition, *text) (Finding, bool)
-	definition func(*world, *definition) []Finding
-	world      func(*world) []Finding
+	injection  bool // it finds text that tries to steer a model; see escalate
+	text       func(*scanner, *definition, *text) (Finding, bool)
+	definition func(*scanner, *definition) []Finding
+	scanner    func(*scanner) []Finding
 	config     func(*Server) []Finding
 }
 
-const ruleTooLarge = "too-large" // which is found while the definitions are read
+const ruleTooLarge = "too-large" // found while definitions are read
 
-const distrust = "Do not use the server until who makes it has explained the text; if you need it, leave the tool out, and pin the others."
+const doNotUse = "Do not use the server until its maker has explained the text; if you need it, leave the tool out, and pin the others."
 
-// Rules returns all that are looked for, in the order in which they are.
+// Rules returns all rules, in the order of the checks.
 func Rules() (all []Rule) {
-	for _, r := range table() {
+	for _, r := range ruleTable() {
 		all = append(all, r.Rule)
 	}
 	return all
 }
 
-func table() []rule {
+func ruleTable() []rule {
 	return []rule{
 		{Rule: Rule{
-			ID: "hidden-unicode", Severity: High, Title: "Text that is not seen",
+			ID: "hidden-unicode", Severity: High, Title: "Invisible text",
 			Help: "Characters that are not drawn carry text that a model reads and people do not see, or make text look like another. Tag characters and " +
 				"variation selectors can spell whole sentences. What emoji, and scripts written from right to left or with joined letters, need is not " +
 				"reported.",
-			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise have who makes it remove them.",
-		}, poison: true, text: hidden},
+			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise ask its maker to remove them.",
+		}, injection: true, text: hiddenUnicode},
 		{Rule: Rule{
-			ID: "mixed-script-name", Severity: High, Title: "A name with letters of another script that look like its own",
+			ID: "mixed-script-name", Severity: High,
+			Title:  "A name with letters of another script that look like its own",
 			Help:   "A name such as reаd_file with a Cyrillic а is another name than the one that people see and confirm.",
 			Advice: "Do not use the tool: there is no honest reason to mix scripts within a word of a name.",
 		}, text: mixedScript},
 		{Rule: Rule{
 			ID: "terminal-escape", Severity: High, Title: "Sequences that a terminal obeys",
-			Help:   "Escape sequences in a definition hide or overwrite what a terminal shows, so that who looks at it sees something else than the model.",
+			Help:   "Escape sequences in a definition hide or overwrite what a terminal shows, so that a reviewer sees other text than the model.",
 			Advice: "Look at the text with the sequences spelled out, and do not use the server if they hide something.",
-		}, poison: true, text: escapes},
+		}, injection: true, text: terminalEscape},
 		{Rule: Rule{
 			ID: "hidden-layout", Severity: Medium, Title: "Text that is out of sight",
-			Help:   "Behind a screen of white space, or in a comment, text is read by the model and not by who approves the tool.",
+			Help:   "Behind a screen of white space, or in a comment, text is read by the model and not by the user who approves the tool.",
 			Advice: "Read the text to its end.",
-		}, poison: true, text: layout},
+		}, injection: true, text: hiddenLayout},
 		{Rule: Rule{
-			ID: "override-instructions", Severity: High, Title: "The model is told to set instructions aside",
-			Help:   "A definition tells what a tool is for. Text that wants to replace what the model was told by its user is an attack (tool poisoning).",
-			Advice: distrust,
-		}, poison: true, text: matches(overriding, true)},
+			ID: "override-instructions", Severity: High,
+			Title:  "The model is told to set instructions aside",
+			Help:   "A definition tells what a tool is for. Text that tries to replace the user's instructions is an attack (tool poisoning).",
+			Advice: doNotUse,
+		}, injection: true, text: matches(overrideInstructions, true)},
 		{Rule: Rule{
 			ID: "conceal-from-user", Severity: High, Title: "Something is to be kept from the user",
 			Help:   "A definition that asks the model not to tell its user what is done hides something.",
-			Advice: distrust,
-		}, poison: true, text: matches(concealing, false)},
+			Advice: doNotUse,
+		}, injection: true, text: matches(concealFromUser, false)},
 		{Rule: Rule{
-			ID: "instruction-tag", Severity: High, Title: "Text dressed up as instructions from elsewhere",
+			ID: "instruction-tag", Severity: High,
+			Title:  "Text dressed up as instructions from elsewhere",
 			Help:   "Tags such as <IMPORTANT> and the marks with which models tell who speaks make a definition look like instructions of the host or the user.",
-			Advice: distrust,
-		}, poison: true, text: matches(tagging, false)},
+			Advice: doNotUse,
+		}, injection: true, text: matches(instructionTags, false)},
 		{Rule: Rule{
-			ID: "tool-precedence", Severity: Medium, Title: "The model is told when to use other tools",
+			ID: "tool-precedence", Severity: Medium,
+			Title:  "The model is told when to use other tools",
 			Help:   "A tool that wants to be called before or in place of all others sees, and may change, what is meant for them.",
 			Advice: "Ask whether the tool needs that for what it does. If not, leave it out.",
-		}, poison: true, text: matches(preceding, true)},
+		}, injection: true, text: matches(toolPrecedence, true)},
 		{Rule: Rule{
-			ID: "asks-for-context", Severity: Medium, Title: "The model is asked for what it was told",
+			ID: "asks-for-context", Severity: Medium,
+			Title:  "The model is asked for what it was told",
 			Help:   "Arguments that are to be filled with the conversation or the system prompt hand all of it to the server.",
 			Advice: "Ask whether the tool needs that for what it does. If not, leave it out.",
-		}, poison: true, text: matches(asksContext, true)},
+		}, injection: true, text: matches(asksForContext, true)},
 		{Rule: Rule{
 			ID: "asks-for-secrets", Severity: High, Title: "The model is asked for secrets",
 			Help:   "Text that has the model read key files, configurations or credentials and pass them on steals them. That a text only names such files is low.",
-			Advice: distrust,
-		}, poison: true, text: matches(asksSecrets, true)},
+			Advice: doNotUse,
+		}, injection: true, text: matches(asksForSecrets, true)},
 		{Rule: Rule{
-			ID: "sends-data-out", Severity: High, Title: "The model is told to send data to an address",
-			Help:   "A definition has no reason to name an address that what the model has is to be sent to, or that replaces one that the user gave.",
-			Advice: distrust,
-		}, poison: true, text: matches(sendsOut, true)},
+			ID: "sends-data-out", Severity: High,
+			Title:  "The model is told to send data to an address",
+			Help:   "A definition has no reason to name an address to which the model should send data, or that replaces one that the user gave.",
+			Advice: doNotUse,
+		}, injection: true, text: matches(sendsDataOut, true)},
 		{Rule: Rule{
 			ID: "image-beacon", Severity: Medium, Title: "An image whose address carries data",
 			Help:   "Where text of the model is rendered, an image is fetched as soon as it is shown: data in its address is sent away without a click.",
 			Advice: "Do not render images that a model writes, and ask why the definition has one.",
-		}, poison: true, text: matches(beacons, false)},
+		}, injection: true, text: matches(imageBeacons, false)},
 		{Rule: Rule{
 			ID: "encoded-text", Severity: High, Title: "Text in base64 or hexadecimal digits",
 			Help:   "Models read encoded text, people do not: it is a way to hide instructions.",
 			Advice: "Read the text that is encoded.",
-		}, poison: true, text: encoded},
+		}, injection: true, text: encodedText},
 		{Rule: Rule{
 			ID: "insistence", Severity: Info, Title: "Insistent wording",
 			Help:   "\"You must\" and words in upper case are in many descriptions, harmless ones too. With other findings, they are a sign.",
 			Advice: "Nothing, if there is nothing else about the tool.",
-		}, text: matches(urgent, false)},
+		}, text: matches(insistence, false)},
 		{Rule: Rule{
 			ID: "shadowing", Severity: High, Title: "Text about the tools of another server",
 			Help:   "All definitions are read by one model. Text of one server about the tools of another changes how those are used (tool shadowing).",
 			Advice: "Do not use the two servers together, unless they are made for it.",
-		}, poison: true, text: shadows},
+		}, injection: true, text: shadowing},
 		{Rule: Rule{
 			ID: "same-name", Severity: Medium, Title: "Two tools of one name",
-			Help:   "Where names are not kept apart by server, which of the tools is called is up to chance, or to who came last.",
+			Help:   "Where names are not kept apart by server, which of the tools is called depends on chance, or on which server came last.",
 			Advice: "Use a host that puts the server's ID before the names, or leave one of the tools out.",
-		}, world: sameName},
+		}, scanner: sameName},
 		{Rule: Rule{
 			ID: "near-name", Severity: Medium, Title: "Names that are taken for each other",
 			Help:   "Names one letter apart, or that only look the same, lead models and people to call one tool when they mean the other.",
-			Advice: "Look whether one of the servers imitates the other. If not, nothing is to be done.",
-		}, world: nearName},
+			Advice: "Check whether one of the servers imitates the other. If not, nothing needs to be done.",
+		}, scanner: nearName},
 		{Rule: Rule{
 			ID: "hint-contradiction", Severity: High, Title: "A destructive name without the hint",
 			Help: "Hosts decide by destructiveHint and readOnlyHint whether to ask before a call. A tool that takes something away and says that it does not " +
 				"is called without asking.",
 			Advice: "Have the host ask before each call of the tool, whatever its hints say.",
-		}, definition: contradicts},
+		}, definition: hintContradiction},
 		{Rule: Rule{
 			ID: "toxic-flow", Severity: Medium, Title: "Tools that together can carry data away",
-			Help: "If a model can read what strangers wrote, read private data, and send something out, then a stranger's text can make it send the private " +
+			Help: "If a model can read text by strangers, read private data, and send something out, then a stranger's text can make it send the private " +
 				"data out. None of the tools has to be malicious. What they do is guessed from their names, arguments and hints.",
 			Advice: "Do not use the tools in one conversation, or have each call of the one that sends confirmed.",
-		}, world: toxicFlow},
+		}, scanner: toxicFlow},
 		{Rule: Rule{
-			ID: "remote-schema", Severity: Medium, Title: "A schema that is completed from elsewhere",
-			Help:   "A $ref to a URL lets somebody change a definition after it was looked at, and tells them who reads it.",
-			Advice: "Do not fetch it. Have who makes the server put it into the schema.",
+			ID: "remote-schema", Severity: Medium,
+			Title:  "A schema that refers to another document",
+			Help:   "A $ref to a URL lets its host change a definition after its review, and see who reads it.",
+			Advice: "Do not fetch it. Ask the server's maker to put it into the schema.",
 		}, text: remoteSchema},
 		{Rule: Rule{
-			ID: "context-parameter", Severity: Medium, Title: "An argument that asks for what the model was told",
+			ID: "context-parameter", Severity: Medium,
+			Title:  "An argument that asks for what the model was told",
 			Help:   "Models fill an argument such as conversation_history with what its name asks for, even if nothing says what it is for.",
 			Advice: "Ask what it is for. If the tool does not need it, leave the tool out.",
 		}, definition: contextParameters},
@@ -152,23 +160,24 @@ func table() []rule {
 			Advice: "Keep it in the environment or a store of secrets, refer to it as ${NAME}, and replace it if others have seen it.",
 		}, config: configSecrets},
 		{Rule: Rule{
-			ID: "malformed-definition", Severity: Medium, Title: "A definition that is none, or that is read in different ways",
-			Help:   "Programs differ in what they make of a member that is there twice: what one shows is not what another gives to the model.",
+			ID: "malformed-definition", Severity: Medium,
+			Title:  "A definition that is malformed or ambiguous",
+			Help:   "Programs differ in how they read a duplicate member: what one shows is not what another gives to the model.",
 			Advice: "Leave it out.",
-		}, definition: malformed},
+		}, definition: malformedDefinition},
 		{Rule: Rule{
-			ID: ruleTooLarge, Severity: Medium, Title: "More than is looked at",
-			Help:   "What is beyond the limits has not been looked at. No honest definition is that large.",
+			ID: ruleTooLarge, Severity: Medium, Title: "More than the scan reads",
+			Help:   "Content beyond the limits was not checked. No honest definition is that large.",
 			Advice: "Look at the rest yourself, or leave it out.",
 		}},
 	}
 }
 
-// camel is an ID as names are written in SARIF: HiddenUnicode.
+// camel converts an ID to the form of names in SARIF, such as HiddenUnicode.
 func camel(id string) string {
 	var b strings.Builder
-	for part := range strings.SplitSeq(id, "-") {
-		b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+	for flowRole := range strings.SplitSeq(id, "-") {
+		b.WriteString(strings.ToUpper(flowRole[:1]) + flowRole[1:])
 	}
 	return b.String()
 }

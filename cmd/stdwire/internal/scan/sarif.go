@@ -7,9 +7,11 @@ import (
 	"strings"
 )
 
-// SARIF returns findings as a log of the Static Analysis Results Interchange Format (OASIS SARIF 2.1.0), for the programs that collect them. Each is a result at a logical location, as
-// servers have no files; its partial fingerprint is the [Finding.Fingerprint]. Critical and high are errors, medium is a warning, the others are notes; the severity itself is a property
-// of the result. Version is that of the program that scanned.
+// SARIF returns findings as a log in the Static Analysis Results Interchange Format (OASIS SARIF
+// 2.1.0). Each is a result at a logical location, because servers have no files; its partial
+// fingerprint is the [Finding.Fingerprint]. Critical and high findings are errors, medium ones
+// warnings, others notes; the severity is a property of the result. version is the version of the
+// scanning program.
 func SARIF(findings []Finding, version string) ([]byte, error) {
 	type (
 		message struct {
@@ -63,8 +65,10 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	d := driver{Name: "stdwire", Version: version, URI: "https://github.com/stdwire/stdwire"}
 	for _, r := range Rules() {
 		d.Rules = append(d.Rules, ruleJSON{
-			r.ID, camel(r.ID), message{r.Title}, message{r.Help}, message{r.Help + " " + r.Advice}, level{sarifLevel(r.Severity)},
-			map[string]any{"security-severity": securitySeverity[r.Severity], "tags": []string{"security", "mcp"}},
+			r.ID, camel(r.ID), message{r.Title}, message{r.Help}, message{r.Help + " " + r.Advice},
+			level{sarifLevel(r.Severity)},
+			map[string]any{"security-severity": securitySeverity[r.Severity],
+				"tags": []string{"security", "mcp"}},
 		})
 	}
 	at := func(p Place) location {
@@ -72,9 +76,9 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 		if name == "" {
 			name = p.Server
 		}
-		for _, part := range []string{p.Name, p.Where} {
-			if part != "" {
-				full = append(full, part)
+		for _, flowRole := range []string{p.Name, p.Where} {
+			if flowRole != "" {
+				full = append(full, flowRole)
 			}
 		}
 		return location{Logical: []logical{{name, strings.Join(full, "/"), string(p.Kind)}}}
@@ -87,8 +91,12 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 			text += " It is: " + f.Evidence
 		}
 		r := result{
-			Rule: f.Rule, Index: slices.IndexFunc(d.Rules, func(r ruleJSON) bool { return r.ID == f.Rule }), Level: sarifLevel(f.Severity), Message: message{text},
-			Locations: []location{at(f.Place)}, Partial: map[string]string{"stdwireScan/v1": f.Fingerprint()}, More: map[string]string{"severity": f.Severity.String()},
+			Rule: f.Rule, Index: slices.IndexFunc(d.Rules, func(r ruleJSON) bool {
+				return r.ID == f.Rule
+			}), Level: sarifLevel(f.Severity), Message: message{text},
+			Locations: []location{at(f.Place)},
+			Partial:   map[string]string{"stdwireScan/v1": f.Fingerprint()},
+			More:      map[string]string{"severity": f.Severity.String()},
 		}
 		for n, p := range f.Related {
 			l := at(p)
@@ -102,8 +110,9 @@ func SARIF(findings []Finding, version string) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(map[string]any{
-		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json", "version": "2.1.0",
-		"runs": []run{{tool{d}, results}},
+		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+		"version": "2.1.0",
+		"runs":    []run{{tool{d}, results}},
 	})
 	return bytes.TrimSpace(b.Bytes()), err
 }
@@ -112,5 +121,5 @@ func sarifLevel(s Severity) string {
 	return [...]string{"note", "note", "warning", "error", "error"}[s]
 }
 
-// securitySeverity is the number by which some collectors sort.
+// securitySeverity is the number by which some consumers sort.
 var securitySeverity = [...]string{"0.0", "3.0", "5.5", "8.0", "9.5"}

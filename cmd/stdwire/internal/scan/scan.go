@@ -1,5 +1,6 @@
-// Package scan looks through what MCP servers offer for what could mislead a model or a user: text that is not seen, instructions that have no place in a definition, names that are
-// taken for others, combinations of tools that carry data away. It looks at the definitions alone: nothing is called, sent or stored.
+// Package scan checks the definitions of MCP servers for content that could mislead a model or a
+// user: invisible text, instructions to the model, names that imitate others, combinations of tools
+// that can exfiltrate data. It reads definitions only: it does not call tools, send or store data.
 //
 //	findings := scan.Scan([]scan.Server{{ID: "files", Handshake: result, Tools: tools}})
 //	for _, f := range findings {
@@ -8,21 +9,26 @@
 //		}
 //	}
 //
-// # What is looked at
+// # What is checked
 //
-// Every string of every definition, names of members, schemas and annotations included, and of what the server said in the handshake, of which its instructions are a part; and the
-// configuration that the server is started with, for secrets. [Rules] has what is looked for. All servers are to be given at once: some of the rules are about several of them.
+// Scan checks every string of every definition, including member names, schemas and annotations,
+// and of the handshake, which contains the server's instructions. It checks the server's
+// configuration for secrets. [Rules] lists the checks. All servers must be passed in one call,
+// because some rules compare servers.
 //
-// # What it cannot know
+// # What it cannot detect
 //
-// Rules for instructions are patterns of English, read as a model would read them: without what is hidden, and with letters that look like others taken for them. Who words it
-// differently is not found. What tools do is guessed from their names and arguments. So no findings do not mean that a server is to be trusted, and one below [High] does not mean that
-// it is not. [github.com/stdwire/stdwire/client/host/pin] tells when a definition has changed since it was looked at.
+// Rules for instructions are patterns of English text, normalized to what a model reads: without
+// hidden characters, and with look-alike letters replaced. Other wordings are not found. The
+// effects of tools are guessed from their names and arguments. So a server without findings is not
+// necessarily trustworthy, and a finding below [High] does not prove that it is not. Package
+// [github.com/stdwire/stdwire/client/host/pin] detects changes of a definition after its review.
 //
 // # Limits
 //
-// Of a text 16 KiB are looked at; of a server 4 MiB of text, with the names that lead to it, and 5,000 definitions; of each of them 2,000 strings. That there is more is a finding: nothing
-// goes unlooked at in silence. There is one finding of a rule at a place, 10 of a rule in one definition, and 2,000 altogether: the worst.
+// Scan reads 16 KiB of a string; 2,000 strings of a definition; and 5,000 definitions and 4 MiB of
+// text, paths included, of a server. Exceeding a limit is itself a finding. Scan returns one
+// finding of a rule at a place, 10 of a rule in one definition, and the worst 2,000 in total.
 package scan
 
 import (
@@ -32,13 +38,13 @@ import (
 	"strings"
 )
 
-// A Server is what is known of one server.
+// A Server is the input of a scan for one server.
 type Server struct {
-	ID        string          // by which it is known here
-	Handshake json.RawMessage // the result of initialize or server/discover; nil if it was not asked
+	ID        string          // its ID in the configuration
+	Handshake json.RawMessage // the result of initialize or server/discover; nil if unknown
 	Config    Config          // how it is reached
 
-	// The definitions, and the Handshake, are as the server wrote them.
+	// The definitions are, like Handshake, the JSON that the server wrote.
 	Tools     []json.RawMessage
 	Prompts   []json.RawMessage
 	Resources []json.RawMessage
@@ -50,21 +56,22 @@ const (
 	maxServerText  = 4 << 20  // bytes of all strings of a server, and of their paths
 	maxDefinitions = 5000     // of a server
 	maxStrings     = 2000     // of a definition
-	maxOfRule      = 10       // findings of a rule in a definition
+	maxPerRule     = 10       // findings of a rule in a definition
 	maxFindings    = 2000
 )
 
-// Scan returns what there is to be said of servers, the worst first; of the same severity, in the order of the servers and of what they offer. Nothing is changed. It may be called from
-// anywhere at any time; the time it takes is in proportion to the text, some seconds for each MiB of what is made to take long.
+// Scan returns the findings for servers, the worst first; findings of the same severity are in the
+// order of the servers and their definitions. It does not modify its argument and may be called
+// concurrently. Its time is linear in the size of the text: some seconds per MiB in the worst case.
 func Scan(servers []Server) []Finding {
-	w := newWorld(servers)
-	rules := table()
+	w := newScanner(servers)
+	rules := ruleTable()
 	for _, s := range w.servers {
 		w.server(s, rules)
 	}
 	for _, r := range rules {
-		if r.world != nil {
-			for _, f := range r.world(w) {
+		if r.scanner != nil {
+			for _, f := range r.scanner(w) {
 				w.add(r, f)
 			}
 		}
@@ -73,66 +80,71 @@ func Scan(servers []Server) []Finding {
 	return w.findings
 }
 
-// A world is all servers, and what has been found so far.
-type world struct {
-	servers  []*subject
-	mentions map[string][]mention // what a text may mention
-	findings []Finding
+// A scanner holds all servers and the findings so far.
+type scanner struct {
+	servers      []*scannedServer
+	mentionIndex map[string][]mention // see the function mentionIndex
+	findings     []Finding
 }
 
-// A subject is a server that is looked at.
-type subject struct {
+// A scannedServer is a server with its parsed definitions.
+type scannedServer struct {
 	*Server
-	definitions []*definition
-	beyond      []Finding // what is not looked at
-	text        int       // bytes that may still be looked at
+	definitions   []*definition
+	limitFindings []Finding // findings about limits exceeded
+	text          int       // number of bytes that may still be read
 }
 
-func newWorld(servers []Server) *world {
-	w := &world{}
+func newScanner(servers []Server) *scanner {
+	w := &scanner{}
 	for i := range servers {
-		s := &subject{Server: &servers[i], text: maxServerText}
+		s := &scannedServer{Server: &servers[i], text: maxServerText}
 		s.read()
 		w.servers = append(w.servers, s)
 	}
-	w.mentions = mentions(w.servers)
+	w.mentionIndex = mentionIndex(w.servers)
 	return w
 }
 
-// read takes a server's definitions apart.
-func (s *subject) read() {
+// read parses the server's definitions.
+func (s *scannedServer) read() {
 	if s.Handshake != nil {
-		s.definitions = append(s.definitions, s.define(KindServer, s.Handshake))
+		s.definitions = append(s.definitions, s.newDefinition(KindServer, s.Handshake))
 	}
 	for _, list := range []struct {
 		kind Kind
 		raw  []json.RawMessage
-	}{{KindTool, s.Tools}, {KindPrompt, s.Prompts}, {KindResource, s.Resources}, {KindTemplate, s.Templates}} {
+	}{{KindTool, s.Tools}, {KindPrompt, s.Prompts}, {KindResource, s.Resources},
+		{KindTemplate, s.Templates}} {
 		for _, raw := range list.raw {
 			if len(s.definitions) == maxDefinitions {
-				s.skipped(KindServer, "", "", "the server offers more than 5,000 things; the others are not looked at")
+				s.skipped(KindServer, "", "",
+					"the server offers more than 5,000 things; the others are not looked at")
 				return
 			}
-			s.definitions = append(s.definitions, s.define(list.kind, raw))
+			s.definitions = append(s.definitions, s.newDefinition(list.kind, raw))
 		}
 	}
 }
 
-// skipped notes that something is not looked at.
-func (s *subject) skipped(kind Kind, name, where, what string) {
-	f := Finding{Rule: ruleTooLarge, Severity: Medium, Place: Place{s.ID, kind, name, where}, What: what}
-	// One of each kind of limit at a place is enough.
-	if !slices.ContainsFunc(s.beyond, func(b Finding) bool { return b.Place == f.Place && b.What == f.What }) && len(s.beyond) < maxOfRule {
-		s.beyond = append(s.beyond, f)
+// skipped records that a limit was exceeded.
+func (s *scannedServer) skipped(kind Kind, name, where, what string) {
+	f := Finding{Rule: ruleTooLarge, Severity: Medium, Place: Place{s.ID, kind, name, where},
+		What: what}
+	// One finding for each limit at a place is enough.
+	if !slices.ContainsFunc(s.limitFindings, func(b Finding) bool {
+		return b.Place == f.Place && b.What == f.What
+	}) && len(s.limitFindings) < maxPerRule {
+		s.limitFindings = append(s.limitFindings, f)
 	}
 }
 
-// server goes through one server's definitions.
-func (w *world) server(s *subject, rules []rule) {
+// server checks one server.
+func (w *scanner) server(s *scannedServer, rules []rule) {
 	for _, r := range rules {
 		switch {
 		case r.ID == ruleTooLarge:
-			for _, f := range s.beyond {
+			for _, f := range s.limitFindings {
 				w.add(r, f)
 			}
 		case r.config != nil:
@@ -144,7 +156,7 @@ func (w *world) server(s *subject, rules []rule) {
 	for _, d := range s.definitions {
 		var found []Finding
 		for _, r := range rules {
-			of := r.within(w, d)
+			of := r.check(w, d)
 			for i := range of {
 				of[i].Rule = r.ID
 			}
@@ -154,13 +166,13 @@ func (w *world) server(s *subject, rules []rule) {
 	}
 }
 
-// within returns the findings of a rule in one definition.
-func (r *rule) within(w *world, d *definition) (found []Finding) {
+// check returns the findings of a rule in one definition.
+func (r *rule) check(w *scanner, d *definition) (found []Finding) {
 	if r.definition != nil {
 		found = r.definition(w, d)
 	}
 	if r.text == nil {
-		return found[:min(len(found), maxOfRule)]
+		return found[:min(len(found), maxPerRule)]
 	}
 	for i := range d.texts {
 		t := &d.texts[i]
@@ -168,47 +180,52 @@ func (r *rule) within(w *world, d *definition) (found []Finding) {
 			f.Place = d.place(t.where)
 			found = append(found, f)
 		}
-		if len(found) == maxOfRule {
+		if len(found) == maxPerRule {
 			break
 		}
 	}
 	return found
 }
 
-// escalate adds the findings of one definition. Where several things come together that each may have a reason, there is none any more: what is high becomes critical.
-func (w *world) escalate(found []Finding, rules []rule) {
-	byID := func(id string) rule { return rules[slices.IndexFunc(rules, func(r rule) bool { return r.ID == id })] }
+// escalate adds the findings of one definition. If several rules about injected text match it, its
+// high findings become critical: each may have an innocent reason, all of them hardly.
+func (w *scanner) escalate(found []Finding, rules []rule) {
+	byID := func(id string) rule {
+		return rules[slices.IndexFunc(rules, func(r rule) bool { return r.ID == id })]
+	}
 	kinds := map[string]bool{}
 	for _, f := range found {
-		if byID(f.Rule).poison && f.Severity >= Medium {
+		if byID(f.Rule).injection && f.Severity >= Medium {
 			kinds[f.Rule] = true
 		}
 	}
 	for _, f := range found {
 		r := byID(f.Rule)
-		if r.poison && f.Severity == High && len(kinds) > 1 {
+		if r.injection && f.Severity == High && len(kinds) > 1 {
 			f.Severity = Critical
 		}
 		w.add(r, f)
 	}
 }
 
-// add makes a finding whole, and fit to be printed.
-func (w *world) add(r rule, f Finding) {
+// add completes a finding, makes it printable, and stores it.
+func (w *scanner) add(r rule, f Finding) {
 	f.Rule, f.Advice = r.ID, cmp.Or(f.Advice, r.Advice)
-	f.Place = f.Place.shown()
+	f.Place = f.Place.printableText()
 	f.Related = slices.Clone(f.Related)
 	for i := range f.Related {
-		f.Related[i] = f.Related[i].shown()
+		f.Related[i] = f.Related[i].printableText()
 	}
-	f.What, f.Evidence = shown(strings.ToUpper(f.What[:1])+f.What[1:], maxSentence)+".", shown(f.Evidence, maxEvidence)
+	f.What, f.Evidence = printableText(strings.ToUpper(f.What[:1])+f.What[1:], maxSentence)+".",
+		printableText(f.Evidence, maxEvidence)
 	if w.findings = append(w.findings, f); len(w.findings) > 4*maxFindings {
 		w.trim()
 	}
 }
 
-// trim sorts the findings, and leaves the worst.
-func (w *world) trim() {
-	slices.SortStableFunc(w.findings, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+// trim sorts the findings and keeps the worst.
+func (w *scanner) trim() {
+	slices.SortStableFunc(w.findings,
+		func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	w.findings = w.findings[:min(len(w.findings), maxFindings)]
 }

@@ -8,28 +8,34 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// remoteSchema finds schemas that are completed from elsewhere: what they say can change without the definition changing, and who reads them can be seen.
-func remoteSchema(_ *world, d *definition, t *text) (Finding, bool) {
-	if t.member != "$ref" && t.member != "$dynamicRef" || t.key || strings.HasPrefix(t.s, "#") || literally(t.where) {
+// remoteSchema finds schemas that refer to other documents, whose content can change while the
+// definition does not, and whose host sees who reads them.
+func remoteSchema(_ *scanner, d *definition, t *text) (Finding, bool) {
+	if t.member != "$ref" && t.member != "$dynamicRef" || t.key || strings.HasPrefix(t.s, "#") ||
+		isExample(t.where) {
 		return Finding{}, false
 	}
 	document, _, _ := strings.Cut(t.s, "#")
 	for i := range d.texts {
-		if id := &d.texts[i]; id.member == "$id" && (id.s == t.s || id.s == document) { // it is in there
+		if id := &d.texts[i]; id.member == "$id" && (id.s == t.s || id.s == document) {
+			// the schema itself
 			return Finding{}, false
 		}
 	}
 	switch {
-	case strings.Contains(document, "://json-schema.org/"): // the dialects, which who reads schemas has
+	case strings.Contains(document, "://json-schema.org/"): // the dialects, which validators have
 		return Finding{}, false
 	case strings.Contains(document, ":") || strings.HasPrefix(document, "//"):
-		return Finding{Severity: Medium, What: "the schema is completed from a URL: what is there can be changed at any time, and sees who reads it", Evidence: t.s}, true
+		return Finding{Severity: Medium,
+			What:     "the schema is completed from a URL: what is there can be changed at any time, and sees who reads it",
+			Evidence: t.s}, true
 	}
-	return Finding{Severity: Low, What: "the schema refers to something that is not in it", Evidence: t.s}, true
+	return Finding{Severity: Low, What: "the schema refers to something that is not in it",
+		Evidence: t.s}, true
 }
 
-// literally reports a place whose value is an example, and no schema.
-func literally(where string) bool {
+// isExample reports whether the value at a path is an example, not a schema.
+func isExample(where string) bool {
 	for _, keyword := range []string{".default", ".const", ".enum[", ".example", "_meta"} {
 		if strings.Contains(where, keyword) {
 			return true
@@ -38,39 +44,46 @@ func literally(where string) bool {
 	return false
 }
 
-// asking are names of arguments that ask a model for what it was told or thinks, rather than for what the tool needs.
-var asking = []struct {
+// contextNames are names of arguments that ask a model for its conversation or thoughts.
+var contextNames = []struct {
 	severity Severity
 	names    []string
 }{
 	{Medium, []string{
-		"conversation", "conversationhistory", "conversationlog", "fullconversation", "chathistory", "chatlog", "systemprompt", "systemmessage", "notestoself", "notetoself", "sidenote",
-		"sidenotes", "usermessages", "previousmessages", "messagehistory", "chainofthought", "internalthoughts", "hiddencontext", "fullcontext", "conversationcontext", "chatcontext",
+		"conversation", "conversationhistory", "conversationlog", "fullconversation", "chathistory",
+		"chatlog", "systemprompt", "systemmessage", "notestoself", "notetoself", "sidenote",
+		"sidenotes", "usermessages", "previousmessages", "messagehistory", "chainofthought",
+		"internalthoughts", "hiddencontext", "fullcontext", "conversationcontext", "chatcontext",
 		"userprompt", "originalprompt",
 	}},
 	{Low, []string{"history", "context", "transcript", "scratchpad", "dialog", "dialogue"}},
 }
 
-// contextParameters finds arguments that ask for what the model was told, and do not say why.
-func contextParameters(_ *world, d *definition) (found []Finding) {
+// contextParameters finds arguments that ask for the conversation and have no description.
+func contextParameters(_ *scanner, d *definition) (found []Finding) {
 	if d.kind != KindTool {
 		return nil
 	}
 	where := "inputSchema.properties"
-	for token, schema := range jsonscan.Members(jsonscan.Member(jsonscan.Member(d.raw, "inputSchema"), "properties")) {
+	for token, schema := range jsonscan.Members(
+		jsonscan.Member(jsonscan.Member(d.raw, "inputSchema"), "properties")) {
 		name, _ := jsonscan.Text(token)
-		if description, _ := jsonscan.Text(jsonscan.Member(schema, "description")); strings.TrimSpace(plainly(description)) != "" {
-			continue // it says why, and the rules for texts look at what it says
+		if description, _ := jsonscan.Text(
+			jsonscan.Member(schema, "description")); strings.TrimSpace(
+			normalize(description)) != "" {
+			continue // the rules for texts check the description
 		}
-		for _, a := range asking {
+		for _, a := range contextNames {
 			if len(name) <= maxName && slices.Contains(a.names, strings.Join(nameWords(name), "")) {
 				found = append(found, Finding{
 					Severity: a.severity, Place: d.place(join(where, name)),
-					What: fmt.Sprintf("the argument %q asks by its name for what the model was told, and does not say what for", name),
+					What: fmt.Sprintf(
+						"the argument %q asks by its name for what the model was told, and does not say what for",
+						name),
 				})
 			}
 		}
-		if len(found) == maxOfRule {
+		if len(found) == maxPerRule {
 			break
 		}
 	}

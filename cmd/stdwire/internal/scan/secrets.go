@@ -12,15 +12,16 @@ import (
 	"unicode"
 )
 
-// A Config is how a server is reached, as it stands in a configuration: before references such as ${TOKEN} are replaced by what they stand for. Its values are never in a finding.
+// A Config is a server's configuration before references such as ${TOKEN} are expanded. Its values
+// are never part of a finding.
 type Config struct {
 	Args   []string            // of the command, without the command itself
-	Env    map[string]string   // what is added to the environment
-	Header map[string][]string // what is sent with each request
+	Env    map[string]string   // additions to the environment
+	Header map[string][]string // headers of each request
 	URL    string
 }
 
-// knownTokens are forms that secrets of services have.
+// knownTokens are the formats of services' secrets.
 var knownTokens = []struct {
 	kind string
 	form func() *regexp.Regexp
@@ -46,12 +47,13 @@ var knownTokens = []struct {
 	{"a JSON Web Token", lazy(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
 }
 
-// configSecrets finds secrets that stand in a configuration.
+// configSecrets finds secrets in a configuration.
 func configSecrets(s *Server) (found []Finding) {
 	report := func(severity Severity, where, kind string, length int, what string) {
-		if len(found) < maxOfRule*maxOfRule {
+		if len(found) < maxPerRule*maxPerRule {
 			found = append(found, Finding{
-				Severity: severity, Place: Place{Server: s.ID, Kind: KindConfig, Where: where}, What: what, Evidence: fmt.Sprintf("%s, %d characters", kind, length),
+				Severity: severity, Place: Place{Server: s.ID, Kind: KindConfig, Where: where},
+				What: what, Evidence: fmt.Sprintf("%s, %d characters", kind, length),
 			})
 		}
 	}
@@ -70,10 +72,11 @@ func configSecrets(s *Server) (found []Finding) {
 	}
 	for i, arg := range s.Config.Args {
 		name, value := "", arg
-		switch before, after, named := strings.Cut(arg, "="); {
-		case named:
+		switch before, after, namedTool := strings.Cut(arg, "="); {
+		case namedTool:
 			name, value = before, after
-		case i > 0 && strings.HasPrefix(s.Config.Args[i-1], "-") && !strings.Contains(s.Config.Args[i-1], "="):
+		case i > 0 && strings.HasPrefix(s.Config.Args[i-1], "-") &&
+			!strings.Contains(s.Config.Args[i-1], "="):
 			name = s.Config.Args[i-1]
 		}
 		kind, n := secretIn(name, value)
@@ -84,7 +87,8 @@ func configSecrets(s *Server) (found []Finding) {
 			kind, n = secretIn("", arg)
 		}
 		if kind != "" {
-			report(High, "args["+strconv.Itoa(i)+"]", kind, n, "a secret is an argument of the command: every process of the machine can see it")
+			report(High, "args["+strconv.Itoa(i)+"]", kind, n,
+				"a secret is an argument of the command: every process of the machine can see it")
 		}
 	}
 	if kind, n := secretInURL(s.Config.URL); kind != "" {
@@ -93,7 +97,8 @@ func configSecrets(s *Server) (found []Finding) {
 	return found
 }
 
-// secretIn says what kind of secret a value is, and how long; "" if it is none, or only refers to one.
+// secretIn returns the kind and length of the secret in a value, or "" if it has none or only
+// refers to one.
 func secretIn(name, value string) (kind string, length int) {
 	value = strings.TrimSpace(value)
 	for _, scheme := range []string{"Bearer ", "Basic ", "token "} {
@@ -112,26 +117,29 @@ func secretIn(name, value string) (kind string, length int) {
 	if kind, n := secretInURL(urlForm().FindString(value)); kind != "" {
 		return kind, n
 	}
-	named := secretName().MatchString(name) && !publicName().MatchString(name)
-	if named && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) && !path().MatchString(value) && random(value) {
+	namedTool := secretName().MatchString(name) && !publicName().MatchString(name)
+	if namedTool && !strings.ContainsAny(value, " \t\n") && !placeholder().MatchString(value) &&
+		!path().MatchString(value) && looksRandom(value) {
 		return "a value that looks random under a name for secrets", len(value)
 	}
 	return "", 0
 }
 
-// secretInURL is secretIn for the user and the parameters of a URL.
+// secretInURL is secretIn for the user, the path and the parameters of a URL.
 func secretInURL(s string) (kind string, length int) {
 	u, err := url.Parse(s)
 	if err != nil || s == "" {
 		return "", 0
 	}
-	if password, ok := u.User.Password(); ok && password != "" && !reference().MatchString(password) && !placeholder().MatchString(password) {
+	if password, ok := u.User.Password(); ok && password != "" &&
+		!reference().MatchString(password) && !placeholder().MatchString(password) {
 		return "a password in a URL", len(password)
 	}
-	query, _ := url.ParseQuery(u.RawQuery) // what can be read of it
+	query, _ := url.ParseQuery(u.RawQuery) // the well-formed parameters
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		for _, value := range query[name] {
-			if kind, n := secretIn(name, strings.ReplaceAll(value, "://", " ")); kind != "" { // no URL within a URL
+			if kind, n := secretIn(name, strings.ReplaceAll(value, "://", " ")); kind != "" {
+				// do not recurse into a URL
 				return kind, n
 			}
 		}
@@ -146,22 +154,27 @@ func secretInURL(s string) (kind string, length int) {
 
 var (
 	urlForm   = lazy(`[a-z][a-z0-9+.-]*://\S+`)
-	reference = lazy(`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+` +
-		`|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
-	secretName = lazy(`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|` +
-		`(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
-	publicName  = lazy(`(?i)(?:public|_file\b|_path\b|-file\b|-path\b|_url\b|_uri\b|endpoint|max[_-]?tokens|token[_-]?(?:limit|count|budget|url)|author\b|_id\b|keyboard)`)
+	reference = lazy(
+		`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+` +
+			`|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
+	secretName = lazy(
+		`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|` +
+			`(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
+	publicName = lazy(
+		`(?i)(?:public|_file\b|_path\b|-file\b|-path\b|_url\b|_uri\b|endpoint|max[_-]?tokens|token[_-]?(?:limit|count|budget|url)|author\b|_id\b|keyboard)`)
 	path        = lazy(`^(?:[~.]{0,2}/|[A-Za-z]:[/\\])`)
-	placeholder = lazy(`(?i)^(?:x{4,}|\*{3,}|\.{3,}|.*(?:your|example|change[_-]?me|placeholder|dummy|insert|replace|redacted|todo).*)$`)
+	placeholder = lazy(
+		`(?i)^(?:x{4,}|\*{3,}|\.{3,}|.*(?:your|example|change[_-]?me|placeholder|dummy|insert|replace|redacted|todo).*)$`)
 )
 
-// random reports a value that nobody would think of: long, with letters and digits, and with many bits in each character.
-func random(s string) bool {
+// looksRandom reports whether a value is long, has letters and digits, and has a high entropy.
+func looksRandom(s string) bool {
 	const shortest, bits = 12, 3.0
-	return len(s) >= shortest && strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, unicode.IsLetter) && entropy(s) >= bits
+	return len(s) >= shortest && strings.ContainsAny(s, "0123456789") &&
+		strings.ContainsFunc(s, unicode.IsLetter) && entropy(s) >= bits
 }
 
-// entropy is how many bits there are in a character of a text, as far as they can be counted.
+// entropy estimates the bits per byte of a text from the frequencies of its bytes.
 func entropy(s string) (bits float64) {
 	var count [256]int
 	for i := range len(s) {

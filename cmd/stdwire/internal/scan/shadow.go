@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// A mention is what a word stands for.
+// A mention is a server or tool that a word may stand for.
 type mention struct {
-	server *subject
+	server *scannedServer
 	tool   *definition // nil for the server itself
 }
 
@@ -21,16 +21,17 @@ func (m mention) String() string {
 	return fmt.Sprintf("the tool %q of the server %q", m.tool.name, m.server.ID)
 }
 
-// mentions maps the words, in lower case, by which a text may mean a server or one of its tools. There is nothing to be mentioned if there is only one server.
-func mentions(servers []*subject) map[string][]mention {
-	words := map[string][]mention{}
+// mentionIndex maps words, in lower case, to the servers and tools that they may stand for. It is
+// empty if there is only one server.
+func mentionIndex(servers []*scannedServer) map[string][]mention {
+	phrase := map[string][]mention{}
 	if len(servers) < 2 {
-		return words
+		return phrase
 	}
-	const most = 8 // meanings of one word
+	const limit = 8 // meanings of a word
 	add := func(word string, m mention) {
-		if word = strings.ToLower(word); len(words[word]) < most {
-			words[word] = append(words[word], m)
+		if word = strings.ToLower(word); len(phrase[word]) < limit {
+			phrase[word] = append(phrase[word], m)
 		}
 	}
 	for _, s := range servers {
@@ -46,26 +47,27 @@ func mentions(servers []*subject) map[string][]mention {
 			}
 		}
 	}
-	return words
+	return phrase
 }
 
-// A token is a word of a text that may mean something.
+// A token is a word of a text that may mention a server or tool.
 type token struct {
 	start, end int
-	sentence   [2]int // where it begins and ends
+	sentence   [2]int // its start and end
 	of         []mention
 }
 
-// shadows finds texts about the tools of others: what a server says must only be about its own.
-func shadows(w *world, d *definition, t *text) (f Finding, found bool) {
-	if len(w.mentions) == 0 || !t.prose() {
+// shadowing finds texts about the tools of other servers.
+func shadowing(w *scanner, d *definition, t *text) (f Finding, found bool) {
+	if len(w.mentionIndex) == 0 || !t.isProse() {
 		return f, false
 	}
 	tokens := w.tokens(d, t.plain)
-	read := readings{s: t.plain, first: map[sided]int{}, last: map[sided]int{}, directed: map[int]bool{}}
+	read := textIndex{s: t.plain, first: map[sentenceKey]int{}, last: map[sentenceKey]int{},
+		directed: map[int]bool{}}
 	for i := range tokens {
 		for _, m := range tokens[i].of {
-			side := sided{tokens[i].sentence[0], m.server, m.tool != nil}
+			side := sentenceKey{tokens[i].sentence[0], m.server, m.tool != nil}
 			if _, there := read.first[side]; !there {
 				read.first[side] = tokens[i].start
 			}
@@ -74,11 +76,13 @@ func shadows(w *world, d *definition, t *text) (f Finding, found bool) {
 	}
 	for i := range tokens {
 		for _, m := range tokens[i].of {
-			severity := read.weigh(&tokens[i], m)
+			severity := read.severityOf(&tokens[i], m)
 			if severity < Low || found && severity <= f.Severity {
 				continue
 			}
-			f = Finding{Severity: severity, What: "the text is about something of another server: " + m.String(), Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
+			f = Finding{Severity: severity,
+				What:     "the text is about something of another server: " + m.String(),
+				Evidence: excerpt(t.plain, tokens[i].start, tokens[i].end)}
 			f.Related = []Place{{Server: m.server.ID, Kind: KindServer}}
 			if m.tool != nil {
 				f.Related[0] = m.tool.place("")
@@ -89,8 +93,9 @@ func shadows(w *world, d *definition, t *text) (f Finding, found bool) {
 	return f, found
 }
 
-// tokens are the words of a text that mean something of another server, and nothing of the definition's own.
-func (w *world) tokens(d *definition, s string) (tokens []token) {
+// tokens returns the words of a text that may mention another server, and have no meaning in the
+// definition's own server.
+func (w *scanner) tokens(d *definition, s string) (tokens []token) {
 	sentence := [2]int{0, sentenceEnd(s, 0)}
 	for at := 0; at < len(s); {
 		start := strings.IndexFunc(s[at:], inWord)
@@ -110,7 +115,7 @@ func (w *world) tokens(d *definition, s string) (tokens []token) {
 		if word == "" {
 			continue
 		}
-		of := w.mentions[strings.ToLower(word)]
+		of := w.mentionIndex[strings.ToLower(word)]
 		own := d.arguments[strings.ToLower(word)]
 		for _, m := range of {
 			own = own || m.server == d.server
@@ -126,7 +131,7 @@ func inWord(r rune) bool {
 	return r == '_' || r == '-' || r == '.' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// sentenceEnd is where the sentence that begins at i ends.
+// sentenceEnd returns the end of the sentence that starts at i.
 func sentenceEnd(s string, i int) int {
 	if m := sentencePattern().FindStringIndex(s[i:]); m != nil {
 		return i + m[1]
@@ -136,49 +141,52 @@ func sentenceEnd(s string, i int) int {
 
 var sentencePattern = lazy(`[.!?]\s|\n\s*\n`)
 
-// readings is what is known of a text and its sentences.
-type readings struct {
+// textIndex caches properties of a text and its sentences.
+type textIndex struct {
 	s           string
-	first, last map[sided]int // where the sentence mentions it
-	directed    map[int]bool  // by where a sentence begins
+	first, last map[sentenceKey]int // positions of the first and last mention
+	directed    map[int]bool        // by the start of the sentence
 }
 
-// A sided is a server, or its tools, in a sentence.
-type sided struct {
+// A sentenceKey is a server, or its tools, in a sentence.
+type sentenceKey struct {
 	sentence int
-	server   *subject
+	server   *scannedServer
 	tools    bool
 }
 
-// weigh says how bad it is that a text mentions something. A word that is also one of the language counts only where it is marked as a name.
-func (r *readings) weigh(tok *token, m mention) Severity {
+// severityOf rates a mention. A word that is also an English word counts only if it is marked as a
+// name.
+func (r *textIndex) severityOf(tok *token, m mention) Severity {
 	word := r.s[tok.start:tok.end]
-	other := sided{tok.sentence[0], m.server, m.tool == nil}
+	other := sentenceKey{tok.sentence[0], m.server, m.tool == nil}
 	first, there := r.first[other]
-	together := there && (first != tok.start || r.last[other] != tok.start) // the server and its tool, by two words
+	// two words mention the server and its tool
+	together := there && (first != tok.start || r.last[other] != tok.start)
 	what := serverWord
 	if m.tool != nil {
 		what = toolWord
 	}
-	quoted, certain := quoted(r.s, tok.start, tok.end), together || distinctive(word) || called(r.s, tok.end, what)
+	isQuoted, certain := isQuoted(r.s, tok.start, tok.end), together || isDistinctive(word) ||
+		isFollowedBy(r.s, tok.end, what)
 	common := common()[strings.ToLower(word)] || len(word) < 4
 	switch {
-	case !certain && !quoted && common:
+	case !certain && !isQuoted && common:
 		return Info
-	case !certain && (!quoted || common && !r.directs(tok.sentence)):
+	case !certain && (!isQuoted || common && !r.isDirective(tok.sentence)):
 		return Low
-	case !certain && common: // in quotes, it may be the name of anything
+	case !certain && common: // in quotes, it may name something else
 		return Medium
-	case r.directs(tok.sentence):
+	case r.isDirective(tok.sentence):
 		return High
-	case m.tool == nil && !quoted && !together && !called(r.s, tok.end, what):
+	case m.tool == nil && !isQuoted && !together && !isFollowedBy(r.s, tok.end, what):
 		return Low
 	}
 	return Medium
 }
 
-// directs reports whether a sentence says what to do.
-func (r *readings) directs(sentence [2]int) bool {
+// isDirective reports whether a sentence gives instructions.
+func (r *textIndex) isDirective(sentence [2]int) bool {
 	directed, known := r.directed[sentence[0]]
 	if !known {
 		directed = directive().MatchString(r.s[sentence[0]:sentence[1]])
@@ -187,38 +195,43 @@ func (r *readings) directs(sentence [2]int) bool {
 	return directed
 }
 
-// distinctive reports a word that is a name, and none of the language.
-func distinctive(word string) bool {
+// isDistinctive reports whether a word has the form of an identifier.
+func isDistinctive(word string) bool {
 	inner := false
 	for i, r := range word {
-		inner = inner || i > 0 && (unicode.IsUpper(r) && !unicode.IsUpper(rune(word[0]))) || r == '_' || unicode.IsDigit(r) || i > 0 && (r == '-' || r == '.')
+		inner = inner || i > 0 && (unicode.IsUpper(r) && !unicode.IsUpper(rune(word[0]))) ||
+			r == '_' || unicode.IsDigit(r) || i > 0 && (r == '-' || r == '.')
 	}
 	return inner
 }
 
-// quoted reports a word in quotes or backticks.
-func quoted(s string, start, end int) bool {
+// isQuoted reports whether a word is in quotes or backticks.
+func isQuoted(s string, start, end int) bool {
 	const marks = "`'\"“”‘«»*"
 	before, after := strings.TrimSuffix(s[:start], "/"), s[end:]
 	r := []rune(before[max(0, len(before)-4):])
-	return len(r) > 0 && strings.ContainsRune(marks, r[len(r)-1]) && after != "" && (strings.ContainsRune(marks, []rune(after[:min(4, len(after))])[0]) || after[0] == '(')
+	return len(r) > 0 && strings.ContainsRune(marks, r[len(r)-1]) && after != "" &&
+		(strings.ContainsRune(marks, []rune(after[:min(4, len(after))])[0]) || after[0] == '(')
 }
 
-// called reports a word that is followed by what it is.
-func called(s string, end int, what func() *regexp.Regexp) bool {
+// isFollowedBy reports whether a word is followed by a match of what, such as "server".
+func isFollowedBy(s string, end int, what func() *regexp.Regexp) bool {
 	return what().MatchString(s[end:min(len(s), end+30)])
 }
 
 var (
-	serverWord = lazy(`(?i)^['"` + "`" + `]?(?:'s)?\s+(?:mcp\s+)?(?:server|mcp|tools?|functions?)\b|^__|^/[a-z_]+\b`)
-	toolWord   = lazy(`(?i)^['"` + "`" + `]?\s+(?:tool|function)\b|^\(\)`)
-	directive  = lazy(`(?i)\b(?:instead|before|after|whenever|always|never|must|do\s+not|don't|rather\s+than|override|replaces?|ignore|when(?:\s+\S+){0,6}\s+(?:called|used|invoked|available|present)|prefer|first|avoid|deprecated|broken|unsafe)\b`)
+	serverWord = lazy(`(?i)^['"` + "`" +
+		`]?(?:'s)?\s+(?:mcp\s+)?(?:server|mcp|tools?|functions?)\b|^__|^/[a-z_]+\b`)
+	toolWord  = lazy(`(?i)^['"` + "`" + `]?\s+(?:tool|function)\b|^\(\)`)
+	directive = lazy(
+		`(?i)\b(?:instead|before|after|whenever|always|never|must|do\s+not|don't|rather\s+than|override|replaces?|ignore|when(?:\s+\S+){0,6}\s+(?:called|used|invoked|available|present)|prefer|first|avoid|deprecated|broken|unsafe)\b`)
 )
 
-// common are words that servers and tools are called by, and that texts have in them for other reasons.
+// common contains English words that are also names of servers and tools.
 var common = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{}
-	for _, word := range strings.Fields(`add agent analyze api app apps ask assistant audio base browser build cache calculate calculator calendar call chat check choose clear click clock
+	for _, word := range strings.Fields(
+		`add agent analyze api app apps ask assistant audio base browser build cache calculate calculator calendar call chat check choose clear click clock
 		close cloud code command commands compare compile config connect console context convert copy count create cursor data database date debug default
 		delete describe design desktop diff docs document documents download drag drive echo edit editor email emulate everything exec execute explain export
 		fetch figma file files filesystem fill filter find folder format generate get git github gitlab google graph graphics grep help history hover image

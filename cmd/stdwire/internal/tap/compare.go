@@ -5,12 +5,14 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Compare returns what is different between two answers: in their results and their errors, without the members of the names to ignore.
+// Compare returns the differences between the results or errors of two responses, except in members
+// whose names are in ignore.
 func Compare(old, now []byte, ignore ...string) []jsondiff.Change {
-	a, errA := jsondiff.Canonical(outcome(old))
-	b, errB := jsondiff.Canonical(outcome(now))
-	if errA != nil || errB != nil { // a member is there twice, or it is nested too deeply: what is the same is what is written the same
-		a, b = outcome(old), outcome(now)
+	a, errA := jsondiff.Canonical(resultOrError(old))
+	b, errB := jsondiff.Canonical(resultOrError(now))
+	if errA != nil || errB != nil {
+		// A member is duplicated, or nesting is too deep: compare the text.
+		a, b = resultOrError(old), resultOrError(now)
 		if string(a) == string(b) {
 			return nil
 		}
@@ -19,13 +21,13 @@ func Compare(old, now []byte, ignore ...string) []jsondiff.Change {
 	return jsondiff.Diff(a, b, ignore...)
 }
 
-// outcome is a response without what makes it a response.
-func outcome(response []byte) []byte {
+// resultOrError returns a response without its jsonrpc and id members.
+func resultOrError(response []byte) []byte {
 	dst := []byte{'{'}
 	for token, value := range jsonscan.Members(response) {
 		if jsonscan.KeyIs(token, "result") || jsonscan.KeyIs(token, "error") {
 			dst = append(append(append(append(dst, token...), ':'), value...), ',')
 		}
 	}
-	return closed(dst, '{', '}')
+	return closeList(dst, '{', '}')
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A Kind says what a line of a recording is about.
+// A Kind is the kind of a line of a recording.
 type Kind string
 
 const (
@@ -20,7 +20,7 @@ const (
 	Notification Kind = "notification"
 	Response     Kind = "response"
 	Batch        Kind = "batch" // several messages in one frame
-	Junk         Kind = "junk"  // a frame that is no message
+	Junk         Kind = "junk"  // a frame that is not a message
 
 	Start   Kind = "start"
 	Dropped Kind = "dropped"
@@ -28,25 +28,30 @@ const (
 	End     Kind = "end"
 )
 
-// A Message is what is known of a message without its content.
+// A Message describes a message without its content.
 type Message struct {
-	Kind   Kind            `json:"kind"`
-	Method string          `json:"method,omitempty"` // of a response, the method that was called
-	About  string          `json:"about,omitempty"`  // the name or the URI of what it is about, such as the tool's
-	ID     json.RawMessage `json:"id,omitempty"`     // as it was written
-	Of     int64           `json:"of,omitempty"`     // of a response, the number of the frame that it answers; 0 if nothing was asked
-	Ms     float64         `json:"ms,omitempty"`     // of a response, how long it took
-	Failed string          `json:"failed,omitempty"` // of a response: "error" and the code, or "isError"
-	Size   int64           `json:"size,omitempty"`   // in bytes
+	Kind    Kind            `json:"kind"`
+	Method  string          `json:"method,omitempty"` // of a response, that of its request
+	Subject string          `json:"about,omitempty"`  // name or URI of the tool, prompt or resource
+	ID      json.RawMessage `json:"id,omitempty"`     // byte for byte
+
+	// Set in a response: the frame number of its request, or 0 if there is none; the milliseconds
+	// since the request; "error" and the code, or "isError", if the request failed.
+	RequestFrame int64   `json:"of,omitempty"`
+	Ms           float64 `json:"ms,omitempty"`
+	Failed       string  `json:"failed,omitempty"`
+
+	Size int64 `json:"size,omitempty"` // in bytes
 }
 
 const (
-	maxWord = 256 // characters of a name, that is kept twice
+	maxName = 256 // bytes of a method or name, which is kept for each open request
 	maxID   = 1 << 10
 )
 
-// scan finds out what a message is. Of one that is cut, whole being false, the members that are there count.
-func scan(text []byte, whole bool) Message {
+// parseMessage classifies a message. If whole is false, the text is truncated, and parseMessage
+// uses the members before the end.
+func parseMessage(text []byte, whole bool) Message {
 	m := Message{Kind: Junk}
 	if whole && !isJSON(text) {
 		return m
@@ -60,7 +65,7 @@ func scan(text []byte, whole bool) Message {
 		case "method":
 			method, hasMethod = jsonscan.Text(value)
 		case "params":
-			m.About = about(value)
+			m.Subject = subject(value)
 		case "result":
 			result = value
 		case "error":
@@ -73,34 +78,36 @@ func scan(text []byte, whole bool) Message {
 	case hasMethod:
 		m.Kind = Notification
 	case failure != nil && string(failure) != "null":
-		m.Kind, m.Failed = Response, strings.TrimSpace("error "+bounded(string(jsonscan.Member(failure, "code"))))
+		m.Kind, m.Failed = Response,
+			strings.TrimSpace("error "+truncate(string(jsonscan.Member(failure, "code"))))
 	case result != nil:
 		m.Kind = Response
 		if string(jsonscan.Member(result, "isError")) == "true" {
 			m.Failed = "isError"
 		}
-	case !whole && id != nil: // its result is what was cut
+	case !whole && id != nil: // the result is truncated
 		m.Kind = Response
 	default:
 		return Message{Kind: Junk}
 	}
-	m.Method, m.ID = bounded(method), shortID(id)
+	m.Method, m.ID = truncate(method), shortID(id)
 	if m.Kind == Response {
-		m.About = ""
+		m.Subject = ""
 	}
 	return m
 }
 
-// isJSON takes strings that are not quite Unicode as well, as many clients do.
+// isJSON also accepts strings with invalid Unicode, as many clients do.
 func isJSON(text []byte) bool { return jsonscan.Valid(text) == nil || json.Valid(text) }
 
-// isBatch reports whether a frame has several messages.
+// isBatch reports whether a frame is a JSON-RPC batch.
 func isBatch(text []byte) bool {
 	i := jsonscan.Space(text, 0)
 	return i < len(text) && text[i] == '[' && isJSON(text)
 }
 
-// members yields an object's members with their names. Of a text that is cut it yields those that are whole.
+// members yields the names and values of an object's members. If whole is false, the text is
+// truncated, and members yields those before the end.
 func members(text []byte, whole bool) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		if whole {
@@ -129,19 +136,19 @@ func members(text []byte, whole bool) iter.Seq2[string, []byte] {
 	}
 }
 
-// about is what a call is about: a tool, a prompt or a resource.
-func about(params []byte) string {
+// subject returns the name of the tool or prompt, or the URI of the resource, in params.
+func subject(params []byte) string {
 	for _, name := range []string{"name", "uri"} {
 		if text, ok := jsonscan.Text(jsonscan.Member(params, name)); ok {
-			return bounded(text)
+			return truncate(text)
 		}
 	}
 	return ""
 }
 
-func bounded(text string) string { return printable.TruncateBytes(text, maxWord) }
+func truncate(text string) string { return printable.TruncateBytes(text, maxName) }
 
-// shortID returns an id, or in place of one that is longer than anybody needs what tells it from others.
+// shortID returns an id, or a digest of it if it is longer than maxID.
 func shortID(id []byte) json.RawMessage {
 	if len(id) <= maxID {
 		return id
@@ -150,40 +157,42 @@ func shortID(id []byte) json.RawMessage {
 	return json.RawMessage(`"sha256:` + hex.EncodeToString(sum[:]) + `"`)
 }
 
-// A pairing finds the requests that responses answer.
-type pairing map[asker]asked
+// openRequests matches responses with their requests.
+type openRequests map[requestKey]requestInfo
 
-type asker struct {
-	side Direction
+type requestKey struct {
+	from Direction
 	id   string
 }
 
-type asked struct {
+type requestInfo struct {
 	frame   int64
 	seconds float64
 	method  string
 	about   string
 }
 
-// maxOpen is how many requests can be open. Many are for good, as nobody answers what was cancelled; of more than that any may be forgotten.
-const maxOpen = 1 << 16
+// maxOpenRequests limits open requests. Cancelled requests may never be answered; over the limit,
+// an arbitrary one is forgotten.
+const maxOpenRequests = 1 << 16
 
-// pair notes a request, and says of a response what it answers.
-func (p pairing) pair(m *Message, from Direction, frame int64, seconds float64) {
+// match stores a request, and completes a response with the data of its request.
+func (p openRequests) match(m *Message, from Direction, frame int64, seconds float64) {
 	switch m.Kind {
 	case Request:
-		if len(p) >= maxOpen {
+		if len(p) >= maxOpenRequests {
 			for k := range p {
 				delete(p, k)
 				break
 			}
 		}
-		p[asker{from, string(m.ID)}] = asked{frame, seconds, m.Method, m.About}
+		p[requestKey{from, string(m.ID)}] = requestInfo{frame, seconds, m.Method, m.Subject}
 	case Response:
-		k := asker{from.Other(), string(m.ID)}
+		k := requestKey{from.Other(), string(m.ID)}
 		if q, ok := p[k]; ok {
 			delete(p, k)
-			m.Of, m.Method, m.About, m.Ms = q.frame, q.method, q.about, milliseconds(seconds-q.seconds)
+			m.RequestFrame, m.Method, m.Subject, m.Ms = q.frame, q.method, q.about,
+				milliseconds(seconds-q.seconds)
 		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
-// ErrCut is the error of a [Reader] when the last line of a recording is not whole: what wrote it was killed, or its disk was full. What came before is good.
-var ErrCut = errors.New("the recording ends in the midst of a line")
+// ErrTruncated is the error of a [Reader] when the last line of a recording is incomplete, because
+// its writer was killed or the disk was full. The lines before it are valid.
+var ErrTruncated = errors.New("the recording ends in the middle of a line")
 
-// ErrNoRecording is the error of a [Reader] when what it reads is none.
-var ErrNoRecording = errors.New("this is no recording of stdwire tap")
+// ErrNotRecording is the error of a [Reader] whose input is not a recording.
+var ErrNotRecording = errors.New("not a recording of stdwire tap")
 
-// maxLine is how long a line can be. A text can take six bytes for one.
+// maxLine is the maximum length of a line. An escape in a text takes up to six bytes for one.
 const maxLine = 6*MaxFrame + 64<<10
 
 // A Reader reads a recording. It is not safe for concurrent use.
@@ -26,7 +27,7 @@ type Reader struct {
 	err    error
 }
 
-// A lastByte remembers what a stream ended with.
+// lastByte keeps the last byte read.
 type lastByte struct {
 	io.Reader
 	last byte
@@ -43,11 +44,14 @@ func (b *lastByte) Read(p []byte) (int, error) {
 // NewReader returns a reader of a recording.
 func NewReader(r io.Reader) *Reader {
 	source := &lastByte{Reader: r}
-	return &Reader{lines: framing.Newline(source, framing.Limits{MaxFrame: maxLine}), source: source}
+	return &Reader{lines: framing.Newline(source, framing.Limits{MaxFrame: maxLine}),
+		source: source}
 }
 
-// Next returns the next record, and the line that it is, which is valid until the next call. The first is always of the kind [Start]. At the end the error is io.EOF or [ErrCut]; any
-// other names the line, or is that of the stream. Behind an error there is nothing more.
+// Next returns the next record and its line, which is valid until the next call. The first record
+// is always of the kind [Start]. At the end of the recording the error is [io.EOF] or
+// [ErrTruncated]; another error names the line, or is the error of the stream. After an error, Next
+// returns the same error again.
 func (r *Reader) Next() (*Record, []byte, error) {
 	if r.err != nil {
 		return nil, nil, r.err
@@ -65,27 +69,27 @@ func (r *Reader) next() (*Record, error) {
 	r.buf = line
 	switch {
 	case r.n == 0 && (err == io.EOF || errors.Is(err, framing.ErrTooLarge)):
-		return nil, ErrNoRecording
+		return nil, ErrNotRecording
 	case errors.Is(err, framing.ErrTooLarge):
 		return nil, fmt.Errorf("line %d of the recording is longer than %d bytes", r.n+1, maxLine)
 	case err != nil:
 		return nil, err
 	}
 	r.n++
-	record, err := parse(line)
+	record, err := parseRecord(line)
 	switch {
 	case r.n == 1 && (err != nil || record.Kind != Start):
-		return nil, ErrNoRecording
-	case err != nil && r.unfinished():
-		return nil, ErrCut
+		return nil, ErrNotRecording
+	case err != nil && r.isTruncated():
+		return nil, ErrTruncated
 	case err != nil:
 		return nil, fmt.Errorf("line %d of the recording: %w", r.n, err)
 	}
 	return record, nil
 }
 
-// unfinished reports whether the line was the last and has no end.
-func (r *Reader) unfinished() bool {
+// isTruncated reports whether the current line is the last and has no line end.
+func (r *Reader) isTruncated() bool {
 	_, err := r.lines.ReadFrame(nil)
 	return err == io.EOF && r.source.last != '\n'
 }

@@ -3,6 +3,7 @@ package tap
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,47 +12,58 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Version is that of the form of recordings.
+// Version is the version of the format of recordings.
 const Version = 1
 
-// A Record is one line of a recording: a frame, or a note.
+// A Record is one line of a recording: a frame, or a note such as its start or end.
 type Record struct {
-	Seconds  float64   `json:"t"`           // since the start, to the microsecond; of a frame, when its last byte was read
-	At       time.Time `json:"at,omitzero"` // the time of day, of a frame and of the start
-	N        int64     `json:"n,omitempty"` // of a frame: they are numbered from 1 on, those that are not recorded too
-	From     Direction `json:"from,omitempty"`
-	Message            // of a frame with one message. A batch, and what is no message, have only kind and size
+	// Seconds is the time since the start, rounded to microseconds. Of a frame, it is when the last
+	// byte was read.
+	Seconds float64   `json:"t"`
+	At      time.Time `json:"at,omitzero"` // wall clock time, of a frame and of the start
+
+	// N is the number of a frame, from 1. Frames that are not recorded count.
+	N    int64     `json:"n,omitempty"`
+	From Direction `json:"from,omitempty"`
+
+	// Message is the message of a frame. Of a batch and of junk it has only Kind and Size.
+	Message
 	Messages []Message `json:"messages,omitempty"`  // of a batch
 	ByLength bool      `json:"by_length,omitempty"` // framed by Content-Length
-	Partial  bool      `json:"partial,omitempty"`   // the stream ended within it
-	SHA256   string    `json:"sha256,omitempty"`    // the frame is cut, this is of the whole of it; if Redacted, keyed
+	Partial  bool      `json:"partial,omitempty"`   // the stream ended within the frame
 
-	// The frame, as one of these; none of them if it was left out.
+	// SHA256 is set if the frame is truncated. It is the hash of the whole frame, or, in a redacted
+	// recording, a keyed hash.
+	SHA256 string `json:"sha256,omitempty"`
+
+	// The frame is in one of these; in none if it was left out.
 	Frame json.RawMessage `json:"frame,omitempty"`
 	Text  string          `json:"text,omitempty"`
 	Bytes []byte          `json:"bytes,omitempty"`
 
 	*StartNote
 	*EndNote
-	Lost int64 `json:"lost,omitempty"` // of a note "dropped": how many frames before it were too many at a time
+
+	// Lost is set in a note "dropped": the number of frames dropped since the last line.
+	Lost int64 `json:"lost,omitempty"`
 }
 
-// A StartNote is what a recording begins with.
+// A StartNote is the first line of a recording.
 type StartNote struct {
 	Version  int      `json:"version"`
-	Command  []string `json:"command,omitempty"`  // of the server; redacted, its name
-	Redacted bool     `json:"redacted,omitempty"` // values are not what was said
+	Command  []string `json:"command,omitempty"`  // of the server; only its name if Redacted
+	Redacted bool     `json:"redacted,omitempty"` // values are replaced
 }
 
-// An EndNote is what a whole recording ends with.
+// An EndNote is the last line of a complete recording.
 type EndNote struct {
-	Status      int   `json:"status"`       // of the server
-	ClientBytes int64 `json:"client_bytes"` // that the client wrote, whatever they were
+	Status      int   `json:"status"`       // exit status of the server
+	ClientBytes int64 `json:"client_bytes"` // all bytes that the client wrote
 	ServerBytes int64 `json:"server_bytes"`
-	Missing     int64 `json:"missing,omitempty"` // frames that are not in the recording
+	Missing     int64 `json:"missing,omitempty"` // number of frames that are not in the recording
 }
 
-// Payload is the frame, or what there is of it.
+// Payload returns the frame, or the part of it that is in the recording.
 func (r *Record) Payload() []byte {
 	switch {
 	case r.Frame != nil:
@@ -62,11 +74,12 @@ func (r *Record) Payload() []byte {
 	return []byte(r.Text)
 }
 
-// setPayload keeps a frame in the form in which it can be read best.
+// setPayload stores a frame in the most readable form.
 func (r *Record) setPayload(payload []byte) {
 	text := bytes.Trim(payload, " \t\r\n")
 	switch {
-	case len(text) == len(payload) && bytes.IndexByte(payload, '\n') < 0 && bytes.IndexByte(payload, '\r') < 0 && jsonscan.Valid(payload) == nil:
+	case len(text) == len(payload) && bytes.IndexByte(payload, '\n') < 0 &&
+		bytes.IndexByte(payload, '\r') < 0 && jsonscan.Valid(payload) == nil:
 		r.Frame = payload
 	case utf8.Valid(payload):
 		r.Text = string(payload)
@@ -75,7 +88,8 @@ func (r *Record) setPayload(payload []byte) {
 	}
 }
 
-// All returns the messages of a frame, and their texts; nil for a text that was cut, redacted or changed by hand.
+// All returns the messages of a frame and their texts. A text is nil if it was truncated, redacted
+// or edited.
 func (r *Record) All() (messages []Message, texts [][]byte) {
 	payload := r.Payload()
 	if r.SHA256 != "" || r.Frame == nil && !isJSON(payload) {
@@ -102,15 +116,15 @@ func (r *Record) append(dst []byte) ([]byte, error) {
 		return dst, err
 	}
 	dst = append(dst, b.Bytes()...)
-	if r.Frame != nil { // by hand: the encoder would take away white space, and so not leave it as it was
+	if r.Frame != nil { // the encoder would remove white space
 		dst = append(dst[:len(dst)-len("}\n")], `,"frame":`...)
 		dst = append(append(dst, r.Frame...), "}\n"...)
 	}
 	return dst, nil
 }
 
-// parse reads a line.
-func parse(line []byte) (*Record, error) {
+// parseRecord parses and checks a line.
+func parseRecord(line []byte) (*Record, error) {
 	r := new(Record)
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, err
@@ -118,19 +132,19 @@ func parse(line []byte) (*Record, error) {
 	switch r.Kind {
 	case Request, Notification, Response, Batch, Junk:
 		if r.N < 1 || r.From != FromClient && r.From != FromServer {
-			return nil, fmt.Errorf("a frame wants a number and the side that it is from")
+			return nil, errors.New("a frame needs a number and the side that it is from")
 		}
 	case Start:
 		if r.StartNote == nil || r.Version != Version {
-			return nil, fmt.Errorf("it is of a version that is not known here")
+			return nil, errors.New("unknown version of the format")
 		}
 	case End:
 		if r.EndNote == nil {
-			return nil, fmt.Errorf("the end wants a status")
+			return nil, errors.New("the end needs a status")
 		}
 	case Dropped, Full:
 	default:
-		return nil, fmt.Errorf("it is of the kind %.20q, which is not known here", r.Kind)
+		return nil, fmt.Errorf("unknown kind %.20q", r.Kind)
 	}
 	return r, nil
 }

@@ -13,69 +13,71 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Options say what becomes of what was said.
+// Options configure a [Recorder].
 type Options struct {
-	To      io.Writer // gets the recording; nil if nobody wants it
+	To      io.Writer // gets the recording; nil for none
 	MaxSize int64     // of the recording, in bytes
-	Redact  bool      // leave out values: see the flag of stdwire tap
+	Redact  bool      // replace values; see the flag of stdwire tap
 	Command []string  // of the server, for the recording
 
-	// Show is called for every frame, recorded or not, if it is not nil. As it shows things to who is here, what it is given is not redacted.
+	// Show, if not nil, is called for every frame, recorded or not. Its records are not redacted.
 	Show func(*Record)
 
-	// Warn is called once when the recording ends before everything has. It is not nil.
+	// Warn is called once if the recording ends before the traffic. It must not be nil.
 	Warn func(error)
 
-	bounds bounds // the usual ones, if it is zero
+	limits limits // zero means defaultLimits
 }
 
-// ErrFull is what Warn is told when a recording has reached its size.
+// ErrFull is the error for Warn when a recording has reached MaxSize.
 var ErrFull = errors.New("it has reached its size")
 
-// A Recorder records both directions. One goroutine of its own writes, and calls Show and Warn; [Recorder.Close] ends it.
+// A Recorder records both directions of the traffic. One goroutine writes and calls Show and Warn;
+// [Recorder.Close] ends it.
 type Recorder struct {
 	Client, Server *Side
 
-	o      Options
-	began  time.Time
-	queue  chan frame
-	queued atomic.Int64 // bytes of what is in queue
-	lost   atomic.Int64 // frames that found no room there, in all
-	done   chan struct{}
+	o       Options
+	started time.Time
+	queue   chan frame
+	queued  atomic.Int64 // bytes of the frames in queue
+	lost    atomic.Int64 // number of frames dropped because queue was full
+	done    chan struct{}
 
-	// Of whoever offers a frame: they are numbered in the order of the queue.
-	offering sync.Mutex
-	numbered int64
+	// mu keeps the numbers of frames in the order of queue.
+	mu     sync.Mutex
+	frames int64
 
-	// Of the goroutine.
-	out      *bufio.Writer // nil if nothing is recorded, or nothing any more
-	limit    int64         // bytes that may still be written
-	full     bool          // there is no more room but for the end
+	// The fields below belong to the goroutine.
+	out      *bufio.Writer // nil if there is no recording, or after it failed
+	limit    int64         // number of bytes that may still be written
+	full     bool          // only the end may still be written
 	missing  int64         // frames that are not in the recording
-	told     int64         // of those that were lost, how many the recording tells of
+	reported int64         // the part of lost that is in the recording
 	line     []byte
-	open     pairing
-	redactor *redactor // nil if nothing is left out
+	open     openRequests
+	redactor *redactor // nil if nothing is redacted
 	status   int
 }
 
-// A frame is what the goroutine is given of one.
+// A frame is an entry of the recorder's queue.
 type frame struct {
-	piece
+	rawFrame
 	from Direction
 	n    int64
 	at   time.Time
 }
 
 const (
-	reserve  = 1 << 10 // of the recording's size, for the notes at the end
-	keptLine = 1 << 20 // of memory, between two lines
+	reserve     = 1 << 10 // bytes of MaxSize for the notes at the end
+	maxKeptLine = 1 << 20 // bytes of the buffer that are kept between two lines
 )
 
 // Start starts a recording.
 func (o Options) Start() *Recorder {
-	o.bounds = cmp.Or(o.bounds, usual)
-	r := &Recorder{o: o, began: time.Now(), queue: make(chan frame, o.bounds.waiting), done: make(chan struct{}), open: pairing{}, limit: o.MaxSize - reserve}
+	o.limits = cmp.Or(o.limits, defaultLimits)
+	r := &Recorder{o: o, started: time.Now(), queue: make(chan frame, o.limits.queueLength),
+		done: make(chan struct{}), open: openRequests{}, limit: o.MaxSize - reserve}
 	r.Client, r.Server = newSide(r, FromClient), newSide(r, FromServer)
 	if o.To != nil {
 		r.out = bufio.NewWriterSize(o.To, 64<<10)
@@ -87,14 +89,15 @@ func (o Options) Start() *Recorder {
 	return r
 }
 
-// Close ends the recording, with the exit status of the server, and waits for it to be written. What comes from the streams afterwards is not recorded. It waits for no longer than
-// patience; if that was not enough, the last part of the recording is missing, its end with it, and Close returns false.
-func (r *Recorder) Close(status int, patience time.Duration) bool {
+// Close ends the recording with the exit status of the server, and waits until it is written. Later
+// traffic is not recorded. If writing takes longer than timeout, Close returns false, and the
+// recording lacks its last part and its end.
+func (r *Recorder) Close(status int, timeout time.Duration) bool {
 	r.Client.end()
 	r.Server.end()
 	r.status = status
 	close(r.queue)
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
 	case <-r.done:
@@ -104,20 +107,20 @@ func (r *Recorder) Close(status int, patience time.Duration) bool {
 	}
 }
 
-// offer hands over a frame, unless there is no room.
-func (r *Recorder) offer(f frame) {
+// enqueue passes a frame to the goroutine, or drops it if the queue is full.
+func (r *Recorder) enqueue(f frame) {
 	cost := int64(len(f.payload))
-	r.offering.Lock()
-	defer r.offering.Unlock()
-	r.numbered++
-	f.n = r.numbered
-	if r.queued.Load()+cost > r.o.bounds.queued || len(r.queue) == cap(r.queue) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frames++
+	f.n = r.frames
+	if r.queued.Load()+cost > r.o.limits.queueBytes || len(r.queue) == cap(r.queue) {
 		r.lost.Add(1)
 		return
 	}
 	f.payload = bytes.Clone(f.payload)
 	r.queued.Add(cost)
-	r.queue <- f // there is room: nobody else makes it less
+	r.queue <- f // does not block: only enqueue adds, under mu
 }
 
 func (r *Recorder) run() {
@@ -126,24 +129,26 @@ func (r *Recorder) run() {
 	if note.Redacted = r.redactor != nil; note.Redacted {
 		note.Command = note.Command[:min(1, len(note.Command))]
 	}
-	r.write(&Record{At: r.began, Message: Message{Kind: Start}, StartNote: note})
+	r.write(&Record{At: r.started, Message: Message{Kind: Start}, StartNote: note})
 	for f := range r.queue {
 		r.queued.Add(-int64(len(f.payload)))
-		r.tellLost()
+		r.reportLost()
 		r.write(r.record(f))
 		if len(r.queue) == 0 {
 			r.flush()
 		}
 	}
-	r.tellLost()
+	r.reportLost()
 	r.limit += reserve
-	r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Kind: End}, EndNote: &EndNote{r.status, r.Client.bytes, r.Server.bytes, r.missing}})
+	r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Kind: End},
+		EndNote: &EndNote{r.status, r.Client.bytes, r.Server.bytes, r.missing}})
 	r.flush()
 }
 
-// record makes a record of a frame, and shows it.
+// record returns the record of a frame, and passes it to Show.
 func (r *Recorder) record(f frame) *Record {
-	record := &Record{Seconds: r.seconds(f.at), At: f.at, N: f.n, From: f.from, ByLength: f.byLength, Partial: f.partial, SHA256: f.sha256}
+	record := &Record{Seconds: r.seconds(f.at), At: f.at, N: f.n, From: f.from,
+		ByLength: f.byLength, Partial: f.partial, SHA256: f.sha256}
 	whole := f.sha256 == ""
 	switch {
 	case f.partial:
@@ -151,14 +156,14 @@ func (r *Recorder) record(f frame) *Record {
 	case whole && isBatch(f.payload):
 		record.Kind = Batch
 		for element := range jsonscan.Elements(f.payload) {
-			m := scan(element, true)
+			m := parseMessage(element, true)
 			m.Size = int64(len(element))
-			r.open.pair(&m, f.from, f.n, record.Seconds)
+			r.open.match(&m, f.from, f.n, record.Seconds)
 			record.Messages = append(record.Messages, m)
 		}
 	default:
-		record.Message = scan(f.payload, whole)
-		r.open.pair(&record.Message, f.from, f.n, record.Seconds)
+		record.Message = parseMessage(f.payload, whole)
+		r.open.match(&record.Message, f.from, f.n, record.Seconds)
 	}
 	record.Size = f.size
 	if r.o.Show != nil {
@@ -172,32 +177,34 @@ func (r *Recorder) record(f frame) *Record {
 	case whole && record.Kind != Junk:
 		record.setPayload(r.redactor.frame(nil, f.payload, f.from))
 	default:
-		record.Text, record.SHA256 = r.redactor.text("text", len(f.payload), f.payload), r.redactor.digest(f.sha256)
+		record.Text, record.SHA256 = r.redactor.text("text", len(f.payload), f.payload),
+			r.redactor.digest(f.sha256)
 	}
 	return record
 }
 
-// tellLost notes that frames were lost since the last time.
-func (r *Recorder) tellLost() {
+// reportLost writes a note if frames were dropped since the last one.
+func (r *Recorder) reportLost() {
 	lost := r.lost.Load()
-	if n := lost - r.told; n > 0 {
-		r.told = lost
+	if n := lost - r.reported; n > 0 {
+		r.reported = lost
 		r.missing += n
 		r.write(&Record{Seconds: r.seconds(time.Now()), Message: Message{Kind: Dropped}, Lost: n})
 	}
 }
 
-// write writes a line, if it fits.
+// write writes a record as a line, if it fits.
 func (r *Recorder) write(record *Record) {
 	if r.out == nil || r.full && record.Kind != End {
-		r.leaveOut(record)
+		r.countMissing(record)
 		return
 	}
 	line, err := record.append(r.line[:0])
-	if err == nil && int64(len(line)) > r.limit && record.Kind != Start { // without which it would be none
+	if err == nil && int64(len(line)) > r.limit && record.Kind != Start {
 		r.full = true
-		r.leaveOut(record)
-		line, err = (&Record{Seconds: record.Seconds, Message: Message{Kind: Full}}).append(r.line[:0])
+		r.countMissing(record)
+		line, err = (&Record{Seconds: record.Seconds, Message: Message{Kind: Full}}).append(
+			r.line[:0])
 		defer r.o.Warn(ErrFull)
 	}
 	if err == nil {
@@ -207,12 +214,12 @@ func (r *Recorder) write(record *Record) {
 	if err != nil {
 		r.stop(err)
 	}
-	if cap(line) <= keptLine {
+	if cap(line) <= maxKeptLine {
 		r.line = line
 	}
 }
 
-func (r *Recorder) leaveOut(record *Record) {
+func (r *Recorder) countMissing(record *Record) {
 	if record.N > 0 {
 		r.missing++
 	}
@@ -227,7 +234,7 @@ func (r *Recorder) flush() {
 	}
 }
 
-// stop ends the recording, not the traffic. What is no more than full has been told already.
+// stop ends the recording but not the traffic. If the recording is full, Warn has been called.
 func (r *Recorder) stop(err error) {
 	r.out = nil
 	if !r.full {
@@ -235,7 +242,7 @@ func (r *Recorder) stop(err error) {
 	}
 }
 
-// seconds is the time since the start, to the microsecond.
+// seconds returns the time since the start, rounded to microseconds.
 func (r *Recorder) seconds(at time.Time) float64 {
-	return float64(at.Sub(r.began).Microseconds()) / 1e6
+	return float64(at.Sub(r.started).Microseconds()) / 1e6
 }

@@ -22,7 +22,7 @@ import (
 
 const patience = time.Minute
 
-// record records what is said: "> " or "< ", which says who it is, and what.
+// record records messages. Each starts with "> " from the client or "< " from the server.
 func record(t *testing.T, o Options, says ...string) string {
 	t.Helper()
 	var to bytes.Buffer
@@ -39,7 +39,7 @@ func record(t *testing.T, o Options, says ...string) string {
 		if line[0] == '<' {
 			side = r.Server
 		}
-		side.see([]byte(line[2:]))
+		side.observe([]byte(line[2:]))
 	}
 	assert.Assert(t, r.Close(0, patience))
 	return to.String()
@@ -47,7 +47,7 @@ func record(t *testing.T, o Options, says ...string) string {
 
 var times = regexp.MustCompile(`"t":[0-9.e-]+,|"at":"[^"]+",?|"ms":[0-9.e-]+,?`)
 
-// untimed is a recording without what differs each time.
+// untimed returns a recording without the values that differ in each run.
 func untimed(recording string) string { return times.ReplaceAllString(recording, "") }
 
 func TestRecording(t *testing.T) {
@@ -84,9 +84,9 @@ func TestLatency(t *testing.T) {
 		var to bytes.Buffer
 		r := Options{To: &to, MaxSize: 1 << 20}.Start()
 		time.Sleep(time.Second)
-		r.Client.see([]byte(`{"id":1,"method":"a"}` + "\n" + `{"id":1,`))
+		r.Client.observe([]byte(`{"id":1,"method":"a"}` + "\n" + `{"id":1,`))
 		time.Sleep(1234567 * time.Nanosecond)
-		r.Server.see([]byte(`{"id":1,"result":{}}` + "\n"))
+		r.Server.observe([]byte(`{"id":1,"result":{}}` + "\n"))
 		assert.Assert(t, r.Close(3, patience))
 		assert.Assert(t, cmp.Contains(to.String(), `{"t":1,"at":"2000-01-01T00:00:01Z","n":1,`))
 		assert.Assert(t, cmp.Contains(to.String(), `{"t":1.001234,`))
@@ -95,23 +95,27 @@ func TestLatency(t *testing.T) {
 	})
 }
 
-// Every byte passes, whatever it is and however it comes; and what is recorded is what has passed.
+// Every byte passes, in whatever chunks, and the recording has the same bytes.
 func TestTransparent(t *testing.T) {
 	for seed := range uint64(8) {
 		var to bytes.Buffer
-		recorder := Options{To: &to, MaxSize: 1 << 30, Warn: func(err error) { t.Error(err) }}.Start()
+		recorder := Options{To: &to, MaxSize: 1 << 30,
+			Warn: func(err error) { t.Error(err) }}.Start()
 		var wg sync.WaitGroup
 		var frames [2]int
 		for i, side := range []*Side{recorder.Client, recorder.Server} {
 			r := rand.New(rand.NewPCG(seed, uint64(i)))
 			var stream []byte
 			for range 60 {
-				payload := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"m","params":{"x":"%s"}}`, r.IntN(9), strings.Repeat("y", r.IntN(2000)))
+				payload := fmt.Appendf(nil,
+					`{"jsonrpc":"2.0","id":%d,"method":"m","params":{"x":"%s"}}`, r.IntN(9),
+					strings.Repeat("y", r.IntN(2000)))
 				switch r.IntN(5) {
 				case 0:
 					stream = append(append(stream, payload...), "\r\n"...)
 				case 1:
-					stream, _ = framing.ContentLength(nil, framing.Limits{}).AppendFrame(stream, payload)
+					stream, _ = framing.ContentLength(nil, framing.Limits{}).AppendFrame(stream,
+						payload)
 				case 2:
 					stream = append(stream, "\x00\xff junk \x1b[1m\n"...)
 				case 3:
@@ -158,7 +162,7 @@ func TestTransparent(t *testing.T) {
 	}
 }
 
-// Half a frame passes before the rest of it is there.
+// The start of a frame passes before its end has been read.
 func TestAtOnce(t *testing.T) {
 	r := Options{}.Start()
 	in, client := io.Pipe()
@@ -185,29 +189,32 @@ func TestReadError(t *testing.T) {
 	r := Options{}.Start()
 	broken := errors.New("broken")
 	var out bytes.Buffer
-	assert.Equal(t, r.Server.Copy(&out, io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken))), broken)
+	assert.Equal(t, r.Server.Copy(&out,
+		io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken))), broken)
 	assert.Equal(t, out.String(), "abc")
 	assert.Assert(t, r.Close(0, patience))
 }
 
-// A recording that nobody takes holds up nothing, and has a bound; what was too much is told.
+// A recording that is not read delays nothing and is bounded; dropped frames are reported.
 func TestSlowRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
-		few := bounds{frame: 1 << 10, queued: 32 << 10, waiting: 100}
-		r := Options{To: out, MaxSize: 1 << 30, Warn: func(err error) { t.Error(err) }, bounds: few}.Start()
+		few := limits{frame: 1 << 10, queueBytes: 32 << 10, queueLength: 100}
+		r := Options{To: out, MaxSize: 1 << 30, Warn: func(err error) { t.Error(err) },
+			limits: few}.Start()
 		big := append(bytes.Repeat([]byte("x"), 1<<10), '\n')
 		for range 100 {
-			r.Client.see(big)
+			r.Client.observe(big)
 		}
 		for range 200 {
-			r.Server.see([]byte("\"y\n"))
+			r.Server.observe([]byte("\"y\n"))
 		}
 		synctest.Wait()
-		assert.Assert(t, r.queued.Load() <= few.queued)
-		assert.Assert(t, len(r.queue) <= few.waiting)
+		assert.Assert(t, r.queued.Load() <= few.queueBytes)
+		assert.Assert(t, len(r.queue) <= few.queueLength)
 		lost := r.lost.Load()
-		assert.Assert(t, lost >= 300-int64(few.waiting)-100, lost) // a buffer's worth has left the queue
+		// the writer's buffer has left the queue
+		assert.Assert(t, lost >= 300-int64(few.queueLength)-100, lost)
 		go func() {
 			assert.Check(t, r.Close(0, time.Hour))
 			_ = out.Close()
@@ -227,12 +234,12 @@ func TestSlowRecorder(t *testing.T) {
 	})
 }
 
-// What cannot be written is not waited for at the end.
+// Close does not wait for a writer that blocks.
 func TestStuckRecorder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, out := io.Pipe()
 		r := Options{To: out, MaxSize: 1 << 30, Warn: func(error) {}}.Start()
-		r.Client.see([]byte("x\n"))
+		r.Client.observe([]byte("x\n"))
 		began := time.Now()
 		assert.Assert(t, !r.Close(0, patience))
 		assert.Equal(t, time.Since(began), patience)
@@ -246,7 +253,9 @@ func TestFull(t *testing.T) {
 	const most = 4 << 10
 	shown := 0
 	says := strings.Split(strings.Repeat("> {\"method\":\"a\"}\n|", 100), "|")
-	got := record(t, Options{MaxSize: most, Warn: func(err error) { warned = append(warned, err) }, Show: func(*Record) { shown++ }}, says[:100]...)
+	got := record(t, Options{MaxSize: most, Warn: func(err error) {
+		warned = append(warned, err)
+	}, Show: func(*Record) { shown++ }}, says[:100]...)
 	assert.Assert(t, len(got) <= most, len(got))
 	assert.Equal(t, len(warned), 1)
 	assert.Equal(t, warned[0], ErrFull)
@@ -254,15 +263,19 @@ func TestFull(t *testing.T) {
 	lines := strings.Count(got, `"n":`)
 	assert.Assert(t, lines > 10 && lines < 100)
 	assert.Assert(t, cmp.Contains(got, `"kind":"full"`))
-	assert.Assert(t, cmp.Contains(got, fmt.Sprintf(`"kind":"end","status":0,"client_bytes":1500,"server_bytes":0,"missing":%d}`, 100-lines)))
+	assert.Assert(t,
+		cmp.Contains(got,
+			fmt.Sprintf(`"kind":"end","status":0,"client_bytes":1500,"server_bytes":0,"missing":%d}`,
+				100-lines)))
 }
 
-// A disk that is full ends the recording, is told once, and changes nothing else.
+// A full disk ends the recording, is reported once, and changes nothing else.
 func TestDiskFull(t *testing.T) {
 	full := errors.New("no space left")
 	var warned []error
 	w := &limited{left: 300, err: full}
-	r := Options{To: w, MaxSize: 1 << 30, Warn: func(err error) { warned = append(warned, err) }}.Start()
+	r := Options{To: w, MaxSize: 1 << 30,
+		Warn: func(err error) { warned = append(warned, err) }}.Start()
 	var out bytes.Buffer
 	for range 10 {
 		assert.NilError(t, r.Client.Copy(&out, strings.NewReader("{\"method\":\"abc\"}\n")))
@@ -274,13 +287,13 @@ func TestDiskFull(t *testing.T) {
 	reader := NewReader(&w.Buffer)
 	for {
 		if _, _, err := reader.Next(); err != nil {
-			assert.Equal(t, err, ErrCut)
+			assert.Equal(t, err, ErrTruncated)
 			break
 		}
 	}
 }
 
-// limited takes so many bytes.
+// limited accepts a number of bytes.
 type limited struct {
 	bytes.Buffer
 	left int
@@ -298,52 +311,65 @@ func (w *limited) Write(p []byte) (int, error) {
 
 func TestRedact(t *testing.T) {
 	says := []string{
-		`> {"id":1,"method":"tools/call","params":{"name":"login","arguments":{"user":"zoë","pin":12345678901234,"on":true,"no":null,"more":{"k":"secret"},"list":["secret"]},"_meta":{"token":"zoë"}}}` + "\n",
-		`< {"id":1,"result":{"content":[{"type":"text","text":"hello"}],"requestState":"secret","_meta":{"headers":"secret"},"arguments":[{"name":"x"}]}}` + "\n",
+		`> {"id":1,"method":"tools/call","params":{"name":"login","arguments":{"user":"zoë","pin":12345678901234,"on":true,"no":null,"more":{"k":"secret"},"list":["secret"]},"_meta":{"token":"zoë"}}}` +
+			"\n",
+		`< {"id":1,"result":{"content":[{"type":"text","text":"hello"}],"requestState":"secret","_meta":{"headers":"secret"},"arguments":[{"name":"x"}]}}` +
+			"\n",
 		`> {"id":2,"result":{"action":"accept","content":{"password":"secret"}}}` + "\n",
 		"< the secret is secret\n",
 		`< "secret"` + "\n",
-		`< {"method":"y","params":{"inputSchema":{"properties":{"env":{"type":"object"}}},"env":{"KEY":"secret"}}}` + "\n",
-		`> {"id":3,"method":"x","params":{"_meta":{},"headers":"secret","arguments":"secret"}` + "} \n",
+		`< {"method":"y","params":{"inputSchema":{"properties":{"env":{"type":"object"}}},"env":{"KEY":"secret"}}}` +
+			"\n",
+		`> {"id":3,"method":"x","params":{"_meta":{},"headers":"secret","arguments":"secret"}` +
+			"} \n",
 	}
 	got := record(t, Options{Redact: true, Command: []string{"srv", "--token=secret"}}, says...)
 	for _, secret := range []string{"secret", "zoë", "12345678901234"} {
 		assert.Assert(t, !strings.Contains(got, secret), got)
 	}
 	for _, want := range []string{
-		`"command":["srv"],"redacted":true`, `"user":"string(4) `, `"pin":"number(14) `, `"on":"boolean(4) `, `"no":null`, `"more":"object(1) `, `"list":"array(1) `,
-		`"text":"hello"`, `"requestState":"string(6) `, `"arguments":[{"name":"x"}]`, `"password":"string(6) `, `"text":"text(20) `, `"_meta":{},`, `{"properties":{"env":{"type":"object"}}}`, `"arguments":"string(6) `,
+		`"command":["srv"],"redacted":true`, `"user":"string(4) `, `"pin":"number(14) `,
+		`"on":"boolean(4) `, `"no":null`, `"more":"object(1) `, `"list":"array(1) `,
+		`"text":"hello"`, `"requestState":"string(6) `, `"arguments":[{"name":"x"}]`,
+		`"password":"string(6) `, `"text":"text(20) `, `"_meta":{},`,
+		`{"properties":{"env":{"type":"object"}}}`, `"arguments":"string(6) `,
 	} {
 		assert.Assert(t, cmp.Contains(got, want))
 	}
-	digests := regexp.MustCompile(`"(?:user|token)":"string\(4\) ([0-9a-f]{16})"`).FindAllStringSubmatch(got, -1)
+	digests := regexp.MustCompile(
+		`"(?:user|token)":"string\(4\) ([0-9a-f]{16})"`).FindAllStringSubmatch(got, -1)
 	assert.Equal(t, len(digests), 2)
 	assert.Equal(t, digests[0][1], digests[1][1], "the same is the same")
-	assert.Assert(t, !strings.Contains(record(t, Options{Redact: true}, says...), digests[0][1]), "in one recording")
+	assert.Assert(t, !strings.Contains(record(t, Options{Redact: true}, says...), digests[0][1]),
+		"in one recording")
 }
 
-// Of a frame that is too long to be kept, a redacted recording has no digest with which its content
-// can be found by trying; and two of them can be seen to be the same.
-func TestRedactedDigestsOfCutFramesCannotBeGuessed(t *testing.T) {
+// A redacted recording has no plain digest of a truncated frame, so that its content cannot be
+// guessed; equal frames still have equal digests.
+func TestRedactedDigestsCannotBeGuessed(t *testing.T) {
 	frame := func(pin int) string {
-		return fmt.Sprintf(`{"id":1,"method":"a","params":{"x":"%s","pin":"%03d"}}`, strings.Repeat("x", 1000), pin)
+		return fmt.Sprintf(`{"id":1,"method":"a","params":{"x":"%s","pin":"%03d"}}`,
+			strings.Repeat("x", 1000), pin)
 	}
-	got := record(t, Options{Redact: true, bounds: bounds{1000, 1 << 20, 100}}, "> "+frame(471)+"\n", "> "+frame(471)+"\n", "> "+frame(472)+"\n")
+	got := record(t, Options{Redact: true, limits: limits{1000, 1 << 20, 100}}, "> "+frame(471)+
+		"\n", "> "+frame(471)+"\n", "> "+frame(472)+"\n")
 	digests := regexp.MustCompile(`"sha256":"([0-9a-f]{64})"`).FindAllStringSubmatch(got, -1)
 	assert.Equal(t, len(digests), 3, got)
 	assert.Equal(t, digests[0][1], digests[1][1])
 	assert.Assert(t, digests[0][1] != digests[2][1])
 	for pin := range 1000 {
 		for _, end := range []string{"", "\n"} {
-			assert.Assert(t, fmt.Sprintf("%x", sha256.Sum256([]byte(frame(pin)+end))) != digests[0][1], "found by trying: %03d", pin)
+			assert.Assert(t,
+				fmt.Sprintf("%x", sha256.Sum256([]byte(frame(pin)+end))) != digests[0][1],
+				"found by trying: %03d", pin)
 		}
 	}
 }
 
-func TestCutFrames(t *testing.T) {
+func TestTruncatedFrames(t *testing.T) {
 	const most = 1000
 	large := strings.Repeat("x", most)
-	got := record(t, Options{bounds: bounds{most, 1 << 20, 100}},
+	got := record(t, Options{limits: limits{most, 1 << 20, 100}},
 		`> {"id":1,"method":"a","params":{"name":"n"}}`+"\n",
 		`< {"jsonrpc":"2.0","id":1,"result":{"x":"`+large+"\"}}\n",
 		`> {"jsonrpc":"2.0","id":2,"method":"b","params":{"x":"`+large+"\"}}\n",
@@ -359,7 +385,8 @@ func TestCutFrames(t *testing.T) {
 		if r.N > 1 {
 			assert.Equal(t, len(r.Payload()), most)
 			assert.Equal(t, len(r.SHA256), 64)
-			kinds = append(kinds, fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.Of, r.Size-most))
+			kinds = append(kinds,
+				fmt.Sprintf("%s %s %d %d", r.Kind, r.Method, r.RequestFrame, r.Size-most))
 		}
 	}
 	assert.DeepEqual(t, kinds, []string{"response a 1 42", "request b 0 55", "junk  0 1000"})

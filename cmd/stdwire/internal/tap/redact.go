@@ -11,16 +11,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// What is replaced when a recording is redacted: the values of the members of these names, wherever they are but in schemas; and of the second ones in what the client writes. They are its
-// user's, or nobody's business.
+// Redaction replaces the values of members with these names, except in schemas: redactedMembers in
+// all messages, redactedFromClient in messages of the client. They hold user data or secrets.
 var (
-	always    = []string{"_meta", "headers", "env", "requestState"}
-	ofClients = []string{"arguments", "argument", "inputResponses", "content"}
-	schemas   = []string{"inputSchema", "outputSchema", "requestedSchema"}
+	redactedMembers    = []string{"_meta", "headers", "env", "requestState"}
+	redactedFromClient = []string{"arguments", "argument", "inputResponses", "content"}
+	schemaMembers      = []string{"inputSchema", "outputSchema", "requestedSchema"}
 )
 
-// A redactor replaces values by their type, their length and a digest. The digest has a key that nobody else ever has, so that the same values can be seen to be the same, in one recording, and
-// nothing can be tried out.
+// A redactor replaces values by their type, their length and a digest. The digest is keyed with a
+// random key that is not kept: equal values in one recording have equal digests, but nobody can
+// verify a guessed value.
 type redactor struct{ key []byte }
 
 func newRedactor() *redactor {
@@ -29,16 +30,17 @@ func newRedactor() *redactor {
 	return &redactor{key}
 }
 
-// frame appends a frame that is JSON without the values that are not to be seen.
+// frame appends a JSON frame with its secret values replaced.
 func (r *redactor) frame(dst, text []byte, from Direction) []byte {
 	switch text = text[jsonscan.Space(text, 0):]; text[0] {
 	case '{':
-		return object(dst, text, func(dst []byte, name string, value []byte) []byte {
+		return mapObject(dst, text, func(dst []byte, name string, value []byte) []byte {
 			switch {
-			case slices.Contains(schemas, name):
+			case slices.Contains(schemaMembers, name):
 				return append(dst, value...)
-			case slices.Contains(always, name) || from == FromClient && slices.Contains(ofClients, name):
-				return r.values(dst, value)
+			case slices.Contains(redactedMembers, name) || from == FromClient &&
+				slices.Contains(redactedFromClient, name):
+				return r.memberValues(dst, value)
 			}
 			return r.frame(dst, value, from)
 		})
@@ -47,21 +49,24 @@ func (r *redactor) frame(dst, text []byte, from Direction) []byte {
 		for element := range jsonscan.Elements(text) {
 			dst = append(r.frame(dst, element, from), ',')
 		}
-		return closed(dst, '[', ']')
+		return closeList(dst, '[', ']')
 	}
 	return append(dst, text...)
 }
 
-// values appends the members of an object with their values replaced, or what replaces anything else.
-func (r *redactor) values(dst, text []byte) []byte {
+// memberValues appends an object with the values of its members replaced, or the replacement of
+// another value.
+func (r *redactor) memberValues(dst, text []byte) []byte {
 	if text[0] == '{' {
-		return object(dst, text, func(dst []byte, _ string, value []byte) []byte { return r.shape(dst, value) })
+		return mapObject(dst, text, func(dst []byte, _ string, value []byte) []byte {
+			return r.value(dst, value)
+		})
 	}
-	return r.shape(dst, text)
+	return r.value(dst, text)
 }
 
-// shape appends what replaces a value: a string such as "string(5) 2cf24dba5fb0a30e".
-func (r *redactor) shape(dst, value []byte) []byte {
+// value appends the replacement of a value: a string such as "string(5) 2cf24dba5fb0a30e".
+func (r *redactor) value(dst, value []byte) []byte {
 	kind, length := "number", len(value)
 	switch value[0] {
 	case '"':
@@ -85,7 +90,7 @@ func (r *redactor) shape(dst, value []byte) []byte {
 	return jsonscan.AppendString(dst, r.text(kind, length, value))
 }
 
-// text is what replaces a value of a type and length.
+// text returns the replacement of a value of a type and length.
 func (r *redactor) text(kind string, length int, value []byte) string {
 	mac := hmac.New(sha256.New, r.key)
 	mac.Write(value)
@@ -93,7 +98,7 @@ func (r *redactor) text(kind string, length int, value []byte) string {
 	return fmt.Sprintf("%s(%d) %x", kind, length, mac.Sum(nil)[:enough])
 }
 
-// digest is what replaces the digest of a frame that is cut; "" for one that is not.
+// digest returns the replacement of the digest of a truncated frame, and "" for "".
 func (r *redactor) digest(sum string) string {
 	if sum == "" {
 		return ""
@@ -103,19 +108,19 @@ func (r *redactor) digest(sum string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// object appends an object with its values as they are appended by value.
-func object(dst, text []byte, value func(dst []byte, name string, value []byte) []byte) []byte {
+// mapObject appends an object whose values are those that value appends.
+func mapObject(dst, text []byte, value func(dst []byte, name string, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	for token, v := range jsonscan.Members(text) {
 		name, _ := jsonscan.Text(token)
 		dst = append(append(dst, token...), ':')
 		dst = append(value(dst, name, v), ',')
 	}
-	return closed(dst, '{', '}')
+	return closeList(dst, '{', '}')
 }
 
-// closed ends a list whose elements have a comma behind them.
-func closed(dst []byte, opening, closing byte) []byte {
+// closeList ends an object or array whose elements each have a comma after them.
+func closeList(dst []byte, opening, closing byte) []byte {
 	if last := len(dst) - 1; dst[last] != opening {
 		dst = dst[:last]
 	}

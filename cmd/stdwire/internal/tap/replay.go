@@ -14,57 +14,64 @@ import (
 	"github.com/stdwire/stdwire/internal/jsondiff"
 )
 
-// A Replay says once more to a server what a recording has a client say.
+// A Replay sends the frames of a recording's client to a server again.
 type Replay struct {
-	Timeout time.Duration // for each answer, and for each frame to be taken
-	Ignore  []string      // names of members that may differ
+	Timeout time.Duration // for each response, and for each write
+	Ignore  []string      // names of members not to compare
 
-	// Answered is called with every answer that the recording has, when it has come or is not going to.
-	Answered func(Answer)
+	// OnComparison is called for every response in the recording, when the server's has come or is
+	// missing.
+	OnComparison func(Comparison)
 }
 
-// An Answer is one that the recording has, compared with the one that came; or a request of the server's that the recording has an answer to, and did not come.
-type Answer struct {
-	N       int64 // the number of its frame in the recording
+// A Comparison is the result of comparing a response in the recording with the server's; or a
+// request of the server that the recording has a response to, and that is missing.
+type Comparison struct {
+	N       int64 // number of the frame in the recording
 	Message Message
-	Changes []jsondiff.Change // from the recording to now
-	Missing bool              // none came in time
+	Changes []jsondiff.Change // from the recording to the replay
+	Missing bool              // it did not come in time
 }
 
-// Same reports whether an answer came that is the same.
-func (a *Answer) Same() bool { return !a.Missing && len(a.Changes) == 0 }
+// IsSame reports whether the response came and is the same.
+func (a *Comparison) IsSame() bool { return !a.Missing && len(a.Changes) == 0 }
 
 // Errors of [Replay.Run].
 var (
-	ErrServerEnded = errors.New("the server has ended")
-	ErrSilent      = errors.New("too many answers are missing")
-	ErrNotTaken    = errors.New("the server does not read what is written to it")
+	ErrServerEnded    = errors.New("the server has ended")
+	ErrTooManyMissing = errors.New("too many answers are missing")
+	ErrNotReading     = errors.New("the server does not read what is written to it")
 )
 
-// maxMissing is after how many missing answers nobody waits for more.
+// maxMissing is the number of missing responses after which a replay gives up.
 const maxMissing = 3
 
-// Run replays a recording to a server. Frames of the client are written in their order, each when everything has come from the server that the recording has before it: the answers to the
-// client's requests, and for an answer of the client's what it answers. A request of the server's may have another id now: it is answered by that. What else the server says is not looked at,
-// and its pings are answered only where they were before.
+// Run replays a recording to a server. It writes the client's frames in order, each after the
+// server's responses that precede it in the recording; before a response of the client it also
+// waits for the server's request, whose id may differ, and responds to that id. Run ignores other
+// messages of the server, and responds to its pings only where the recording does.
 //
-// It returns when the recording has ended, which is no error, the server has, or ctx has. The errors are those above, those of the [Reader], one about a frame that is not whole in the
-// recording, and that of ctx. It closes in. A goroutine reads out to its end, which is for the caller to make come.
-func (r *Replay) Run(ctx context.Context, recording *Reader, in io.WriteCloser, out io.Reader) error {
-	p := &player{Replay: r, in: in, box: newMailbox(), framings: map[bool]framing.Codec{
-		false: framing.Newline(nil, framing.Limits{MaxFrame: MaxFrame}), true: framing.ContentLength(nil, framing.Limits{MaxFrame: MaxFrame}),
+// Run returns when the recording, the server or ctx ends. The end of the recording is not an error.
+// Other errors are those above, those of the [Reader], the error of ctx, and one about a frame that
+// is truncated in the recording. Run closes in. A goroutine reads out to its end; the caller has to
+// end it.
+func (r *Replay) Run(ctx context.Context, recording *Reader, in io.WriteCloser,
+	out io.Reader) error {
+	p := &player{Replay: r, in: in, store: newMessageStore(), framings: map[bool]framing.Codec{
+		false: framing.Newline(nil, framing.Limits{MaxFrame: MaxFrame}),
+		true:  framing.ContentLength(nil, framing.Limits{MaxFrame: MaxFrame}),
 	}}
-	go p.box.fill(out)
+	go p.store.readAll(out)
 	defer in.Close()
 	return p.play(ctx, recording)
 }
 
-// A player is a replay that is running.
+// A player is a running replay.
 type player struct {
 	*Replay
 	in       io.WriteCloser
-	box      *mailbox
-	framings map[bool]framing.Codec // by whether it is Content-Length
+	store    *messageStore
+	framings map[bool]framing.Codec // by Record.ByLength
 	missing  int
 }
 
@@ -77,11 +84,11 @@ func (p *player) play(ctx context.Context, recording *Reader) error {
 		case err != nil:
 			return err
 		case record.Kind == Start && record.Redacted:
-			return errors.New("the recording is redacted: what was said is not in it")
+			return errors.New("the recording is redacted: it lacks the values to send")
 		case record.From == FromClient:
-			err = p.say(ctx, record)
+			err = p.sendFrame(ctx, record)
 		case record.From == FromServer:
-			err = p.hear(ctx, record)
+			err = p.awaitResponses(ctx, record)
 		}
 		if err != nil {
 			return cmp.Or(ctx.Err(), err)
@@ -89,11 +96,11 @@ func (p *player) play(ctx context.Context, recording *Reader) error {
 	}
 }
 
-// say writes a frame of the client's.
-func (p *player) say(ctx context.Context, record *Record) error {
+// sendFrame writes a frame of the client.
+func (p *player) sendFrame(ctx context.Context, record *Record) error {
 	payload := record.Payload()
 	if record.SHA256 != "" || len(payload) == 0 {
-		return fmt.Errorf("frame %d of the recording was too large to be kept whole: it cannot be replayed", record.N)
+		return fmt.Errorf("frame %d of the recording is truncated: it cannot be replayed", record.N)
 	}
 	if record.Partial {
 		return nil
@@ -102,9 +109,10 @@ func (p *player) say(ctx context.Context, record *Record) error {
 	for i, m := range messages {
 		switch {
 		case m.Kind == Request:
-			p.box.expect(string(m.ID))
-		case m.Kind == Response && m.Of != 0 && texts[i] != nil && record.Kind == Response:
-			id, err := p.question(ctx, record, m)
+			p.store.expect(string(m.ID))
+		case m.Kind == Response && m.RequestFrame != 0 && texts[i] != nil &&
+			record.Kind == Response:
+			id, err := p.awaitRequest(ctx, record, m)
 			if id == nil || err != nil {
 				return err
 			}
@@ -112,7 +120,8 @@ func (p *player) say(ctx context.Context, record *Record) error {
 		}
 	}
 	if record.Kind == Junk && !record.ByLength {
-		return p.write(append(bytes.Clone(payload), '\n')) // as it was, which may be half a header block
+		// unchanged: it may be part of a header block
+		return p.write(append(bytes.Clone(payload), '\n'))
 	}
 	frame, err := p.framings[record.ByLength].AppendFrame(nil, payload)
 	if err != nil {
@@ -121,23 +130,24 @@ func (p *player) say(ctx context.Context, record *Record) error {
 	return p.write(frame)
 }
 
-// question waits for the request of the server's that the client has answered, and returns its id; nil if it does not come.
-func (p *player) question(ctx context.Context, record *Record, m Message) ([]byte, error) {
-	if m.Method == "ping" { // which comes when it comes
-		l, _, _ := p.box.take(mail{request: m.Method})
+// awaitRequest waits for the server's request that the client responded to, and returns its id, or
+// nil if it does not come.
+func (p *player) awaitRequest(ctx context.Context, record *Record, m Message) ([]byte, error) {
+	if m.Method == "ping" { // at any time
+		l, _, _ := p.store.take(messageKey{request: m.Method})
 		return l.text, nil
 	}
-	l, err := p.wait(ctx, mail{request: m.Method})
+	l, err := p.await(ctx, messageKey{request: m.Method})
 	if l.text == nil && ctx.Err() == nil {
 		m.Kind, m.Failed = Request, ""
-		p.Answered(Answer{N: record.N, Message: m, Missing: true})
+		p.OnComparison(Comparison{N: record.N, Message: m, Missing: true})
 	}
 	return l.text, err
 }
 
-// withID is a message with another id.
+// withID returns a message with another id.
 func withID(message, id []byte) []byte {
-	return object(nil, message, func(dst []byte, name string, value []byte) []byte {
+	return mapObject(nil, message, func(dst []byte, name string, value []byte) []byte {
 		if name == "id" {
 			value = id
 		}
@@ -146,22 +156,22 @@ func withID(message, id []byte) []byte {
 }
 
 func (p *player) write(frame []byte) error {
-	timer := time.AfterFunc(p.Timeout, func() { _ = p.in.Close() }) // which ends the write
+	timer := time.AfterFunc(p.Timeout, func() { _ = p.in.Close() }) // ends the write
 	_, err := p.in.Write(frame)
 	switch {
 	case !timer.Stop():
-		return ErrNotTaken
+		return ErrNotReading
 	case err != nil:
 		return ErrServerEnded
 	}
 	return nil
 }
 
-// hear waits for the answers that the server has given here.
-func (p *player) hear(ctx context.Context, record *Record) error {
+// awaitResponses waits for the responses in a frame of the server, and compares them.
+func (p *player) awaitResponses(ctx context.Context, record *Record) error {
 	messages, texts := record.All()
 	for i, m := range messages {
-		if m.Kind != Response || m.Of == 0 || !p.box.expected(string(m.ID)) {
+		if m.Kind != Response || m.RequestFrame == 0 || !p.store.isExpected(string(m.ID)) {
 			continue
 		}
 		if err := p.compare(ctx, record, m, texts[i]); err != nil {
@@ -172,32 +182,34 @@ func (p *player) hear(ctx context.Context, record *Record) error {
 }
 
 func (p *player) compare(ctx context.Context, record *Record, m Message, old []byte) error {
-	now, err := p.wait(ctx, mail{id: string(m.ID)})
-	answer := Answer{N: record.N, Message: m, Missing: now.text == nil}
+	now, err := p.await(ctx, messageKey{id: string(m.ID)})
+	c := Comparison{N: record.N, Message: m, Missing: now.text == nil}
 	switch {
-	case answer.Missing:
+	case c.Missing:
 	case old != nil && now.sha256 == "":
-		answer.Changes = Compare(old, now.text, p.Ignore...)
-	case record.SHA256 != now.sha256: // too large to be compared
-		answer.Changes = []jsondiff.Change{{Path: "(frame)", Old: told(record.Size, record.SHA256), New: told(now.size, now.sha256)}}
+		c.Changes = Compare(old, now.text, p.Ignore...)
+	case record.SHA256 != now.sha256: // truncated: compare sizes and digests
+		c.Changes = []jsondiff.Change{
+			{Path: "(frame)", Old: summary(record.Size, record.SHA256),
+				New: summary(now.size, now.sha256)}}
 	}
 	if ctx.Err() == nil {
-		p.Answered(answer)
+		p.OnComparison(c)
 	}
 	return err
 }
 
-// told is what there is to say of a frame that is not compared.
-func told(size int64, sha256 string) string {
+// summary describes a truncated frame.
+func summary(size int64, sha256 string) string {
 	return strings.TrimSpace(fmt.Sprintf("%d bytes %s", size, sha256))
 }
 
-// wait waits for mail. There is no text if none comes in time.
-func (p *player) wait(ctx context.Context, m mail) (letter, error) {
+// await waits for a message. Its text is nil if it does not come in time.
+func (p *player) await(ctx context.Context, m messageKey) (storedMessage, error) {
 	timer := time.NewTimer(p.Timeout)
 	defer timer.Stop()
 	for {
-		l, ended, changed := p.box.take(m)
+		l, ended, changed := p.store.take(m)
 		switch {
 		case l.text != nil:
 			return l, nil
@@ -210,7 +222,7 @@ func (p *player) wait(ctx context.Context, m mail) (letter, error) {
 			return l, ctx.Err()
 		case <-timer.C:
 			if p.missing++; p.missing == maxMissing {
-				return l, ErrSilent
+				return l, ErrTooManyMissing
 			}
 			return l, nil
 		}

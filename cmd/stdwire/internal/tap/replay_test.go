@@ -14,15 +14,17 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A line that a server gets, as far as these tests look.
+// A line is the part of a message that these tests read.
 type line struct {
 	ID     json.RawMessage
 	Method string
 	Result json.RawMessage
 }
 
-// replay replays a recording to a server that is handed what it reads line by line, and answers by reply. The replay ends in what is returned.
-func replay(t *testing.T, recording string, ignore []string, server func(l line, reply func(format string, args ...any))) (lines []string, err error) {
+// replay replays a recording to a server that passes each line it reads to a function, which
+// answers by reply. It returns the result of the replay.
+func replay(t *testing.T, recording string, ignore []string,
+	server func(l line, reply func(format string, args ...any))) (lines []string, err error) {
 	t.Helper()
 	in, stdin := io.Pipe()
 	stdout, out := io.Pipe()
@@ -44,7 +46,7 @@ func replay(t *testing.T, recording string, ignore []string, server func(l line,
 			})
 		}
 	}()
-	r := Replay{Timeout: time.Minute, Ignore: ignore, Answered: func(a Answer) {
+	r := Replay{Timeout: time.Minute, Ignore: ignore, OnComparison: func(a Comparison) {
 		text := fmt.Sprintf("%d %s %s", a.N, a.Message.Kind, a.Message.Method)
 		if a.Missing {
 			text += " missing"
@@ -52,7 +54,7 @@ func replay(t *testing.T, recording string, ignore []string, server func(l line,
 		for _, c := range a.Changes {
 			text += " " + c.String()
 		}
-		assert.Equal(t, a.Same(), !a.Missing && a.Changes == nil)
+		assert.Equal(t, a.IsSame(), !a.Missing && a.Changes == nil)
 		lines = append(lines, text)
 	}}
 	err = r.Run(t.Context(), NewReader(strings.NewReader(recording)), stdin, stdout)
@@ -94,19 +96,23 @@ func TestReplay(t *testing.T) {
 		lines, err := replay(t, recording, []string{"at"}, serve)
 		assert.NilError(t, err)
 		assert.DeepEqual(t, lines, []string{"6 response b", "7 response a", "14 response again"})
-		assert.DeepEqual(t, got, []string{"a1", "b2", `"other"{"roots":[]}`, "never3", "", "again1"})
+		assert.DeepEqual(t, got,
+			[]string{"a1", "b2", `"other"{"roots":[]}`, "never3", "", "again1"})
 
 		got, open = nil, nil
 		lines, err = replay(t, recording, nil, serve)
 		assert.NilError(t, err)
-		assert.DeepEqual(t, lines, []string{`6 response b ~ result.at: "now" → "later"`, "7 response a", "14 response again"})
+		assert.DeepEqual(t, lines,
+			[]string{`6 response b ~ result.at: "now" → "later"`, "7 response a",
+				"14 response again"})
 	})
 }
 
-func TestReplayThatGoesWrong(t *testing.T) {
+func TestReplayErrors(t *testing.T) {
 	calls := func(n int) (says []string) {
 		for i := range n {
-			says = append(says, fmt.Sprintf("> {\"id\":%d,\"method\":\"m\"}\n", i), fmt.Sprintf("< {\"id\":%d,\"result\":%d}\n", i, i))
+			says = append(says, fmt.Sprintf("> {\"id\":%d,\"method\":\"m\"}\n", i),
+				fmt.Sprintf("< {\"id\":%d,\"result\":%d}\n", i, i))
 		}
 		return says
 	}
@@ -123,17 +129,28 @@ func TestReplayThatGoesWrong(t *testing.T) {
 				reply(`{"id":%s,"result":%[1]s}`, l.ID)
 			}
 		}, []string{"2 response m", "4 response m missing", "6 response m"}, ""},
-		{"silent", calls(9), false, func(line, func(string, ...any)) {}, []string{"2 response m missing", "4 response m missing", "6 response m missing"}, ErrSilent.Error()},
+		{"silent", calls(9), false, func(line, func(string, ...any)) {},
+			[]string{"2 response m missing", "4 response m missing", "6 response m missing"},
+			ErrTooManyMissing.Error()},
 		{"ends", calls(3), false, func(l line, reply func(string, ...any)) {
 			reply(`{"id":%s,"result":%[1]s}`, l.ID)
 			reply("")
 		}, []string{"2 response m"}, ErrServerEnded.Error()},
-		{"ends in a call", calls(2), false, func(_ line, reply func(string, ...any)) { reply("") }, []string{"2 response m missing"}, ErrServerEnded.Error()},
-		{"does not ask", []string{"> {\"id\":1,\"method\":\"m\"}\n", "< {\"id\":1,\"method\":\"ask\"}\n", "> {\"id\":1,\"result\":{}}\n", "< {\"id\":1,\"result\":1}\n"}, false,
-			func(l line, reply func(string, ...any)) { reply(`{"id":%s,"result":1}`, l.ID) }, []string{"3 request ask missing", "4 response m"}, ""},
-		{"redacted", calls(1), true, func(line, func(string, ...any)) {}, nil, "the recording is redacted: what was said is not in it"},
-		{"another result", calls(1), false, func(l line, reply func(string, ...any)) { reply(`{"id":0,"error":{}}`) }, []string{"2 response m + error: {} - result: 0"}, ""},
-		{"the same name twice", calls(1), false, func(l line, reply func(string, ...any)) { reply(`{"id":0,"result":{"a":1,"a":2}}`) }, []string{`2 response m ~ : {"result":0} → {"result":{"a":1,"a":2}}`}, ""},
+		{"ends in a call", calls(2), false, func(_ line, reply func(string, ...any)) { reply("") },
+			[]string{"2 response m missing"}, ErrServerEnded.Error()},
+		{"does not ask",
+			[]string{"> {\"id\":1,\"method\":\"m\"}\n", "< {\"id\":1,\"method\":\"ask\"}\n",
+				"> {\"id\":1,\"result\":{}}\n", "< {\"id\":1,\"result\":1}\n"}, false,
+			func(l line, reply func(string, ...any)) { reply(`{"id":%s,"result":1}`, l.ID) },
+			[]string{"3 request ask missing", "4 response m"}, ""},
+		{"redacted", calls(1), true, func(line, func(string, ...any)) {}, nil,
+			"the recording is redacted: it lacks the values to send"},
+		{"another result", calls(1), false, func(l line, reply func(string, ...any)) {
+			reply(`{"id":0,"error":{}}`)
+		}, []string{"2 response m + error: {} - result: 0"}, ""},
+		{"the same name twice", calls(1), false, func(l line, reply func(string, ...any)) {
+			reply(`{"id":0,"result":{"a":1,"a":2}}`)
+		}, []string{`2 response m ~ : {"result":0} → {"result":{"a":1,"a":2}}`}, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			recording := record(t, Options{Redact: tt.redact}, tt.says...)
@@ -150,16 +167,18 @@ func TestReplayThatGoesWrong(t *testing.T) {
 	}
 }
 
-// A server that does not read holds nobody up for ever, and neither does one that is told to.
+// A server that does not read does not block a replay for ever.
 func TestReplayIsBounded(t *testing.T) {
-	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n", "< {\"id\":1,\"result\":1}\n")
+	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n",
+		"< {\"id\":1,\"result\":1}\n")
 	synctest.Test(t, func(t *testing.T) {
 		_, stdin := io.Pipe()
 		stdout, out := io.Pipe()
 		defer out.Close()
 		began := time.Now()
-		err := (&Replay{Timeout: time.Minute, Answered: func(Answer) {}}).Run(t.Context(), NewReader(strings.NewReader(recording)), stdin, stdout)
-		assert.Equal(t, err, ErrNotTaken)
+		err := (&Replay{Timeout: time.Minute, OnComparison: func(Comparison) {}}).Run(t.Context(),
+			NewReader(strings.NewReader(recording)), stdin, stdout)
+		assert.Equal(t, err, ErrNotReading)
 		assert.Equal(t, time.Since(began), time.Minute)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -169,15 +188,19 @@ func TestReplayIsBounded(t *testing.T) {
 		stdout, out := io.Pipe()
 		defer out.Close()
 		time.AfterFunc(time.Second, cancel)
-		err := (&Replay{Timeout: time.Minute, Answered: func(Answer) { t.Error("answered") }}).Run(ctx, NewReader(strings.NewReader(recording)), stdin, stdout)
+		err := (&Replay{Timeout: time.Minute, OnComparison: func(Comparison) {
+			t.Error("answered")
+		}}).Run(ctx, NewReader(strings.NewReader(recording)), stdin, stdout)
 		assert.Equal(t, err, context.Canceled)
 	})
 }
 
-// What was too large to be kept is compared by its digest, and cannot be said again.
-func TestReplayOfCutFrames(t *testing.T) {
+// A truncated frame is compared by its digest, and cannot be sent again.
+func TestReplayOfTruncatedFrames(t *testing.T) {
 	large := strings.Repeat("x", MaxFrame)
-	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n", "< {\"id\":1,\"result\":\""+large+"\"}\n", "> {\"id\":2,\"method\":\"m\"}\n", "< {\"id\":2,\"result\":\""+large+"\"}\n",
+	recording := record(t, Options{}, "> {\"id\":1,\"method\":\"m\"}\n",
+		"< {\"id\":1,\"result\":\""+large+"\"}\n", "> {\"id\":2,\"method\":\"m\"}\n",
+		"< {\"id\":2,\"result\":\""+large+"\"}\n",
 		"> {\"id\":3,\"method\":\""+large+"\"}\n")
 	synctest.Test(t, func(t *testing.T) {
 		lines, err := replay(t, recording, nil, func(l line, reply func(string, ...any)) {
@@ -186,8 +209,9 @@ func TestReplayOfCutFrames(t *testing.T) {
 			}
 			reply(`{"id":%s,"result":"%s"}`, l.ID, large)
 		})
-		assert.Error(t, err, "frame 5 of the recording was too large to be kept whole: it cannot be replayed")
+		assert.Error(t, err, "frame 5 of the recording is truncated: it cannot be replayed")
 		assert.Equal(t, lines[0], "2 response m")
-		assert.Assert(t, strings.HasPrefix(lines[1], "4 response m ~ (frame): 8388628 bytes "), lines[1])
+		assert.Assert(t, strings.HasPrefix(lines[1], "4 response m ~ (frame): 8388628 bytes "),
+			lines[1])
 	})
 }

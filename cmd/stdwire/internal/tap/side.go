@@ -12,25 +12,28 @@ type Side struct {
 	from     Direction
 
 	mu    sync.Mutex
-	split splitter
-	at    time.Time // of what is being split
-	bytes int64     // that were seen
+	split frameSplitter
+	at    time.Time // when the current chunk was read
+	bytes int64     // read so far
 	ended bool
 }
 
 func newSide(r *Recorder, from Direction) *Side {
 	s := &Side{recorder: r, from: from}
-	s.split = splitter{limit: r.o.bounds.frame, emit: func(p piece) { r.offer(frame{piece: p, from: from, at: s.at}) }}
+	s.split = frameSplitter{limit: r.o.limits.frame, emit: func(p rawFrame) {
+		r.enqueue(frame{rawFrame: p, from: from, at: s.at})
+	}}
 	return s
 }
 
-// Copy writes to dst what it reads from src, every byte at once, until src ends, which is no error, or either fails. It is called once.
+// Copy copies src to dst, each chunk at once, until src ends, which is not an error, or either
+// fails. It must be called once.
 func (s *Side) Copy(dst io.Writer, src io.Reader) error {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := src.Read(buf)
 		if n > 0 {
-			s.see(buf[:n]) // before anybody can answer it
+			s.observe(buf[:n]) // before the other side can respond
 			if _, err := dst.Write(buf[:n]); err != nil {
 				return err
 			}
@@ -44,8 +47,8 @@ func (s *Side) Copy(dst io.Writer, src io.Reader) error {
 	}
 }
 
-// see takes a chunk of the traffic.
-func (s *Side) see(p []byte) {
+// observe passes a chunk of the traffic to the recorder.
+func (s *Side) observe(p []byte) {
 	at := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +59,7 @@ func (s *Side) see(p []byte) {
 	s.split.write(p)
 }
 
-// end takes what there is of a last frame.
+// end passes the rest of the stream to the recorder as its last frame.
 func (s *Side) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,27 +8,29 @@ import (
 	"strconv"
 )
 
-// A piece is one frame, as it was found in a stream.
-type piece struct {
-	payload  []byte // without line end or header; at most the limit's bytes. It is valid until emit returns
-	size     int64  // of all of it
-	sha256   string // of all of it, in hexadecimal, if the payload is cut
+// A rawFrame is one frame of a stream.
+type rawFrame struct {
+	payload  []byte // without line end or header, truncated to the limit; valid until emit returns
+	size     int64  // of the whole frame
+	sha256   string // of the whole frame, in hexadecimal, if payload is truncated
 	byLength bool   // it had a header block
 	partial  bool   // the stream ended within it
 }
 
-// A splitter finds frames in a stream that it is given in chunks, whatever stands between them. Unlike the codecs of package framing it neither reads nor gives up: a frame begins with a
-// header block, if it looks like one, or else is a line; what turns out to be no header block is a piece like any other.
-type splitter struct {
+// A frameSplitter splits a stream, which it gets in chunks, into frames. Unlike the codecs of
+// package framing it does not read, and does not fail: a frame starts with a header block if its
+// first line looks like one, and otherwise is a line. A malformed header block is a frame of its
+// own.
+type frameSplitter struct {
 	limit int
-	emit  func(piece)
+	emit  func(rawFrame)
 
 	state splitState
-	buf   []byte    // the line, header block or body so far, up to limit
-	size  int64     // of all of it
-	sum   hash.Hash // of all of it, once it is more than limit
-	line  int       // where the line of a header block begins in buf
-	left  int64     // of a body, -1 as long as its length is not known
+	buf   []byte    // the current line, header block or body, up to limit
+	size  int64     // of the whole of it
+	sum   hash.Hash // of the whole of it, once it exceeds limit
+	line  int       // start of the header block's last line in buf
+	left  int64     // rest of the body, -1 while its length is unknown
 }
 
 type splitState uint8
@@ -39,24 +41,24 @@ const (
 	inBody
 )
 
-// maxHeader is how large a header block can be.
+// maxHeader is the maximum size of a header block.
 const maxHeader = 4 << 10
 
 // write takes the next chunk.
-func (s *splitter) write(p []byte) {
+func (s *frameSplitter) write(p []byte) {
 	for len(p) > 0 {
 		if s.state == inBody {
 			n := min(s.left, int64(len(p)))
-			s.take(p[:n])
+			s.append(p[:n])
 			p = p[n:]
 			if s.left -= n; s.left == 0 {
-				s.flush(piece{byLength: true})
+				s.flush(rawFrame{byLength: true})
 			}
 			continue
 		}
 		i := bytes.IndexByte(p, '\n')
 		if i < 0 {
-			s.take(p)
+			s.append(p)
 			if s.state == inHeader && s.size > maxHeader {
 				s.state = inLine
 			}
@@ -68,7 +70,7 @@ func (s *splitter) write(p []byte) {
 			s.headerLine(chunk)
 			continue
 		}
-		s.take(chunk)
+		s.append(chunk)
 		switch line := trimCR(s.buf); {
 		case s.sum == nil && len(bytes.Trim(line, " \t")) == 0:
 			s.reset()
@@ -76,23 +78,23 @@ func (s *splitter) write(p []byte) {
 			s.state, s.left, s.line = inHeader, -1, 0
 			s.endHeaderLine()
 		default:
-			s.flush(piece{})
+			s.flush(rawFrame{})
 		}
 	}
 }
 
-// headerLine takes the rest of a line behind the first of a header block.
-func (s *splitter) headerLine(chunk []byte) {
-	s.take(chunk)
+// headerLine adds the rest of a line to a header block.
+func (s *frameSplitter) headerLine(chunk []byte) {
+	s.append(chunk)
 	if s.size > maxHeader {
-		s.flush(piece{})
+		s.flush(rawFrame{})
 		return
 	}
 	s.endHeaderLine()
 }
 
-// endHeaderLine looks at a line of a header block that is whole now.
-func (s *splitter) endHeaderLine() {
+// endHeaderLine evaluates the last line of a header block, which is complete.
+func (s *frameSplitter) endHeaderLine() {
 	line := trimCR(s.buf[s.line:])
 	switch {
 	case len(line) == 0 && s.left > 0:
@@ -100,8 +102,8 @@ func (s *splitter) endHeaderLine() {
 		s.reset()
 		s.state, s.left = inBody, left
 		return
-	case len(line) == 0: // no length, or a body of nothing
-		s.flush(piece{})
+	case len(line) == 0: // no length, or an empty body
+		s.flush(rawFrame{})
 		return
 	}
 	name, value, ok := bytes.Cut(line, []byte{':'})
@@ -109,10 +111,10 @@ func (s *splitter) endHeaderLine() {
 		s.left, ok = parseLength(bytes.TrimSpace(value))
 	}
 	if !ok {
-		s.flush(piece{})
+		s.flush(rawFrame{})
 		return
 	}
-	s.take([]byte{'\n'})
+	s.append([]byte{'\n'})
 	s.line = len(s.buf)
 }
 
@@ -121,16 +123,17 @@ func parseLength(digits []byte) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// isHeader reports a line that can be the first of a header block. No JSON begins so.
+// isHeader reports whether a line can start a header block. JSON cannot start so.
 func isHeader(line []byte) bool {
 	name, _, ok := bytes.Cut(line, []byte{':'})
-	return ok && (bytes.EqualFold(name, []byte("Content-Length")) || bytes.EqualFold(name, []byte("Content-Type")))
+	return ok && (bytes.EqualFold(name, []byte("Content-Length")) ||
+		bytes.EqualFold(name, []byte("Content-Type")))
 }
 
 func trimCR(line []byte) []byte { return bytes.TrimSuffix(line, []byte{'\r'}) }
 
-// take adds to what there is of a line, header block or body.
-func (s *splitter) take(p []byte) {
+// append adds to the current line, header block or body.
+func (s *frameSplitter) append(p []byte) {
 	s.size += int64(len(p))
 	if s.sum == nil && s.size > int64(s.limit) {
 		room := s.limit - len(s.buf)
@@ -146,8 +149,8 @@ func (s *splitter) take(p []byte) {
 	s.buf = append(s.buf, p...)
 }
 
-// flush emits what there is.
-func (s *splitter) flush(p piece) {
+// flush emits the current frame.
+func (s *frameSplitter) flush(p rawFrame) {
 	whole := s.buf
 	if !p.byLength && s.sum == nil {
 		whole = trimCR(bytes.TrimSuffix(whole, []byte{'\n'}))
@@ -161,17 +164,17 @@ func (s *splitter) flush(p piece) {
 	s.reset()
 }
 
-func (s *splitter) reset() {
-	const keep = 64 << 10 // of memory, for the next
+func (s *frameSplitter) reset() {
+	const keep = 64 << 10 // bytes of buf to keep for the next frame
 	if cap(s.buf) > keep {
 		s.buf = nil
 	}
 	s.state, s.buf, s.size, s.sum, s.line, s.left = inLine, s.buf[:0], 0, nil, 0, 0
 }
 
-// end emits what the stream ended within. A last line without its end is a frame.
-func (s *splitter) end() {
+// end emits the frame in which the stream ended. A last line without line end is a frame.
+func (s *frameSplitter) end() {
 	if s.size > 0 || s.state == inBody {
-		s.flush(piece{partial: s.state != inLine, byLength: s.state == inBody})
+		s.flush(rawFrame{partial: s.state != inLine, byLength: s.state == inBody})
 	}
 }

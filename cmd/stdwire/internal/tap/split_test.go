@@ -14,9 +14,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// split finds the pieces of a stream that comes in chunks of the sizes that size returns.
-func split(stream []byte, limit int, size func() int) (all []piece) {
-	s := splitter{limit: limit, emit: func(p piece) {
+// split returns the frames of a stream in chunks of the sizes that size returns.
+func split(stream []byte, limit int, size func() int) (all []rawFrame) {
+	s := frameSplitter{limit: limit, emit: func(p rawFrame) {
 		p.payload = bytes.Clone(p.payload)
 		all = append(all, p)
 	}}
@@ -29,7 +29,7 @@ func split(stream []byte, limit int, size func() int) (all []piece) {
 	return all
 }
 
-func (p piece) String() string {
+func (p rawFrame) String() string {
 	text := fmt.Sprintf("%q", p.payload)
 	if p.byLength {
 		text = "length " + text
@@ -55,13 +55,15 @@ func TestSplit(t *testing.T) {
 		{"Content-Length: 5\r\nX", `"Content-Length: 5\r\nX" partial`},
 		{"Content-Length: 5\r\nno header\n{}\n", `"Content-Length: 5\r\nno header" "{}"`},
 		{"Content-Length: -5\n{}\n", `"Content-Length: -5" "{}"`},
-		{"Content-Length: 99999999999999999999\n{}\n", `"Content-Length: 99999999999999999999" "{}"`},
+		{"Content-Length: 99999999999999999999\n{}\n",
+			`"Content-Length: 99999999999999999999" "{}"`},
 		{"Content-Length: 0\r\n\r\n{}\n", `"Content-Length: 0\r\n" "{}"`},
 		{"Content-Type: x\r\n\r\n{}\n", `"Content-Type: x\r\n" "{}"`},
 		{"Content-Lengthy: 3\n{}\n", `"Content-Lengthy: 3" "{}"`},
 		{"", ``},
 	} {
-		for _, size := range []func() int{func() int { return 1 << 20 }, func() int { return 1 }, func() int { return 7 }} {
+		for _, size := range []func() int{func() int { return 1 << 20 }, func() int { return 1 },
+			func() int { return 7 }} {
 			var got []string
 			for _, p := range split([]byte(tt.stream), 1<<20, size) {
 				got = append(got, p.String())
@@ -71,12 +73,14 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// A header block without an end does not grow, and what is larger than the limit is cut, counted and hashed.
+// A header block without an end does not grow. A frame over the limit is truncated, counted and
+// hashed.
 func TestSplitIsBounded(t *testing.T) {
 	large := strings.Repeat("0123456789", 1000)
 	for _, tt := range []struct{ stream, want string }{
 		{large + "\n{}\n", fmt.Sprintf(`"%s" of 10000 "{}"`, large[:5000])},
-		{"Content-Length: 10000\r\n\r\n" + large + "{}\n", fmt.Sprintf(`length "%s" of 10000 "{}"`, large[:5000])},
+		{"Content-Length: 10000\r\n\r\n" + large + "{}\n",
+			fmt.Sprintf(`length "%s" of 10000 "{}"`, large[:5000])},
 	} {
 		for _, chunk := range []int{1 << 20, 999} {
 			all := split([]byte(tt.stream), 5000, func() int { return chunk })
@@ -85,7 +89,7 @@ func TestSplitIsBounded(t *testing.T) {
 			assert.Equal(t, all[0].sha256, hex.EncodeToString(sum[:]))
 		}
 	}
-	s := splitter{limit: 1 << 20, emit: func(piece) {}}
+	s := frameSplitter{limit: 1 << 20, emit: func(rawFrame) {}}
 	s.write([]byte("Content-Length: 5\r\n" + strings.Repeat("X: y\r\n", 1000)))
 	assert.Equal(t, s.state, inLine)
 	s.write([]byte("\nContent-Length: 5\r\nX: "))
@@ -95,10 +99,11 @@ func TestSplitIsBounded(t *testing.T) {
 	assert.Equal(t, s.state, inLine, "nobody waits for its end")
 }
 
-// What the codecs read is what is found here.
-func TestSplitLikeTheCodecs(t *testing.T) {
+// The splitter finds the frames that the codecs read.
+func TestSplitAgreesWithCodecs(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for name, framed := range map[string]framing.Framing{"newline": framing.Newline, "content-length": framing.ContentLength} {
+	for name, framed := range map[string]framing.Framing{"newline": framing.Newline,
+		"content-length": framing.ContentLength} {
 		var stream []byte
 		for range 200 {
 			payload := bytes.Repeat([]byte("abc def"), 1+r.IntN(300))
@@ -116,7 +121,7 @@ func TestSplitLikeTheCodecs(t *testing.T) {
 	}
 }
 
-// However a stream is cut into chunks, its pieces are the same.
+// The frames do not depend on the chunks of a stream.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte("{}\r\nContent-Length: 2\r\nX: y\r\n\r\n{}junk\n"), uint64(1))
 	f.Add([]byte("Content-Length: 9\n\nab"), uint64(2))

@@ -10,12 +10,13 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Stats counts what is in a recording. The zero value is ready. It is not safe for concurrent use. It remembers eight bytes of every answer, and every request that is open.
+// Stats computes statistics of a recording. The zero value is ready to use. It is not safe for
+// concurrent use. Its memory is eight bytes for each response, and the requests that are open.
 type Stats struct {
 	report  Report
 	methods map[methodKey]*Method
-	open    map[int64][]Unanswered // by the number of the frame
-	latest  map[asker]int64        // the frame of an open request
+	open    map[int64][]UnansweredRequest // by frame number
+	latest  map[requestKey]int64          // frame number of an open request
 }
 
 type methodKey struct {
@@ -23,26 +24,30 @@ type methodKey struct {
 	name string
 }
 
-// A Report is what there is to say of a recording.
+// A Report holds the statistics of a recording.
 type Report struct {
-	Seconds    float64      `json:"seconds"` // from the start to the last that was recorded
-	Client     Traffic      `json:"client"`
-	Server     Traffic      `json:"server"`
-	Methods    []*Method    `json:"methods"`    // those of which most was called first
-	Unanswered []Unanswered `json:"unanswered"` // requests
-	Unasked    []Unasked    `json:"unasked"`    // answers to nothing
-	Missing    int64        `json:"missing"`    // frames that are not in the recording: what is unanswered or unasked may be because of them
-	Status     *int         `json:"status"`     // of the server; null if the recording has no end
+	Seconds    float64             `json:"seconds"` // from the start to the last record
+	Client     Traffic             `json:"client"`
+	Server     Traffic             `json:"server"`
+	Methods    []*Method           `json:"methods"`    // by number of messages, descending
+	Unanswered []UnansweredRequest `json:"unanswered"` // requests without a response
+	Unmatched  []UnmatchedResponse `json:"unasked"`    // responses without a request
+
+	// Missing is the number of frames that are not in the recording, which may explain Unanswered
+	// and Unmatched.
+	Missing int64 `json:"missing"`
+	// Status is the exit status of the server, or nil if the recording has no end.
+	Status *int `json:"status"`
 }
 
-// Traffic is what one side wrote.
+// Traffic counts what one side wrote.
 type Traffic struct {
 	Frames int64 `json:"frames"`
-	Bytes  int64 `json:"bytes"` // of frames, without what is between them
-	Junk   int64 `json:"junk"`  // frames that are no messages
+	Bytes  int64 `json:"bytes"` // of frames, without line ends and headers
+	Junk   int64 `json:"junk"`  // frames that are not messages
 }
 
-// A Method is what was said by the name of one: by a side, its requests and notifications, with their answers.
+// A Method counts the requests and notifications of one side for one method, and their responses.
 type Method struct {
 	From     Direction `json:"from"`
 	Name     string    `json:"method"`
@@ -52,36 +57,37 @@ type Method struct {
 	P50Ms    float64   `json:"p50_ms"`
 	P95Ms    float64   `json:"p95_ms"`
 	MaxMs    float64   `json:"max_ms"`
-	Bytes    int64     `json:"bytes"`        // of what was asked or told
-	Answers  int64     `json:"answer_bytes"` // of the answers
+	Bytes    int64     `json:"bytes"`        // of requests and notifications
+	Answers  int64     `json:"answer_bytes"` // of responses
 
-	took []float64
+	durations []float64
 }
 
-// An Unanswered is a request without an answer.
-type Unanswered struct {
+// An UnansweredRequest is a request without a response.
+type UnansweredRequest struct {
 	N         int64           `json:"n"`
 	From      Direction       `json:"from"`
 	Method    string          `json:"method"`
 	ID        json.RawMessage `json:"id"`
-	Cancelled bool            `json:"cancelled"` // whoever asked took it back
+	Cancelled bool            `json:"cancelled"` // by its sender
 }
 
-// An Unasked is an answer without a request.
-type Unasked struct {
+// An UnmatchedResponse is a response without a request.
+type UnmatchedResponse struct {
 	N      int64           `json:"n"`
 	From   Direction       `json:"from"`
 	ID     json.RawMessage `json:"id,omitempty"`
 	Failed string          `json:"failed,omitempty"`
 }
 
-// maxMethods is how many methods are told apart; what is more is told as one.
+// maxMethods is the number of methods counted separately; the rest is counted as "(others)".
 const maxMethods = 1000
 
 // Add counts a record.
 func (s *Stats) Add(r *Record) {
 	if s.methods == nil {
-		s.methods, s.open, s.latest = map[methodKey]*Method{}, map[int64][]Unanswered{}, map[asker]int64{}
+		s.methods, s.open, s.latest = map[methodKey]*Method{}, map[int64][]UnansweredRequest{},
+			map[requestKey]int64{}
 	}
 	s.report.Seconds = max(s.report.Seconds, r.Seconds)
 	switch r.Kind {
@@ -111,30 +117,34 @@ func (s *Stats) Add(r *Record) {
 func (s *Stats) message(r *Record, m Message, text []byte) {
 	switch m.Kind {
 	case Request:
-		s.method(r.From, m.Method).told(m)
-		s.open[r.N] = append(s.open[r.N], Unanswered{N: r.N, From: r.From, Method: m.Method, ID: m.ID})
-		s.latest[asker{r.From, string(m.ID)}] = r.N
+		s.method(r.From, m.Method).countMessage(m)
+		s.open[r.N] = append(s.open[r.N],
+			UnansweredRequest{N: r.N, From: r.From, Method: m.Method, ID: m.ID})
+		s.latest[requestKey{r.From, string(m.ID)}] = r.N
 	case Notification:
-		s.method(r.From, m.Method).told(m)
+		s.method(r.From, m.Method).countMessage(m)
 		if m.Method == "notifications/cancelled" {
-			s.cancelled(r.From, shortID(jsonscan.Member(jsonscan.Member(text, "params"), "requestId")))
+			s.cancelled(r.From,
+				shortID(jsonscan.Member(jsonscan.Member(text, "params"), "requestId")))
 		}
 	case Response:
-		if m.Of == 0 {
-			s.report.Unasked = append(s.report.Unasked, Unasked{r.N, r.From, m.ID, m.Failed})
+		if m.RequestFrame == 0 {
+			s.report.Unmatched = append(s.report.Unmatched,
+				UnmatchedResponse{r.N, r.From, m.ID, m.Failed})
 			return
 		}
-		s.open[m.Of] = slices.DeleteFunc(s.open[m.Of], func(u Unanswered) bool { return string(u.ID) == string(m.ID) })
-		if len(s.open[m.Of]) == 0 {
-			delete(s.open, m.Of)
+		s.open[m.RequestFrame] = slices.DeleteFunc(s.open[m.RequestFrame],
+			func(u UnansweredRequest) bool { return string(u.ID) == string(m.ID) })
+		if len(s.open[m.RequestFrame]) == 0 {
+			delete(s.open, m.RequestFrame)
 		}
-		delete(s.latest, asker{r.From.Other(), string(m.ID)})
-		s.method(r.From.Other(), m.Method).answered(m)
+		delete(s.latest, requestKey{r.From.Other(), string(m.ID)})
+		s.method(r.From.Other(), m.Method).countResponse(m)
 	}
 }
 
 func (s *Stats) cancelled(from Direction, id []byte) {
-	for i, u := range s.open[s.latest[asker{from, string(id)}]] {
+	for i, u := range s.open[s.latest[requestKey{from, string(id)}]] {
 		if string(u.ID) == string(id) {
 			s.open[u.N][i].Cancelled = true
 		}
@@ -154,39 +164,42 @@ func (s *Stats) method(from Direction, name string) *Method {
 	return m
 }
 
-func (m *Method) told(message Message) {
+func (m *Method) countMessage(message Message) {
 	m.Count++
 	m.Bytes += message.Size
 }
 
-func (m *Method) answered(message Message) {
+func (m *Method) countResponse(message Message) {
 	m.Answered++
 	m.Answers += message.Size
 	if message.Failed != "" {
 		m.Errors++
 	}
-	m.took = append(m.took, message.Ms)
+	m.durations = append(m.durations, message.Ms)
 }
 
-// Report returns what was counted so far.
+// Report returns the statistics of the records added so far.
 func (s *Stats) Report() Report {
 	report := s.report
 	report.Methods = slices.SortedFunc(maps.Values(s.methods), func(a, b *Method) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.From, b.From))
 	})
 	for _, m := range report.Methods {
-		slices.Sort(m.took)
-		m.P50Ms, m.P95Ms, m.MaxMs = rank(m.took, 0.50), rank(m.took, 0.95), rank(m.took, 1)
+		slices.Sort(m.durations)
+		m.P50Ms, m.P95Ms, m.MaxMs = percentile(m.durations, 0.50), percentile(m.durations, 0.95),
+			percentile(m.durations, 1)
 	}
-	report.Unanswered, report.Unasked = []Unanswered{}, append([]Unasked{}, report.Unasked...)
+	report.Unanswered, report.Unmatched = []UnansweredRequest{},
+		append([]UnmatchedResponse{}, report.Unmatched...)
 	for _, n := range slices.Sorted(maps.Keys(s.open)) {
 		report.Unanswered = append(report.Unanswered, s.open[n]...)
 	}
 	return report
 }
 
-// rank is the value that a part of all are not above.
-func rank(sorted []float64, part float64) float64 {
+// percentile returns the nearest-rank percentile for part, which is between 0 and 1.
+func percentile(sorted []float64, part float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}

@@ -1,24 +1,28 @@
-// Package tap records what two peers of JSON-RPC say to each other, and reads, counts, compares and replays what was recorded. It knows nothing of processes and files: streams go in and
-// lines come out.
+// Package tap records the traffic between two JSON-RPC peers, and reads, counts, compares and
+// replays recordings. It works on streams, not on processes and files.
 //
 //	recorder := tap.Options{To: file, MaxSize: 1 << 30}.Start()
 //	go recorder.Client.Copy(serverStdin, os.Stdin)
 //	recorder.Server.Copy(os.Stdout, serverStdout)
-//	complete := recorder.Close(status)
+//	complete := recorder.Close(status, time.Minute)
 //
 // # Transparency
 //
-// What [Side.Copy] reads it writes, every byte as it came and at once: nothing waits for the end of a frame, and what is no frame passes like everything else. What it saw is handed to the
-// recorder before it is written, so that a request is always recorded before its answer; but never waited for: what the recorder is too slow for is dropped and counted.
+// [Side.Copy] writes each chunk that it reads at once and unchanged: it does not wait for the end
+// of a frame, and passes bytes that are not a frame too. It passes a chunk to the recorder before
+// it writes it, so that a request is always recorded before its response. It never waits for the
+// recorder: frames that the recorder is too slow for are dropped and counted.
 //
-// # A recording
+// # Format of a recording
 //
-// is lines of JSON, each a [Record]: one of the kind "start", then one for each frame, in the order in which they passed, and notes on what was dropped ("dropped"), on the end of the
-// recording because of its size ("full") and on the end of everything ("end"). A frame that is JSON on one line stands there as the member "frame", byte for byte; any other as
-// "text", or as "bytes" in base64 if it is not UTF-8.
+// A recording consists of lines of JSON, each a [Record]: one of the kind "start", then one for
+// each frame in the order of the traffic, and notes: "dropped" for dropped frames, "full" when the
+// recording has reached its maximum size, and "end". A frame that is JSON on one line is the value
+// of the member "frame", byte for byte; another frame is a string in "text", or base64 in "bytes"
+// if it is not UTF-8.
 package tap
 
-// A Direction says who wrote a frame.
+// A Direction is the side that wrote a frame.
 type Direction string
 
 const (
@@ -26,7 +30,7 @@ const (
 	FromServer Direction = "server"
 )
 
-// Other is the other side.
+// Other returns the other side.
 func (d Direction) Other() Direction {
 	if d == FromClient {
 		return FromServer
@@ -34,15 +38,15 @@ func (d Direction) Other() Direction {
 	return FromClient
 }
 
-// MaxFrame is how many bytes of a frame are kept. Of a larger one the first so many are, with its size and SHA-256.
+// MaxFrame is the maximum number of bytes kept of a frame. A larger frame is truncated, and its
+// record has its size and SHA-256.
 const MaxFrame = 8 << 20
 
-// bounds are those of a recorder's memory.
-type bounds struct {
-	frame   int   // bytes that are kept of one
-	queued  int64 // bytes of frames that wait
-	waiting int   // frames that do
+// limits bound the memory of a recorder.
+type limits struct {
+	frame       int   // bytes kept of a frame
+	queueBytes  int64 // bytes of the frames in the queue
+	queueLength int   // frames in the queue
 }
 
-// usual is what tests make smaller.
-var usual = bounds{MaxFrame, 4 * MaxFrame, 4096}
+var defaultLimits = limits{MaxFrame, 4 * MaxFrame, 4096}

@@ -50,7 +50,7 @@ func (f *recordingFile) each(std *term.Streams,
 		switch {
 		case err == io.EOF:
 			return nil
-		case errors.Is(err, tap.ErrCut):
+		case errors.Is(err, tap.ErrTruncated):
 			std.Err.Printf("note: %s: %v", f.name, err)
 			return nil
 		case err != nil:

@@ -43,14 +43,14 @@ func tapLines(r *tap.Record) []string {
 // tapLine formats one message. text may be nil.
 func tapLine(r *tap.Record, m tap.Message, text []byte) string {
 	mark, trouble := " ", ""
-	words := []string{m.Method, m.About}
+	words := []string{m.Method, m.Subject}
 	if m.ID != nil {
 		words = append([]string{"#" + printable.TruncateRunes(string(m.ID), 40)}, words...)
 	}
 	switch {
 	case m.Kind == tap.Junk:
 		mark, trouble, words = "?", excerpt(text), []string{"no message"}
-	case m.Kind == tap.Response && m.Of == 0:
+	case m.Kind == tap.Response && m.RequestFrame == 0:
 		mark, words = "?", append(words, "answers nothing")
 	case m.Kind == tap.Response:
 		words = append(words, fmt.Sprintf("%.2f ms", m.Ms))

@@ -19,8 +19,8 @@ import (
 func TestTapLines(t *testing.T) {
 	message := func(text string) tap.Record {
 		return tap.Record{N: 1, From: tap.FromServer, Seconds: 61.5, Frame: json.RawMessage(text),
-			Message: tap.Message{Kind: tap.Response, Method: "tools/call", About: "a",
-				ID: json.RawMessage(`"x"`), Of: 1, Ms: 1.5, Size: 2000}}
+			Message: tap.Message{Kind: tap.Response, Method: "tools/call", Subject: "a",
+				ID: json.RawMessage(`"x"`), RequestFrame: 1, Ms: 1.5, Size: 2000}}
 	}
 	failed := message(`{"error":{"message":"no\n\u001b[31mway"}}`)
 	failed.Failed = "error -1"
@@ -28,7 +28,7 @@ func TestTapLines(t *testing.T) {
 		`{"result":{"content":[{"type":"image"},{"type":"text","text":"disk full"}]}}`)
 	isError.Failed = "isError"
 	unasked := message(`{}`)
-	unasked.Of = 0
+	unasked.RequestFrame = 0
 	request := message(`{}`)
 	request.From, request.Kind, request.SHA256 = tap.FromClient, tap.Request, "00"
 	batch := message(`[{},{}]`)

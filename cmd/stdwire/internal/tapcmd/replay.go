@@ -81,9 +81,9 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 		r.timeout = math.MaxInt64
 	}
 	replay := tap.Replay{Timeout: r.timeout, Ignore: r.ignore,
-		Answered: func(a tap.Answer) { r.printAnswer(std, &a) }}
+		OnComparison: func(a tap.Comparison) { r.printAnswer(std, &a) }}
 	err = replay.Run(ctx, tap.NewReader(file), p.Stdin(), p.Stdout())
-	if errors.Is(err, tap.ErrCut) {
+	if errors.Is(err, tap.ErrTruncated) {
 		std.Err.Printf("note: %s: %v", r.file.name, err)
 		err = nil
 	}
@@ -103,7 +103,7 @@ func (r *replayRun) result(std *term.Streams, server string, err error, p *child
 	case errors.Is(err, tap.ErrServerEnded):
 		return &command.Failure{Code: "server_died", Server: server, What: "replay",
 			Why: p.Wait().Error(), Stderr: p.StderrTail()}
-	case errors.Is(err, tap.ErrSilent), errors.Is(err, tap.ErrNotTaken):
+	case errors.Is(err, tap.ErrTooManyMissing), errors.Is(err, tap.ErrNotReading):
 		f := &command.Failure{Code: "call_timeout", Server: server, What: "replay",
 			Why: err.Error(), Stderr: p.StderrTail()}
 		return f.WithHint("it may need longer: --timeout 5m")
@@ -118,21 +118,21 @@ func (r *replayRun) result(std *term.Streams, server string, err error, p *child
 }
 
 // printAnswer prints an answer. As text, it prints only those that differ.
-func (r *replayRun) printAnswer(std *term.Streams, a *tap.Answer) {
+func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 	r.answers++
 	if a.Missing {
 		r.missing++
-	} else if !a.Same() {
+	} else if !a.IsSame() {
 		r.different++
 	}
 	if r.output == "json" {
 		std.Out.PrintJSON(answerJSON(a))
 		return
 	}
-	if a.Same() {
+	if a.IsSame() {
 		return
 	}
-	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.About)),
+	words := strings.Join(strings.Fields(fmt.Sprintf("%s %s", a.Message.Method, a.Message.Subject)),
 		" ")
 	std.Out.Print(printable.Line(
 		fmt.Sprintf("#%s %s (frame %d)", printable.TruncateRunes(string(a.Message.ID), 40), words,
@@ -148,7 +148,7 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Answer) {
 	}
 }
 
-func answerJSON(a *tap.Answer) []byte {
+func answerJSON(a *tap.Comparison) []byte {
 	type change struct {
 		Path string `json:"path"`
 		Old  string `json:"old,omitempty"` // JSON as a text; left out if there was nothing
@@ -165,6 +165,6 @@ func answerJSON(a *tap.Answer) []byte {
 		ID      json.RawMessage `json:"id"`
 		Missing bool            `json:"missing"`
 		Changes []change        `json:"changes"`
-	}{a.N, a.Message.Method, a.Message.About, a.Message.ID, a.Missing, changes})
+	}{a.N, a.Message.Method, a.Message.Subject, a.Message.ID, a.Missing, changes})
 	return text
 }

@@ -40,7 +40,7 @@ answers nothing. json prints the lines of the recording unchanged.
 					Help: "errors, what is no message, and what answers nothing only",
 					Set: s.filter(func(m *tap.Message, _ string) bool {
 						return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response &&
-							m.Of == 0
+							m.RequestFrame == 0
 					})},
 				s.timeFlag("--from", "from this time after the start on",
 					func(r *tap.Record, at float64) bool { return r.Seconds >= at }),

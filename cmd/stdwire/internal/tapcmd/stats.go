@@ -67,7 +67,7 @@ func statsText(r *tap.Report) string {
 			fmt.Fprintf(&b, "%8s%10s%10s%10s%11d\n", "", "", "", "", m.Bytes)
 		}
 	}
-	list(&b, "requests without an answer", r.Unanswered, func(u tap.Unanswered) string {
+	list(&b, "requests without an answer", r.Unanswered, func(u tap.UnansweredRequest) string {
 		line := fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From),
 			printable.TruncateRunes(string(u.ID), 40), u.Method, u.N)
 		if u.Cancelled {
@@ -75,7 +75,7 @@ func statsText(r *tap.Report) string {
 		}
 		return line
 	})
-	list(&b, "answers to nothing", r.Unasked, func(u tap.Unasked) string {
+	list(&b, "answers to nothing", r.Unmatched, func(u tap.UnmatchedResponse) string {
 		return fmt.Sprintf("%s #%s %s (frame %d)", arrowOf(u.From),
 			printable.TruncateRunes(string(u.ID), 40), u.Failed, u.N)
 	})

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// A cursor is a place in a tree that moves one element at a time. It keeps the directories open
-// that it came through last, so that a step costs the same however deep it is: os.Root opens every
-// directory of a path it is given.
+// A cursor is a position in a directory tree that moves one path element at a time. It keeps the
+// last directories of its path open, so that the cost of a step does not depend on the depth:
+// os.Root opens every directory of a path.
 type cursor struct {
 	root  *os.Root
 	path  []string
-	open  []*os.Root // of path[:first+1], path[:first+2], …; the last one may be missing
+	open  []*os.Root // path[:first+1], path[:first+2], …; the last one may be missing
 	first int
 }
 
-const maxOpen = 16 // directories that a cursor keeps open
+const maxOpen = 16 // maximum number of directories that a cursor keeps open
 
-// dir returns the directory that the cursor is at. It is the cursor's.
+// dir returns the directory at the cursor, which the cursor closes.
 func (c *cursor) dir() (*os.Root, error) {
 	if len(c.path) == 0 {
 		return c.root, nil
@@ -43,10 +43,10 @@ func (c *cursor) dir() (*os.Root, error) {
 	return c.open[len(c.open)-1], nil
 }
 
-// down moves to what is called so in the directory. It is not looked at until dir is called.
+// down moves to an element of the directory. The element is not opened until dir is called.
 func (c *cursor) down(element string) { c.path = append(c.path, element) }
 
-// up moves to the directory around; false if that is outside the root.
+// up moves to the parent directory. It returns false if that is outside the root.
 func (c *cursor) up() bool {
 	if len(c.path) == 0 {
 		return false

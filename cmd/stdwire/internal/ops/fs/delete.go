@@ -18,7 +18,9 @@ var deleteSpec = dispatch.Spec{
 	Idempotent:  true,
 	Timeout:     time.Minute,
 	Gate:        dispatch.GateWrite,
-	Examples:    []dispatch.Example{{Summary: "A directory and all that is in it", Input: json.RawMessage(`{"path":"build","recursive":true}`)}},
+	Examples: []dispatch.Example{
+		{Summary: "A directory and all that is in it",
+			Input: json.RawMessage(`{"path":"build","recursive":true}`)}},
 }
 
 // DeleteInput are the arguments of fs.delete.
@@ -30,7 +32,7 @@ type DeleteInput struct {
 
 // DeleteOutput is the data of fs.delete.
 type DeleteOutput struct {
-	Path string `json:"path" doc:"What is gone."`
+	Path string `json:"path" doc:"The path deleted."`
 	Type string `json:"type" enum:"file,dir,symlink,other"`
 }
 
@@ -58,7 +60,8 @@ func (rs *Roots) delete(ctx context.Context, in DeleteInput) (out DeleteOutput, 
 	}
 	err = retry(ctx, func() error { return remove(name) })
 	if errors.Is(err, errNotEmpty) && !in.Recursive {
-		err = dispatch.Errorf(dispatch.StateError, "the directory %q is not empty; set recursive to delete all that is in it", name)
+		err = dispatch.Errorf(dispatch.StateError,
+			"the directory %q is not empty; set recursive to delete all that is in it", name)
 	}
 	return DeleteOutput{name, typeOf(info.Mode())}, r.fail("delete", name, err)
 }

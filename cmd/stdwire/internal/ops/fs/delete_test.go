@@ -43,12 +43,15 @@ func TestDelete(t *testing.T) {
 		{`{"path":"d/x/y"}`, dispatch.NotFound, "not a directory"},
 		{`{"path":""}`, dispatch.InvalidInput, "empty"},
 	} {
-		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.delete", test.args, test.code, test.text) })
+		t.Run(test.args, func(t *testing.T) {
+			fails(t, s, "fs.delete", test.args, test.code, test.text)
+		})
 	}
 	assert.DeepEqual(t, s.names(t), strings.Fields("d d/x"))
 }
 
-// Whether a file may be deleted is up to its directory, also where Windows has marked it read-only.
+// The directory decides whether a file may be deleted, even if Windows has marked the file
+// read-only.
 func TestDeleteReadOnly(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "x", "d/f": "x"})
@@ -60,11 +63,12 @@ func TestDeleteReadOnly(t *testing.T) {
 	assert.Equal(t, len(s.names(t)), 0)
 }
 
-// A link is deleted itself, and not what it leads to.
+// Deleting a link does not delete its target.
 func TestDeleteLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"d/x": "keep", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone", "d/y": "",
+		"d/x": "keep", "t/out": "-> ../d", "l": "-> d", "dl": "-> d", "gonelink": "-> gone",
+		"d/y": "",
 	})
 	for _, test := range []struct {
 		args, kind, tree string

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// deep makes directories in one another, and returns the path of the innermost.
+// deep makes nested directories, and returns the path of the innermost.
 func (s *service) deep(t testing.TB, n int) string {
 	t.Helper()
 	name := strings.TrimSuffix(strings.Repeat("d/", n), "/")
@@ -48,7 +48,7 @@ func TestResolvingStopsWithItsContext(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// Links lead up and down again further than directories are kept open.
+// Links lead up and down by more directories than a cursor keeps open.
 func TestResolvingGoesUpAndDown(t *testing.T) {
 	s := newService(t, nil)
 	down := s.deep(t, 50)
@@ -72,5 +72,5 @@ func TestResolvingGoesUpAndDown(t *testing.T) {
 	r, err := s.roots.instances.Get("")
 	assert.NilError(t, err)
 	_, err = r.resolve(t.Context(), "out")
-	assert.ErrorIs(t, err, r.escapes)
+	assert.ErrorIs(t, err, r.errEscapes)
 }

@@ -12,20 +12,23 @@ import (
 )
 
 const (
-	maxEdited     = 10 << 20 // bytes of a file that is edited, before and after
-	maxLinesShown = 20       // line numbers in a result
+	maxEditSize    = 10 << 20 // bytes of a file, before and after the edit
+	maxListedLines = 20       // maximum number of lines in a result
 )
 
 var editSpec = dispatch.Spec{
 	Name:    "fs.edit",
 	Title:   "Edit file",
 	Summary: "Replace a piece of text in a file with another.",
-	Description: "Replace old with new in a file, in one step. If old is not there, or there more than once without all, nothing is changed and it fails with state_error, " +
-		"which says what comes near, or on which lines it is.",
-	Kind:     dispatch.Write,
-	Timeout:  time.Minute,
-	Gate:     dispatch.GateWrite,
-	Examples: []dispatch.Example{{Summary: "One line", Input: json.RawMessage(`{"path":"main.go","old":"const limit = 10\n","new":"const limit = 20\n"}`)}},
+	Description: "Replace old with new in a file, in one step. If old is missing, or occurs more than once and all is not set, nothing is changed and the error is state_error, " +
+		"which says what is similar, or on which lines old is.",
+	Kind:    dispatch.Write,
+	Timeout: time.Minute,
+	Gate:    dispatch.GateWrite,
+	Examples: []dispatch.Example{
+		{Summary: "One line",
+			Input: json.RawMessage(
+				`{"path":"main.go","old":"const limit = 10\n","new":"const limit = 20\n"}`)}},
 }
 
 // EditInput are the arguments of fs.edit.
@@ -38,7 +41,7 @@ type EditInput struct {
 	IfSHA256 string `json:"if_sha256,omitempty" doc:"Edit only if this is the SHA-256 of the file now." pattern:"^[0-9A-Fa-f]{64}$"`
 }
 
-// EditOutput is the data of fs.edit: the state it left.
+// EditOutput is the data of fs.edit: the new state of the file.
 type EditOutput struct {
 	Path         string `json:"path" doc:"The file edited, links resolved."`
 	Size         int64  `json:"size" doc:"In bytes."`
@@ -56,7 +59,7 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 		if err != nil {
 			return err
 		}
-		p.want = hexSum(data) // what is replaced must be what was read, whoever else writes
+		p.want = hexSum(data) // the file must not change between reading and replacing
 		if in.IfSHA256 != "" && !strings.EqualFold(in.IfSHA256, p.want) {
 			return p.mismatch(p.want)
 		}
@@ -69,8 +72,9 @@ func (rs *Roots) edit(ctx context.Context, in EditInput) (out EditOutput, err er
 		if _, err := p.run(ctx, edited); err != nil {
 			return err
 		}
-		out = EditOutput{Path: p.shown, Size: int64(len(edited)), SHA256: hexSum(edited), Replacements: len(at)}
-		for i, offset := range at[:min(len(at), maxLinesShown)] {
+		out = EditOutput{Path: p.shown, Size: int64(len(edited)), SHA256: hexSum(edited),
+			Replacements: len(at)}
+		for i, offset := range at[:min(len(at), maxListedLines)] {
 			out.Lines = append(out.Lines, lineAt(edited, offset+i*(len(replacement)-len(old))))
 		}
 		return nil
@@ -85,20 +89,22 @@ func (p *replacement) content(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if n := min(info.Size(), maxEdited); n > reserved {
-		if err := dispatch.Reserve(ctx, 3*n); err != nil { // as read, with room to grow, and as edited
+	if n := min(info.Size(), maxEditSize); n > reserveAbove {
+		if err := dispatch.Reserve(ctx, 3*n); err != nil {
+			// the content, its buffer that grows, and the new content
 			return nil, err
 		}
 	}
-	data, err := io.ReadAll(io.LimitReader(reader{ctx, f}, maxEdited+1))
-	if err == nil && len(data) > maxEdited {
-		return nil, dispatch.Errorf(dispatch.StateError, "%q has over %d bytes, too many to edit", p.shown, maxEdited)
+	data, err := io.ReadAll(io.LimitReader(contextReader{ctx, f}, maxEditSize+1))
+	if err == nil && len(data) > maxEditSize {
+		return nil, dispatch.Errorf(dispatch.StateError, "%q has over %d bytes, too many to edit",
+			p.shown, maxEditSize)
 	}
 	return data, err
 }
 
-// occurrences returns the offsets at which old is to be replaced by something of newSize bytes: one that is unique, or all that do
-// not overlap.
+// occurrences returns the offsets at which to replace old by newSize bytes: a unique one, or, if
+// all is set, all that do not overlap.
 func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int, error) {
 	var at []int
 	size := len(data)
@@ -108,22 +114,26 @@ func occurrences(p *replacement, data, old []byte, newSize int, all bool) ([]int
 			break
 		}
 		at = append(at, from+i)
-		if size += newSize - len(old); size > maxEdited && newSize > len(old) {
-			return nil, dispatch.Errorf(dispatch.StateError, "%q would have over %d bytes", p.shown, maxEdited)
+		if size += newSize - len(old); size > maxEditSize && newSize > len(old) {
+			return nil, dispatch.Errorf(dispatch.StateError, "%q would have over %d bytes", p.shown,
+				maxEditSize)
 		}
 		if from += i + len(old); !all {
-			from = at[len(at)-1] + 1 // for one to be unique it must not overlap another either
+			from = at[len(at)-1] + 1 // overlapping occurrences are not unique either
 		}
 	}
 	switch {
 	case len(at) == 0:
-		return nil, dispatch.Errorf(dispatch.StateError, "old is not in %q: %s", p.shown, whyNot(data, old))
+		return nil, dispatch.Errorf(dispatch.StateError, "old is not in %q: %s", p.shown,
+			explainNoMatch(data, old))
 	case len(at) > 1 && !all:
 		var lines []int
-		for _, offset := range at[:min(len(at), maxLinesShown)] {
+		for _, offset := range at[:min(len(at), maxListedLines)] {
 			lines = append(lines, lineAt(data, offset))
 		}
-		return nil, dispatch.Errorf(dispatch.StateError, "old is %d times in %q; add text around it to make it unique, or set all", len(at), p.shown).
+		return nil, dispatch.Errorf(dispatch.StateError,
+			"old is %d times in %q; add text around it to make it unique, or set all", len(at),
+			p.shown).
 			With(map[string]any{"occurrences": len(at), "lines": lines})
 	}
 	return at, nil
@@ -139,5 +149,5 @@ func substitute(data []byte, at []int, oldSize int, replacement []byte) []byte {
 	return append(out, data[from:]...)
 }
 
-// lineAt returns the number of the line that holds this offset, counted from 1.
+// lineAt returns the number of the line at an offset, counted from 1.
 func lineAt(data []byte, offset int) int { return 1 + bytes.Count(data[:offset], []byte("\n")) }

@@ -24,17 +24,19 @@ func TestEdit(t *testing.T) {
 		{"one\ntwo\n", "one\ntwo\n", "", false, "", []int{1}},
 		{"a\na\na", "a", "bb\n", true, "bb\n\nbb\n\nbb\n", []int{1, 3, 5}},
 		{"aaa", "aa", "b", true, "ba", []int{1}},
-		{"x$1\\n", "$1\\n", "$0", false, "x$0", []int{1}}, // nothing is special
+		{"x$1\\n", "$1\\n", "$0", false, "x$0", []int{1}}, // no character is special
 		{"a\r\nb\r\n", "a\r\nb", "c", false, "c\r\n", []int{1}},
-		{"\xff\x00b", "b", "c", false, "\xff\x00c", []int{1}}, // bytes that are not text stay
+		{"\xff\x00b", "b", "c", false, "\xff\x00c", []int{1}}, // other bytes are unchanged
 		{"a ab", "a", "aa", true, "aa aab", []int{1, 1}},
 	} {
 		t.Run(fmt.Sprintf("%q %q", test.file, test.old), func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": test.file})
-			out := run[EditOutput](t, s, "fs.edit", map[string]any{"path": "f", "old": test.old, "new": test.new, "all": test.all})
+			out := run[EditOutput](t, s, "fs.edit",
+				map[string]any{"path": "f", "old": test.old, "new": test.new, "all": test.all})
 			assert.DeepEqual(t, out, EditOutput{
-				Path: "f", Size: int64(len(test.want)), SHA256: hexSum([]byte(test.want)), Replacements: len(test.lines), Lines: test.lines,
+				Path: "f", Size: int64(len(test.want)), SHA256: hexSum([]byte(test.want)),
+				Replacements: len(test.lines), Lines: test.lines,
 			})
 			assert.Equal(t, s.content(t, "f"), test.want)
 			assert.DeepEqual(t, s.names(t), []string{"f"})
@@ -46,8 +48,9 @@ func TestEditRefused(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
 		"go":   "package a\n\nfunc f() {\n\tone()\n\ttwo()\n}\n\nfunc g() {\n\tone()\n\tthree()\n}\n",
-		"crlf": "a\r\nb\r\n", "d/": "", "overlap": "aaa", "big": strings.Repeat("x", maxEdited+1), "empty": "",
-		"grow": strings.Repeat("x", 1000),
+		"crlf": "a\r\nb\r\n", "d/": "", "overlap": "aaa", "big": strings.Repeat("x", maxEditSize+1),
+		"empty": "",
+		"grow":  strings.Repeat("x", 1000),
 	}
 	s := newService(t, files)
 	for _, test := range []struct {
@@ -60,9 +63,12 @@ func TestEditRefused(t *testing.T) {
 		{"overlap", "aa", "x", false, dispatch.StateError, "2 times"},
 		{"go", "nothing", "x", false, dispatch.StateError, "no line of it is like the first"},
 		{"go", "nothing", "x", true, dispatch.StateError, "no line of it is like the first"},
-		{"go", "func f() {\n    one()\n    two()\n", "x", false, dispatch.StateError, "line 3 and what follows differ from it in white space"},
-		{"go", "\tone()\n\tthree()\n\tfour()\n", "x", false, dispatch.StateError, "line 9 is like its first line, but line 11 differs from its line 3"},
-		{"go", "func f() {\n\ttwo()", "x", false, dispatch.StateError, "line 3 is like its first line, but line 4 differs from its line 2"},
+		{"go", "func f() {\n    one()\n    two()\n", "x", false, dispatch.StateError,
+			"line 3 and what follows differ from it in white space"},
+		{"go", "\tone()\n\tthree()\n\tfour()\n", "x", false, dispatch.StateError,
+			"line 9 is like its first line, but line 11 differs from its line 3"},
+		{"go", "func f() {\n\ttwo()", "x", false, dispatch.StateError,
+			"line 3 is like its first line, but line 4 differs from its line 2"},
 		{"go", "\t\t\t", "x", false, dispatch.StateError, "white space"},
 		{"crlf", "a\nb", "x", false, dispatch.StateError, `end with \r\n`},
 		{"go", "package a\r\n\r\nfunc", "x", false, dispatch.StateError, `those of old with \r\n`},
@@ -76,7 +82,8 @@ func TestEditRefused(t *testing.T) {
 		{"grow", "x", strings.Repeat("y", 20_000), true, dispatch.StateError, "would have over"},
 	} {
 		t.Run(fmt.Sprintf("%s %.40q", test.path, test.old), func(t *testing.T) {
-			args := map[string]any{"path": test.path, "old": test.old, "new": test.new, "all": test.all}
+			args := map[string]any{"path": test.path, "old": test.old, "new": test.new,
+				"all": test.all}
 			fails(t, s, "fs.edit", args, test.code, test.text)
 			if content, ok := files[test.path]; ok && test.path != "d/" {
 				assert.Equal(t, s.content(t, test.path), content)
@@ -87,12 +94,16 @@ func TestEditRefused(t *testing.T) {
 	assert.Equal(t, details[int](t, err, "occurrences"), 2)
 	assert.DeepEqual(t, details[[]int](t, err, "lines"), []int{4, 9})
 
-	err = fails(t, s, "fs.edit", map[string]any{"path": "go", "old": "two", "new": "", "if_sha256": hexSum(nil)}, dispatch.StateError, "read it again")
+	err = fails(t, s, "fs.edit",
+		map[string]any{"path": "go", "old": "two", "new": "", "if_sha256": hexSum(nil)},
+		dispatch.StateError, "read it again")
 	assert.Equal(t, details[string](t, err, "sha256"), hexSum([]byte(files["go"])))
-	run[EditOutput](t, s, "fs.edit", map[string]any{"path": "go", "old": "two", "new": "2", "if_sha256": hexSum([]byte(files["go"]))})
+	run[EditOutput](t, s, "fs.edit",
+		map[string]any{"path": "go", "old": "two", "new": "2",
+			"if_sha256": hexSum([]byte(files["go"]))})
 }
 
-// Edits of one file at the same time all take effect.
+// Concurrent edits of one file all take effect.
 func TestEditTogether(t *testing.T) {
 	t.Parallel()
 	var text, want strings.Builder
@@ -105,7 +116,8 @@ func TestEditTogether(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 30 {
 		all.Go(func() {
-			args := map[string]any{"path": names[i%2], "old": fmt.Sprintf("<%d>", i), "new": fmt.Sprintf("[%d]", i)}
+			args := map[string]any{"path": names[i%2], "old": fmt.Sprintf("<%d>", i),
+				"new": fmt.Sprintf("[%d]", i)}
 			if envelope := s.dispatch(t.Context(), "fs.edit", args); envelope.Err != nil {
 				t.Error(envelope.Err)
 			}
@@ -115,7 +127,7 @@ func TestEditTogether(t *testing.T) {
 	assert.Equal(t, s.content(t, "f"), want.String())
 }
 
-// What was not found is compared to a bounded number of lines, so that looking takes time that grows with the file and not its square.
+// Only a bounded number of lines is compared, so that the time is linear in the file.
 func TestSameLines(t *testing.T) {
 	t.Parallel()
 	lines := bytes.Split([]byte(strings.Repeat("a \n", 1000)), []byte("\n"))
@@ -124,5 +136,7 @@ func TestSameLines(t *testing.T) {
 	assert.Equal(t, sameLines([]byte("a\nb"), lines), 1)
 	assert.Equal(t, sameLines(nil, lines), 0)
 	whole := strings.Repeat("a\n", 200)
-	assert.Assert(t, strings.Contains(whyNot([]byte(whole), []byte(strings.Repeat("a \n", 100)+"b")), "line 1 and what follows differ"))
+	assert.Assert(t,
+		strings.Contains(explainNoMatch([]byte(whole), []byte(strings.Repeat("a \n", 100)+"b")),
+			"line 1 and what follows differ"))
 }

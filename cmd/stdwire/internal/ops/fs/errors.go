@@ -11,12 +11,12 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// The texts of causes that more than one system has.
+// Texts of causes that several systems share.
 const (
 	notEmpty     = "the directory is not empty"
 	notDirectory = "a part of the path is not a directory"
 	readOnly     = "the file system is read-only"
-	circle       = "the symbolic links lead in a circle"
+	linkLoop     = "the symbolic links lead in a circle"
 	tooLong      = "the name is too long"
 	tooLarge     = "the file would be larger than allowed"
 	noSpace      = "no space is left on the device"
@@ -26,24 +26,25 @@ const (
 	inUse = "it is in use"
 )
 
-// A cause says what a failure of the operating system is to the caller. The texts are ours, because
-// those of package os may hold paths of the host.
+// A cause maps an error of the operating system to a code and a text for the caller. The texts of
+// package os may contain paths of the host.
 type cause struct {
 	is   error
 	code dispatch.Code
 	text string
 }
 
-// causes are those that are known, after systemCauses. The first that matches counts.
+// causes lists the known causes, in addition to systemCauses, which come first. The first match
+// counts.
 var causes = []cause{
 	{fs.ErrNotExist, dispatch.NotFound, "it does not exist"},
-	{syscall.ENOTEMPTY, dispatch.StateError, notEmpty}, // before ErrExist, which it also is
+	{syscall.ENOTEMPTY, dispatch.StateError, notEmpty}, // before ErrExist, which it matches too
 	{fs.ErrExist, dispatch.StateError, "it exists already"},
 	{syscall.EROFS, dispatch.PermissionDenied, readOnly},
 	{fs.ErrPermission, dispatch.PermissionDenied, "the operating system does not permit it"},
 	{syscall.ENOTDIR, dispatch.NotFound, notDirectory},
 	{syscall.EISDIR, dispatch.StateError, "it is a directory"},
-	{syscall.ELOOP, dispatch.StateError, circle},
+	{syscall.ELOOP, dispatch.StateError, linkLoop},
 	{syscall.ENAMETOOLONG, dispatch.InvalidInput, tooLong},
 	{syscall.ENOSPC, dispatch.StateError, noSpace},
 	{syscall.EDQUOT, dispatch.StateError, noQuota},
@@ -54,31 +55,32 @@ var causes = []cause{
 	{syscall.EAGAIN, dispatch.StateError, "it has nothing to read at the moment"},
 }
 
-// failures are the codes that the operations return, but for those that any operation may.
-var failures = []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError}
+// errorCodes are the codes that the operations declare.
+var errorCodes = []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError}
 
-// fail says that something ("read", …) cannot be done with name, and why. It passes on nil, errors that are meant for the caller
-// already, and those of a context.
+// fail returns the error for an operation ("read", …) on name that failed with err. It returns nil,
+// dispatch errors and context errors unchanged.
 func (r *root) fail(verb, name string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
-	case errors.Is(err, r.escapes):
+	case errors.Is(err, r.errEscapes):
 		return r.outside(name)
 	}
 	if _, ok := errors.AsType[*dispatch.Error](err); ok {
 		return err
 	}
-	err = notFound(r.dir, name, err)
+	err = missingError(r.dir, name, err)
 	for _, cause := range slices.Concat(systemCauses, causes) {
 		if errors.Is(err, cause.is) {
 			return dispatch.Errorf(cause.code, "cannot %s %q: %s", verb, name, cause.text)
 		}
 	}
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
-		return dispatch.Errorf(dispatch.UpstreamError, "cannot %s %q: %s", verb, name, errno.Error())
+		return dispatch.Errorf(dispatch.UpstreamError, "cannot %s %q: %s", verb, name,
+			errno.Error())
 	}
 	return fmt.Errorf("cannot %s %q: %w", verb, name, err)
 }

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// errNotEmpty is the error for a directory that is removed with something in it.
+// errNotEmpty is the error of removing a directory that is not empty.
 const errNotEmpty = syscall.ENOTEMPTY
 
-// systemCauses are the causes that only Windows has.
+// systemCauses are causes that only Windows has.
 var systemCauses []cause
 
-// notFound returns the error for a name that is not there, which is the one that the system has.
-func notFound(_ *os.Root, _ string, err error) error { return err }
+// missingError returns the error for a missing name, which is that of the system.
+func missingError(_ *os.Root, _ string, err error) error { return err }

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Error numbers of Windows that package syscall does not have.
+// Error numbers of Windows that package syscall lacks.
 const (
 	errorNotSameDevice      = syscall.Errno(17)
 	errorWriteProtect       = syscall.Errno(19)
@@ -28,13 +28,13 @@ const (
 	errorCantResolveName    = syscall.Errno(1921)
 )
 
-// errNotEmpty is the error for a directory that is removed with something in it.
+// errNotEmpty is the error of removing a directory that is not empty.
 const errNotEmpty = syscall.ERROR_DIR_NOT_EMPTY
 
-// errNotDirectory is the error for what is asked of a file as if it were a directory.
+// errNotDirectory is the error of using a file as a directory.
 var errNotDirectory = errors.New("not a directory")
 
-// systemCauses are the causes that only Windows has.
+// systemCauses are causes that only Windows has.
 var systemCauses = []cause{
 	{errNotDirectory, dispatch.NotFound, notDirectory},
 	{errNotEmpty, dispatch.StateError, notEmpty},
@@ -54,12 +54,12 @@ var systemCauses = []cause{
 	{errorBadPathname, dispatch.InvalidInput, "Windows does not allow the name"},
 	{errorFilenameExcedRange, dispatch.InvalidInput, tooLong},
 	{syscall.ERROR_BUFFER_OVERFLOW, dispatch.InvalidInput, tooLong},
-	{errorCantResolveName, dispatch.StateError, circle},
+	{errorCantResolveName, dispatch.StateError, linkLoop},
 }
 
-// notFound returns the error for a name that is not there. Windows has the same number for a
-// directory that is missing and for a file in its place, so that it has to be looked for.
-func notFound(dir *os.Root, name string, err error) error {
+// missingError returns the error for a missing name. Windows reports the same error if a parent
+// directory is missing and if it is a file, so missingError checks the parents.
+func missingError(dir *os.Root, name string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

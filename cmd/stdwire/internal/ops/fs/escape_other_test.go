@@ -2,5 +2,5 @@
 
 package fs
 
-// systemEscapes are the paths that lead out of a root on Windows only.
+// systemEscapes are paths that lead out of a root on Windows only.
 var systemEscapes []string

@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// operations are all of them, with % for the path.
+// operations are all operations, with % for the path.
 var operations = []struct{ name, args string }{
 	{"fs.read", `{"path":%}`},
 	{"fs.list", `{"path":%,"recursive":true}`},
@@ -29,31 +29,37 @@ var operations = []struct{ name, args string }{
 	{"fs.delete", `{"path":%,"recursive":true}`},
 }
 
-// newJail returns a service on the directory in of a directory that also has what must stay unreached in out.
+// newJail returns a service on directory in, next to a directory out with files that must not be
+// reached.
 func newJail(t *testing.T, links map[string]string) (s *service, unharmed func()) {
 	t.Helper()
 	outer := &service{dir: t.TempDir()}
 	outer.put(t, "out/file", "secret")
 	outer.put(t, "out/dir/file", "secret")
-	outer.put(t, "out/dir/secret.txt", "secret") // its name would show in a list
+	outer.put(t, "out/dir/secret.txt", "secret") // its name would appear in a list
 	outer.put(t, "in/mine", "mine")
 	for name, target := range links {
-		outer.put(t, "in/"+name, "-> "+strings.ReplaceAll(target, "$OUT", filepath.Join(outer.dir, "out")))
+		outer.put(t, "in/"+name, "-> "+
+			strings.ReplaceAll(target, "$OUT", filepath.Join(outer.dir, "out")))
 	}
 	s = &service{dir: filepath.Join(outer.dir, "in")}
 	s.open(t, Root{"main", s.dir})
 	return s, func() {
 		t.Helper()
-		outside := slices.DeleteFunc(outer.names(t), func(name string) bool { return strings.HasPrefix(name, "in/") })
-		assert.DeepEqual(t, outside, strings.Fields("in out out/dir out/dir/file out/dir/secret.txt out/file"))
-		assert.Equal(t, outer.content(t, "out/file")+outer.content(t, "out/dir/file"), "secretsecret")
+		outside := slices.DeleteFunc(outer.names(t),
+			func(name string) bool { return strings.HasPrefix(name, "in/") })
+		assert.DeepEqual(t, outside,
+			strings.Fields("in out out/dir out/dir/file out/dir/secret.txt out/file"))
+		assert.Equal(t, outer.content(t, "out/file")+outer.content(t, "out/dir/file"),
+			"secretsecret")
 	}
 }
 
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	for _, path := range append([]string{
-		"../out/file", "..", "../", "../in/mine", "d/../../out/file", "./../out/dir", "/etc/passwd", "/", "$OUT/file", "//x",
+		"../out/file", "..", "../", "../in/mine", "d/../../out/file", "./../out/dir", "/etc/passwd",
+		"/", "$OUT/file", "//x",
 	}, systemEscapes...) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -66,14 +72,17 @@ func TestEscapesByLinks(t *testing.T) {
 	t.Parallel()
 	needLinks(t)
 	links := map[string]string{
-		"rel": "../out/file", "abs": "$OUT/file", "reldir": "../out", "absdir": "$OUT/dir", "up": "..",
-		"chain": "chain2", "chain2": "d/chain3", "d/chain3": "../../out/file", "dir": "d/updir", "d/updir": "../../out/dir",
-		"new": "../out/new", "newabs": "$OUT/new", "proc": "/proc/self/root",
-		"self": "../in/mine", // comes back in, but goes out on the way
+		"rel": "../out/file", "abs": "$OUT/file", "reldir": "../out", "absdir": "$OUT/dir",
+		"up":    "..",
+		"chain": "chain2", "chain2": "d/chain3", "d/chain3": "../../out/file", "dir": "d/updir",
+		"d/updir": "../../out/dir",
+		"new":     "../out/new", "newabs": "$OUT/new", "proc": "/proc/self/root",
+		"self": "../in/mine", // leads out and in again
 	}
 	for _, path := range []string{
 		"rel", "abs", "chain", "chain2", "d/chain3", "new", "newabs", "self",
-		"reldir/file", "absdir/file", "up/out/file", "dir/file", "reldir/dir/file", "reldir/new", "absdir/new", "dir/new/new", "proc/etc/passwd",
+		"reldir/file", "absdir/file", "up/out/file", "dir/file", "reldir/dir/file", "reldir/new",
+		"absdir/new", "dir/new/new", "proc/etc/passwd",
 		"reldir", "absdir", "up", "dir", "proc", "up/../up/out/file", "d/updir/file",
 	} {
 		t.Run(path, func(t *testing.T) {
@@ -91,30 +100,40 @@ func escape(t *testing.T, path string, links map[string]string) {
 		name := strings.ReplaceAll(path, "$OUT", filepath.Join(filepath.Dir(s.dir), "out"))
 		quoted, err := json.Marshal(name)
 		assert.NilError(t, err)
-		envelope := s.dispatch(t.Context(), op.name, strings.ReplaceAll(op.args, "%", string(quoted)))
+		envelope := s.dispatch(t.Context(), op.name,
+			strings.ReplaceAll(op.args, "%", string(quoted)))
 		unharmed()
 		if envelope.Err != nil {
-			assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%s: %v", op.name, envelope.Err)
-			assert.Assert(t, !strings.Contains(strings.ReplaceAll(envelope.Err.Message, name, ""), s.dir), envelope.Err.Message)
+			assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%s: %v", op.name,
+				envelope.Err)
+			assert.Assert(t,
+				!strings.Contains(strings.ReplaceAll(envelope.Err.Message, name, ""), s.dir),
+				envelope.Err.Message)
 			continue
 		}
-		// What concerns a link itself, and not what it leads to, succeeds.
+		// Operations on the link itself succeed.
 		_, isLink := links[filepath.ToSlash(filepath.Clean(name))]
-		assert.Assert(t, isLink && slices.Contains([]string{"fs.stat", "fs.move", "fs.delete"}, op.name), "%s: %s", op.name, envelope.Data)
+		assert.Assert(t, isLink &&
+			slices.Contains([]string{"fs.stat", "fs.move", "fs.delete"}, op.name), "%s: %s",
+			op.name, envelope.Data)
 	}
 }
 
 // Links that stay inside are followed.
 func TestLinksInside(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"a/b/file": "x", "c/l": "-> ../a/./b", "c/m": "-> l/../b/file", "top": "-> c/l/file"})
+	s := newService(t,
+		map[string]string{"a/b/file": "x", "c/l": "-> ../a/./b", "c/m": "-> l/../b/file",
+			"top": "-> c/l/file"})
 	for _, name := range []string{"c/l/file", "c/m", "top", "a/b/../b/file", "c/l/../../a/b/file"} {
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, "x")
-		assert.Equal(t, run[WriteOutput](t, s, "fs.write", map[string]string{"path": name, "content": "x"}).Path, "a/b/file")
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content,
+			"x")
+		assert.Equal(t, run[WriteOutput](t, s, "fs.write",
+			map[string]string{"path": name, "content": "x"}).Path, "a/b/file")
 	}
 }
 
-// A directory that turns into a link to the outside and back, all the time, while every operation is tried on what is in it.
+// A directory alternates with a link to the outside, while every operation is tried on its files.
 func TestEscapeRace(t *testing.T) {
 	t.Parallel()
 	needLinks(t)
@@ -133,7 +152,8 @@ func TestEscapeRace(t *testing.T) {
 				return
 			default:
 			}
-			// The operations move and delete these too, so that any of this may fail; the next round starts anew.
+			// The operations move and delete these too, so that each step may fail; the next round
+			// starts over.
 			_ = jail.RemoveAll("old")
 			_ = jail.MkdirAll("next/dir", 0o777)
 			_ = jail.WriteFile("next/file", []byte("inside"), 0o666)
@@ -149,10 +169,13 @@ func TestEscapeRace(t *testing.T) {
 		}
 	})
 	counts := map[dispatch.Code]int{}
-	for i := 0; i < 3000 || i < 1_000_000 && (counts[""] < 50 || counts[dispatch.PermissionDenied] < 50); i++ {
+	for i := 0; i < 3000 || i < 1_000_000 &&
+		(counts[""] < 50 || counts[dispatch.PermissionDenied] < 50); i++ {
 		op := operations[i%len(operations)]
-		path := []string{"swapped/file", "swapped/dir/file", "swapped/dir", "swapped/new"}[i/len(operations)%4]
-		envelope := s.dispatch(t.Context(), op.name, strings.ReplaceAll(op.args, "%", fmt.Sprintf("%q", path)))
+		path := []string{"swapped/file", "swapped/dir/file", "swapped/dir",
+			"swapped/new"}[i/len(operations)%4]
+		envelope := s.dispatch(t.Context(), op.name,
+			strings.ReplaceAll(op.args, "%", fmt.Sprintf("%q", path)))
 		if strings.Contains(string(envelope.Data), "secret") {
 			t.Fatalf("%s: %s", op.name, envelope.Data)
 		}
@@ -168,6 +191,7 @@ func TestEscapeRace(t *testing.T) {
 	close(done)
 	swapper.Wait()
 	t.Log(counts)
-	assert.Assert(t, counts[""] >= 50 && counts[dispatch.PermissionDenied] >= 50, "the directory was not seen as both: %v", counts)
+	assert.Assert(t, counts[""] >= 50 &&
+		counts[dispatch.PermissionDenied] >= 50, "the directory was not seen as both: %v", counts)
 	unharmed()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A catalog whose gate for writing is closed offers what only looks. With dispatch.NewCatalog(dispatch.GateWrite) it would have the
-// rest too.
+// Without dispatch.GateWrite, a catalog has only the operations that read. With
+// dispatch.NewCatalog(dispatch.GateWrite) it has all.
 func Example() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -34,8 +34,10 @@ func Example() {
 	}
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 
-	for _, arguments := range []string{`{"path":"notes.txt","start_line":2,"lines":1}`, `{"path":"../notes.txt"}`} {
-		result := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "fs.read", Arguments: json.RawMessage(arguments)})
+	for _, arguments := range []string{`{"path":"notes.txt","start_line":2,"lines":1}`,
+		`{"path":"../notes.txt"}`} {
+		result := dispatcher.Dispatch(context.Background(),
+			&dispatch.Call{Operation: "fs.read", Arguments: json.RawMessage(arguments)})
 		if result.Err != nil {
 			fmt.Println(result.Err)
 			continue

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// typeOf returns the word by which callers know what kind of thing a file is.
+// typeOf returns the type of a file in results.
 func typeOf(mode fs.FileMode) string {
 	switch mode.Type() {
 	case 0:
@@ -25,30 +25,32 @@ func typeOf(mode fs.FileMode) string {
 	return "other"
 }
 
-// modified returns the time of the last change as callers see it, to the second.
-func modified(info fs.FileInfo) time.Time { return info.ModTime().UTC().Truncate(time.Second) }
+// modTime returns the modification time in results, truncated to seconds.
+func modTime(info fs.FileInfo) time.Time { return info.ModTime().UTC().Truncate(time.Second) }
 
-// regular returns an error unless info is of a regular file.
-func regular(name string, info fs.FileInfo) error {
+// checkRegular returns an error unless info is of a regular file.
+func checkRegular(name string, info fs.FileInfo) error {
 	switch typeOf(info.Mode()) {
 	case "file":
 		return nil
 	case "dir":
 		return dispatch.Errorf(dispatch.StateError, "%q is a directory", name)
 	case "symlink":
-		return dispatch.Errorf(dispatch.StateError, "%q has become a symbolic link meanwhile; try again", name)
+		return dispatch.Errorf(dispatch.StateError,
+			"%q has become a symbolic link meanwhile; try again", name)
 	}
-	return dispatch.Errorf(dispatch.PermissionDenied, "%q is a device, pipe or socket; only regular files are read and written", name)
+	return dispatch.Errorf(dispatch.PermissionDenied,
+		"%q is a device, pipe or socket; only regular files are read and written", name)
 }
 
-// open opens name in dir for reading if it is a regular file, following links. It never waits. shown is the path for errors. The
-// caller closes the file.
+// open opens a regular file for reading. It follows links and does not block. shown is the path for
+// errors. The caller closes the file.
 func open(dir *os.Root, name, shown string) (*os.File, fs.FileInfo, error) {
-	// Opening a device can act on it, so look first. What took the file's place meanwhile is caught by looking again, and cannot
-	// block the open in between, nor become the terminal of this process.
+	// Opening a device can have effects, so check the type first. Check again after opening, in
+	// case the file has been replaced; readFlags keep such an open harmless.
 	info, err := dir.Stat(name)
 	if err == nil {
-		err = regular(shown, info)
+		err = checkRegular(shown, info)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -59,7 +61,7 @@ func open(dir *os.Root, name, shown string) (*os.File, fs.FileInfo, error) {
 	}
 	info, err = f.Stat()
 	if err == nil {
-		err = regular(shown, info)
+		err = checkRegular(shown, info)
 	}
 	if err != nil {
 		f.Close()
@@ -68,13 +70,13 @@ func open(dir *os.Root, name, shown string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// reader reads until its context is done.
-type reader struct {
+// contextReader reads until its context is done.
+type contextReader struct {
 	ctx context.Context
 	io.Reader
 }
 
-func (r reader) Read(p []byte) (int, error) {
+func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -94,7 +96,7 @@ func hashFile(ctx context.Context, dir *os.Root, name, shown string) (string, er
 	}
 	defer f.Close()
 	hash := sha256.New()
-	if _, err := io.Copy(hash, reader{ctx, f}); err != nil {
+	if _, err := io.Copy(hash, contextReader{ctx, f}); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(hash.Sum(nil)), nil

@@ -4,5 +4,5 @@ package fs
 
 import "os"
 
-// readFlags open a file. Here no name in a directory is that of a pipe or a terminal.
+// readFlags open a file. On this system, no file in a directory is a pipe or a terminal.
 const readFlags = os.O_RDONLY

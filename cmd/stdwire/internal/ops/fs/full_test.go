@@ -15,8 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A disk that is full in the midst of a write leaves the old file whole, and nothing else. A limit on the size of files stands in for
-// the disk; it holds for a whole process.
+// A disk that fills up during a write leaves the old file unchanged, and no other. A limit on file
+// sizes simulates the disk; it is per process.
 func TestFull(t *testing.T) {
 	if !inOtherProcess(t, nil) {
 		return
@@ -24,12 +24,13 @@ func TestFull(t *testing.T) {
 	const limit = 64 << 10
 	signal.Ignore(syscall.SIGXFSZ)
 	s := newService(t, map[string]string{"f": "old", "g": strings.Repeat("x", limit/2)})
-	assert.NilError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}))
+	assert.NilError(t,
+		syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}))
 	s.nothingFits(t, strings.Repeat("n", 2*limit), "larger than allowed")
 }
 
-// inOtherProcess runs a test once more, in a process of its own with these attributes, and takes over its outcome. There, it reports
-// true. Where such a process may not be started, the test is skipped.
+// inOtherProcess runs a test again in a process with these attributes, and adopts its result. In
+// that process it returns true. If the process cannot be started, it skips the test.
 func inOtherProcess(t *testing.T, attr *syscall.SysProcAttr) bool {
 	t.Helper()
 	const mark = "STDWIRE_TEST_IN_OTHER_PROCESS"
@@ -52,15 +53,22 @@ func inOtherProcess(t *testing.T, attr *syscall.SysProcAttr) bool {
 	return false
 }
 
-// nothingFits tries to write what is too much for the place where s is.
+// nothingFits checks that writes to a full disk fail and leave no file.
 func (s *service) nothingFits(t *testing.T, content, text string) {
 	t.Helper()
 	before, f, g := s.names(t), s.content(t, "f"), s.content(t, "g")
 	for range 3 {
-		fails(t, s, "fs.write", map[string]any{"path": "f", "content": content}, dispatch.StateError, text)
-		fails(t, s, "fs.write", map[string]any{"path": "f", "content": content, "if_sha256": hexSum([]byte(f))}, dispatch.StateError, text)
-		fails(t, s, "fs.write", map[string]any{"path": "new", "content": content, "if_sha256": "absent"}, dispatch.StateError, text)
-		fails(t, s, "fs.edit", map[string]any{"path": "g", "old": "x", "new": "xxxxxxxx", "all": true}, dispatch.StateError, text)
+		fails(t, s, "fs.write", map[string]any{"path": "f", "content": content},
+			dispatch.StateError, text)
+		fails(t, s, "fs.write",
+			map[string]any{"path": "f", "content": content, "if_sha256": hexSum([]byte(f))},
+			dispatch.StateError, text)
+		fails(t, s, "fs.write",
+			map[string]any{"path": "new", "content": content, "if_sha256": "absent"},
+			dispatch.StateError, text)
+		fails(t, s, "fs.edit",
+			map[string]any{"path": "g", "old": "x", "new": "xxxxxxxx", "all": true},
+			dispatch.StateError, text)
 	}
 	assert.DeepEqual(t, s.names(t), before)
 	assert.Equal(t, s.content(t, "f"), f)

@@ -9,16 +9,17 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// maxGlob is the longest accepted pattern, in bytes; what it compiles to grows in proportion.
+// maxGlob is the maximum length of a pattern in bytes. Its compiled size is proportional.
 const maxGlob = 1024
 
-// A glob matches paths against a pattern. In a pattern, * is any run of characters but /, ** as a whole path element is any
-// number of directories (none too), ? is one character but /, [a-z] and [!a-z] are one character of or outside a set, {a,b}
-// is either, and \ takes the meaning from the character behind it. A pattern without / is matched against the last element
-// of a path, any other against the whole path.
+// A glob matches paths against a pattern. In a pattern, * matches any run of characters except /,
+// ** as a whole path element matches any number of directories, including none, ? matches one
+// character except /, [a-z] and [!a-z] match one character in or not in a set, {a,b} matches
+// either, and \ quotes the next character. A pattern without / is matched against the last element
+// of a path, other patterns against the whole path.
 //
-// It is compiled to a regular expression of package regexp, so that matching takes time linear in the path whatever the
-// pattern.
+// A glob is compiled to a regular expression of package regexp, so that the time of a match is
+// linear in the length of the path.
 type glob struct {
 	re       *regexp.Regexp
 	baseOnly bool
@@ -34,12 +35,14 @@ func compileGlob(pattern string) (*glob, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, fmt.Errorf("glob %q is not well formed", pattern) // the cause would quote the expression, not the pattern
+		// the cause quotes the expression, not the pattern
+		return nil, fmt.Errorf("glob %q is not well formed", pattern)
 	}
 	return &glob{re: re, baseOnly: !strings.Contains(pattern, "/")}, nil
 }
 
-// match reports whether the slash-separated relative path name matches. A nil glob matches everything.
+// match reports whether the slash-separated relative path name matches. A nil glob matches
+// everything.
 func (g *glob) match(name string) bool {
 	switch {
 	case g == nil:
@@ -87,7 +90,7 @@ func globExpr(p string) (string, error) {
 			}
 			fallthrough
 		default:
-			// All of a multi-byte character passes through byte by byte: QuoteMeta changes ASCII only.
+			// Bytes of multi-byte characters are unchanged: QuoteMeta escapes ASCII only.
 			b.WriteString(regexp.QuoteMeta(p[i : i+1]))
 		}
 		i++
@@ -99,7 +102,7 @@ func globExpr(p string) (string, error) {
 	return b.String(), nil
 }
 
-// globStars translates the run of stars at p[i:] and returns how many bytes it took, 0 if there is none.
+// globStars translates the run of stars at p[i:] and returns its length, which may be 0.
 func globStars(p string, i int) (n int, expr string) {
 	for i+n < len(p) && p[i+n] == '*' {
 		n++
@@ -117,7 +120,7 @@ func globStars(p string, i int) (n int, expr string) {
 	}
 }
 
-// globSet translates the character set at the start of p and returns how many bytes it took.
+// globSet translates the character set at the start of p and returns its length.
 func globSet(p string) (n int, expr string, err error) {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -150,7 +153,7 @@ func globSet(p string) (n int, expr string, err error) {
 	return 0, "", fmt.Errorf("[ without ]")
 }
 
-// globs compiles the patterns of what a caller wants to see and not to see. An empty pattern stands for none.
+// globs compiles the patterns of an input. match is nil for an empty pattern.
 func globs(pattern string, exclude []string) (match *glob, excluded []*glob, err error) {
 	if pattern != "" {
 		if match, err = compileGlob(pattern); err != nil {

@@ -56,7 +56,8 @@ func TestGlob(t *testing.T) {
 			assert.Check(t, !g.match(name), "%q must not match %q", test.pattern, name)
 		}
 	}
-	for _, bad := range []string{"", "[", "[a", "[]", "[!]", "[a/b]", "{a", "{a,{b}", "a\\", "[a\\", "[z-a]", strings.Repeat("a", maxGlob+1)} {
+	for _, bad := range []string{"", "[", "[a", "[]", "[!]", "[a/b]", "{a", "{a,{b}", "a\\", "[a\\",
+		"[z-a]", strings.Repeat("a", maxGlob+1)} {
 		_, err := compileGlob(bad)
 		assert.Check(t, err != nil, "%q must be refused", bad)
 	}
@@ -65,15 +66,16 @@ func TestGlob(t *testing.T) {
 	assert.Assert(t, newline.match("a\nb"), "a name may hold a line break")
 }
 
-// A pattern that makes backtracking matchers run for years.
+// A pattern on which backtracking takes exponential time.
 func TestGlobLinear(t *testing.T) {
 	t.Parallel()
-	g, err := compileGlob("**/" + strings.Repeat("*a", 300) + "*/{" + strings.Repeat("**/,", 20) + "}b")
+	g, err := compileGlob("**/" + strings.Repeat("*a", 300) + "*/{" + strings.Repeat("**/,", 20) +
+		"}b")
 	assert.NilError(t, err)
 	assert.Assert(t, !g.match(strings.Repeat(strings.Repeat("a", 200)+"/", 20)+"c"))
 }
 
-// matchSimple says by trying everything what a pattern of *, ? and plain characters matches.
+// matchSimple matches a pattern of *, ? and plain characters by exhaustive search.
 func matchSimple(pattern, name string) bool {
 	switch {
 	case pattern == "":
@@ -88,20 +90,24 @@ func matchSimple(pattern, name string) bool {
 }
 
 func FuzzGlob(f *testing.F) {
-	for _, seed := range [][2]string{{"*.go", "a.go"}, {"a/**/b", "a/x/b"}, {"[!a-c]{x,y}", "dx"}, {"\\[?", "[a"}, {"*a*b?", "xaxbx"}} {
+	for _, seed := range [][2]string{{"*.go", "a.go"}, {"a/**/b", "a/x/b"}, {"[!a-c]{x,y}", "dx"},
+		{"\\[?", "[a"}, {"*a*b?", "xaxbx"}} {
 		f.Add(seed[0], seed[1])
 	}
 	f.Fuzz(func(t *testing.T, pattern, name string) {
 		g, err := compileGlob(pattern)
 		if err != nil {
-			if strings.ContainsAny(pattern, `[]{}\`) || pattern == "" || len(pattern) > maxGlob || !utf8.ValidString(pattern) {
+			if strings.ContainsAny(pattern, `[]{}\`) || pattern == "" || len(pattern) > maxGlob ||
+				!utf8.ValidString(pattern) {
 				return
 			}
 			t.Fatalf("%q: %v", pattern, err)
 		}
 		got := g.match(name)
-		ascii := strings.IndexFunc(pattern+name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
-		if ascii && len(pattern)+len(name) < 24 && name != "" && !strings.ContainsAny(pattern+name, `[]{}\/`) {
+		ascii := strings.IndexFunc(pattern+name,
+			func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+		if ascii && len(pattern)+len(name) < 24 && name != "" &&
+			!strings.ContainsAny(pattern+name, `[]{}\/`) {
 			assert.Equal(t, got, matchSimple(pattern, name), "%q %q", pattern, name)
 		}
 	})

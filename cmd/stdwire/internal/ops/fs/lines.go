@@ -6,14 +6,15 @@ import (
 	"io"
 )
 
-const maxLine = 256 << 10 // bytes of a line that are searched
+const maxLine = 256 << 10 // bytes of a line to search
 
-// A lineBuffer reads a file line by line, one file after another.
+// A lineBuffer reads files line by line and can be reused.
 type lineBuffer struct {
 	*bufio.Reader
 }
 
-// line returns the next line without its end. What exceeds maxLine is dropped. The bytes are valid until the next call.
+// line returns the next line without its end, truncated to maxLine. The bytes are valid until the
+// next call.
 func (b *lineBuffer) line() ([]byte, error) {
 	line, err := b.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {

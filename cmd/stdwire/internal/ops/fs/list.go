@@ -20,7 +20,9 @@ var listSpec = dispatch.Spec{
 	Timeout:     time.Minute,
 	Examples: []dispatch.Example{
 		{Summary: "The root", Input: json.RawMessage(`{}`)},
-		{Summary: "All TypeScript files", Input: json.RawMessage(`{"recursive":true,"glob":"*.{ts,tsx}","exclude":["node_modules"]}`)},
+		{Summary: "All TypeScript files",
+			Input: json.RawMessage(
+				`{"recursive":true,"glob":"*.{ts,tsx}","exclude":["node_modules"]}`)},
 	},
 }
 
@@ -38,10 +40,10 @@ type ListInput struct {
 type ListOutput struct {
 	Entries   []Entry `json:"entries" doc:"In the order of their names; what is in a directory follows it."`
 	Truncated bool    `json:"truncated" doc:"There is more; ask for a directory below, use glob or exclude, or raise limit."`
-	Skipped   int     `json:"skipped,omitempty" doc:"How much more there is that could not be looked at, or entered."`
+	Skipped   int     `json:"skipped,omitempty" doc:"How many more entries could not be read."`
 }
 
-// An Entry is one thing in a directory.
+// An Entry is an entry of a directory.
 type Entry struct {
 	Path     string    `json:"path" doc:"Relative to the root."`
 	Type     string    `json:"type" enum:"file,dir,symlink,other"`
@@ -68,24 +70,25 @@ func (rs *Roots) list(ctx context.Context, in ListInput) (out ListOutput, err er
 		return out, dispatch.Errorf(dispatch.StateError, "%q is not a directory", name)
 	}
 	out.Entries = []Entry{}
-	w := walk{root: r, limits: usualLimits, recursive: in.Recursive, exclude: exclude}
+	w := walk{root: r, limits: defaultWalkLimits, recursive: in.Recursive, exclude: exclude}
 	w.visit = func(name, relative string, _ fs.DirEntry) error {
 		if !match.match(relative) {
 			return nil
 		}
 		if len(out.Entries) == in.Limit {
 			out.Truncated = true
-			return errEnough
+			return errStop
 		}
 		info, err := r.dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // gone meanwhile
+			return nil // removed meanwhile
 		}
 		if err != nil {
 			w.skipped++
 			return nil
 		}
-		out.Entries = append(out.Entries, Entry{name, typeOf(info.Mode()), info.Size(), modified(info)})
+		out.Entries = append(out.Entries,
+			Entry{name, typeOf(info.Mode()), info.Size(), modTime(info)})
 		return nil
 	}
 	err = w.from(ctx, name)

@@ -24,7 +24,8 @@ func paths(entries []Entry) string {
 func TestList(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"a.go": "12", "B.txt": "", "src/b.go": "", "src/b-c.ts": "", "src/deep/c.go": "", "src/deep/c.tsx": "",
+		"a.go": "12", "B.txt": "", "src/b.go": "", "src/b-c.ts": "", "src/deep/c.go": "",
+		"src/deep/c.tsx":          "",
 		"node_modules/x/index.js": "", ".git/config": "", "sub/.git/config": "", "empty/": "",
 	})
 	for _, test := range []struct {
@@ -35,11 +36,13 @@ func TestList(t *testing.T) {
 		{`{"path":"empty"}`, ""},
 		{`{"path":".git"}`, ".git/config"},
 		{`{"path":"sub/.git","recursive":true}`, "sub/.git/config"},
-		{`{"recursive":true,"exclude":["node_modules"]}`, ".git B.txt a.go empty src src/b-c.ts src/b.go src/deep src/deep/c.go src/deep/c.tsx sub sub/.git"},
+		{`{"recursive":true,"exclude":["node_modules"]}`,
+			".git B.txt a.go empty src src/b-c.ts src/b.go src/deep src/deep/c.go src/deep/c.tsx sub sub/.git"},
 		{`{"recursive":true,"glob":"*.go"}`, "a.go src/b.go src/deep/c.go"},
 		{`{"recursive":true,"glob":"*.{ts,tsx}"}`, "src/b-c.ts src/deep/c.tsx"},
 		{`{"recursive":true,"glob":"**/*.go","exclude":["src/deep/**"]}`, "a.go src/b.go"},
-		{`{"recursive":true,"path":"src","glob":"deep/*"}`, "src/deep/c.go src/deep/c.tsx"}, // from the directory listed
+		// from the directory listed
+		{`{"recursive":true,"path":"src","glob":"deep/*"}`, "src/deep/c.go src/deep/c.tsx"},
 		{`{"recursive":true,"path":"src","exclude":["deep","*.ts"]}`, "src/b.go"},
 		{`{"glob":"*.go"}`, "a.go"},
 	} {
@@ -62,7 +65,7 @@ func TestList(t *testing.T) {
 	fails(t, s, "fs.list", `{"limit":0}`, dispatch.InvalidInput, "limit")
 }
 
-// A link is listed as one, and followed only if it was asked for.
+// A link is listed as a link, and followed only if it is the path.
 func TestListLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"src/b.go": "", "up": "-> src"})
@@ -93,14 +96,21 @@ func TestListMany(t *testing.T) {
 
 	var reported []float64
 	args := json.RawMessage(`{"recursive":true,"limit":3000}`)
-	call := &dispatch.Call{Operation: "fs.list", Arguments: args, Progress: func(done, _ float64, _ string) { reported = append(reported, done) }}
+	call := &dispatch.Call{Operation: "fs.list", Arguments: args,
+		Progress: func(done, _ float64, _ string) {
+			reported = append(reported, done)
+		}}
 	assert.Assert(t, s.dispatcher.Dispatch(t.Context(), call).Success())
 	assert.DeepEqual(t, reported, []float64{1000, 2000, 3000})
 
-	// A cancellation while it runs ends it at the next look.
+	// A cancellation during the walk ends it at the next entry.
 	ctx, cancel := context.WithCancel(t.Context())
 	reported = nil
-	call = &dispatch.Call{Operation: "fs.list", Arguments: args, Progress: func(done, _ float64, _ string) { reported = append(reported, done); cancel() }}
+	call = &dispatch.Call{Operation: "fs.list", Arguments: args,
+		Progress: func(done, _ float64, _ string) {
+			reported = append(reported, done)
+			cancel()
+		}}
 	envelope := s.dispatcher.Dispatch(ctx, call)
 	assert.ErrorIs(t, envelope.Err, dispatch.Cancelled)
 	assert.DeepEqual(t, reported, []float64{1000})
@@ -108,7 +118,8 @@ func TestListMany(t *testing.T) {
 
 func TestWalkLimits(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"d/1": "", "d/2/3/4/5": "", "d/6": "", "huge/": "", "z": ""})
+	s := newService(t,
+		map[string]string{"d/1": "", "d/2/3/4/5": "", "d/6": "", "huge/": "", "z": ""})
 	for i := range 2500 {
 		assert.NilError(t, os.WriteFile(filepath.Join(s.dir, "huge", fmt.Sprint(i)), nil, 0o666))
 	}
@@ -116,7 +127,7 @@ func TestWalkLimits(t *testing.T) {
 	assert.NilError(t, err)
 	for _, test := range []struct {
 		limits    walkLimits
-		want      string // but for what is in huge
+		want      string // without the entries of huge
 		huge      int
 		truncated bool
 	}{
@@ -125,7 +136,8 @@ func TestWalkLimits(t *testing.T) {
 		{walkLimits{2509, 3000, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge z", 2500, false},
 		{walkLimits{2508, 3000, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge", 2500, true},
 		{walkLimits{3000, 3000, 2}, "d d/1 d/2 d/2/3 d/6 huge z", 2500, true},
-		{walkLimits{3000, 1500, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge z", 2000, true}, // what follows is still visited
+		// later directories are still visited
+		{walkLimits{3000, 1500, 5}, "d d/1 d/2 d/2/3 d/2/3/4 d/2/3/4/5 d/6 huge z", 2000, true},
 	} {
 		var visited []string
 		huge := 0

@@ -8,27 +8,28 @@ import (
 	"sync"
 )
 
-// locks gives each file one writer at a time, so that looking at a file and replacing it is one step for all calls in this
-// process. It holds an entry per file being written, and none otherwise. The zero value is ready.
+// locks are locks of files by name. They allow one writer at a time for each file, so that checking
+// and replacing a file is atomic within this process. locks has entries only for files being
+// written. The zero value is ready to use.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
 }
 
 type lock struct {
-	slot  chan struct{} // holds one value while the lock is taken
-	users int           // who has it or waits for it; guarded by locks.mu
+	slot  chan struct{} // of capacity 1; full while the lock is held
+	users int           // number of holders and waiters; guarded by locks.mu
 }
 
-// lock waits until it has all these files of r, or until ctx is done, whose error it then returns.
-// The names must be resolved. Case is ignored, for it may not tell files apart, and roots that
-// overlap share their locks.
+// lock locks files of r. It blocks until it holds all locks or ctx is done; the error is that of
+// ctx. The names must be resolved. Names that differ only in case share a lock, because they may
+// name one file, and so do equal paths of overlapping roots.
 func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func(), err error) {
 	keys := make([]string, len(names))
 	for i, name := range names {
 		keys[i] = r.key(name)
 	}
-	slices.Sort(keys) // one order for all, so that no two callers wait for each other
+	slices.Sort(keys) // a fixed order prevents deadlocks
 	keys = slices.Compact(keys)
 	for i, key := range keys {
 		if err := l.take(ctx, key); err != nil {
@@ -39,8 +40,8 @@ func (l *locks) lock(ctx context.Context, r *root, names ...string) (unlock func
 	return func() { l.release(keys) }, nil
 }
 
-// key returns what paths of one file have in common, but for links. Names that differ in case only
-// have one key; Windows compares capitals, of which σ and ς have the same.
+// key returns the key of a file's lock. Names that differ only in case have the same key. Windows
+// compares names in upper case, where σ and ς are equal.
 func (r *root) key(name string) string {
 	long := longName(filepath.Join(r.host, filepath.FromSlash(name)))
 	return strings.ToLower(strings.ToUpper(long))

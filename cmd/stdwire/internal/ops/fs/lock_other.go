@@ -2,5 +2,5 @@
 
 package fs
 
-// longName returns a path by which its file is known, whichever of its names it was asked for.
+// longName returns the path: this system has no short names.
 func longName(name string) string { return name }

@@ -18,7 +18,7 @@ func TestLocks(t *testing.T) {
 
 		taken := make(chan struct{})
 		go func() {
-			unlock, err := l.lock(t.Context(), b, "x", "a/G") // a/g by another way
+			unlock, err := l.lock(t.Context(), b, "x", "a/G") // another path of a/g
 			assert.Check(t, err)
 			close(taken)
 			unlock()
@@ -33,7 +33,7 @@ func TestLocks(t *testing.T) {
 		default:
 		}
 
-		// Whoever gives up waiting leaves nothing behind.
+		// A cancelled wait leaves no entry.
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = l.lock(ctx, a, "e", "f")
@@ -46,7 +46,7 @@ func TestLocks(t *testing.T) {
 	})
 }
 
-// Names that a file system takes for one have one lock.
+// Names that a file system treats as equal share a lock.
 func TestLocksIgnoreCase(t *testing.T) {
 	t.Parallel()
 	var l locks

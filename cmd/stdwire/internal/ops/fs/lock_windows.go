@@ -6,8 +6,7 @@ import (
 	"syscall"
 )
 
-// longName returns a path without the short names (PROGRA~1) that Windows gives to files beside
-// their own, as far as it exists.
+// longName replaces the short names (PROGRA~1) in a path, as far as it exists, by the long ones.
 func longName(name string) string {
 	if !strings.Contains(name, "~") {
 		return name
@@ -22,7 +21,7 @@ func longName(name string) string {
 	return filepath.Join(longName(dir), filepath.Base(name))
 }
 
-// fullName is GetLongPathName.
+// fullName calls GetLongPathName.
 func fullName(name string) (string, error) {
 	short, err := syscall.UTF16PtrFromString(name)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// withMounts are the attributes of a process that may mount, seen by itself alone and gone with it.
+// withMounts are the attributes of a process with a mount namespace of its own, in which it may
+// mount.
 func withMounts() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
@@ -23,12 +24,12 @@ func withMounts() *syscall.SysProcAttr {
 func mountSmall(t *testing.T, dir string) {
 	t.Helper()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=256k"); err != nil {
-		t.Skipf("cannot mount: %v", err) // a name space of one's own is not always enough
+		t.Skipf("cannot mount: %v", err) // a namespace is not always enough
 	}
 	t.Cleanup(func() { assert.Check(t, syscall.Unmount(dir, 0)) })
 }
 
-// The same as TestFull on a disk that really is full.
+// TestFull on a disk that is really full.
 func TestFullDisk(t *testing.T) {
 	if !inOtherProcess(t, withMounts()) {
 		return
@@ -41,14 +42,15 @@ func TestFullDisk(t *testing.T) {
 	s.nothingFits(t, strings.Repeat("n", 300<<10), "no space is left")
 }
 
-// Nothing is moved between file systems, for that would be a copy.
+// Files are not moved between file systems, because that would be a copy.
 func TestMoveAcross(t *testing.T) {
 	if !inOtherProcess(t, withMounts()) {
 		return
 	}
 	s := newService(t, map[string]string{"f": "f", "disk/": ""})
 	mountSmall(t, filepath.Join(s.dir, "disk"))
-	fails(t, s, "fs.move", `{"from":"f","to":"disk/f"}`, dispatch.StateError, "different file systems")
+	fails(t, s, "fs.move", `{"from":"f","to":"disk/f"}`, dispatch.StateError,
+		"different file systems")
 	assert.Equal(t, s.content(t, "f"), "f")
 	fails(t, s, "fs.delete", `{"path":"disk","recursive":true}`, dispatch.StateError, "in use")
 }
@@ -57,7 +59,8 @@ func TestMoveAcross(t *testing.T) {
 func TestDevice(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
-	if err := syscall.Mknod(filepath.Join(s.dir, "zero"), syscall.S_IFCHR|0o666, 1<<8|5); err != nil {
+	if err := syscall.Mknod(filepath.Join(s.dir, "zero"), syscall.S_IFCHR|0o666,
+		1<<8|5); err != nil {
 		t.Skipf("cannot make a device: %v", err)
 	}
 	s.refuses(t, "zero")

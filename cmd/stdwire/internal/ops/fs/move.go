@@ -22,7 +22,8 @@ var moveSpec = dispatch.Spec{
 	Errors:      []dispatch.Code{dispatch.ConfirmationRequired},
 	Timeout:     time.Minute,
 	Gate:        dispatch.GateWrite,
-	Examples:    []dispatch.Example{{Summary: "Rename", Input: json.RawMessage(`{"from":"a.txt","to":"b.txt"}`)}},
+	Examples: []dispatch.Example{
+		{Summary: "Rename", Input: json.RawMessage(`{"from":"a.txt","to":"b.txt"}`)}},
 }
 
 // MoveInput are the arguments of fs.move.
@@ -34,9 +35,9 @@ type MoveInput struct {
 	CreateDirs bool   `json:"create_dirs,omitempty" doc:"Create the directories that are missing."`
 }
 
-// MoveOutput is the data of fs.move: the state it left.
+// MoveOutput is the data of fs.move.
 type MoveOutput struct {
-	Path     string `json:"path" doc:"Where it is now."`
+	Path     string `json:"path" doc:"The new path."`
 	Type     string `json:"type" enum:"file,dir,symlink,other"`
 	Replaced bool   `json:"replaced" doc:"Another file was there."`
 }
@@ -69,11 +70,11 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	if err != nil {
 		return out, r.fail("move", from, err)
 	}
-	if r.leadsThrough(to, from, info) {
+	if r.isInside(to, from, info) {
 		return out, intoItself(from)
 	}
-	there, err := r.dir.Lstat(to)
-	err = notFound(r.dir, to, err)
+	existing, err := r.dir.Lstat(to)
+	err = missingError(r.dir, to, err)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, r.fail("move to", to, err)
 	}
@@ -85,33 +86,38 @@ func (rs *Roots) move(ctx context.Context, in MoveInput) (out MoveOutput, err er
 	rename := func() error {
 		return retry(ctx, func() error { return r.dir.Rename(from, to) })
 	}
-	out = MoveOutput{Path: to, Type: typeOf(info.Mode()), Replaced: there != nil}
+	out = MoveOutput{Path: to, Type: typeOf(info.Mode()), Replaced: existing != nil}
 	switch {
-	case there == nil:
+	case existing == nil:
 		err = renameNew(ctx, r.dir, from, to)
-	case os.SameFile(info, there) && r.key(from) == r.key(to):
-		// One file, on a file system that does not tell case apart, or with a short name beside
-		// its long one: only its name changes.
+	case os.SameFile(info, existing) && r.key(from) == r.key(to):
+		// Both names are of one file, on a case-insensitive file system or with a short name: only
+		// the name changes.
 		out.Replaced = false
 		err = rename()
-	case there.IsDir():
-		err = dispatch.Errorf(dispatch.StateError, "%q is a directory, which is never replaced; give the whole new path in to", to)
+	case existing.IsDir():
+		err = dispatch.Errorf(dispatch.StateError,
+			"%q is a directory, which is never replaced; give the whole new path in to", to)
 	case info.IsDir():
-		err = dispatch.Errorf(dispatch.StateError, "%q exists already, and a directory replaces nothing", to)
+		err = dispatch.Errorf(dispatch.StateError,
+			"%q exists already, and a directory replaces nothing", to)
 	case !in.Overwrite:
-		err = dispatch.Errorf(dispatch.StateError, "%q exists already; set overwrite to replace it", to)
-	case os.SameFile(info, there):
-		// Two links to one file, which rename would leave both.
+		err = dispatch.Errorf(dispatch.StateError, "%q exists already; set overwrite to replace it",
+			to)
+	case os.SameFile(info, existing):
+		// Two hard links to one file; rename would do nothing.
 		err = retry(ctx, func() error { return r.dir.Remove(from) })
-	case keepsReadOnly && there.Mode().Perm()&0o222 == 0:
+	case readOnlyBlocksReplace && existing.Mode().Perm()&0o222 == 0:
 		err = markedReadOnly(to)
 	default:
-		if err = dispatch.Confirm(ctx, "This replaces %q and what is in it with %q.", to, from); err == nil {
+		if err = dispatch.Confirm(ctx, "This replaces %q and what is in it with %q.", to,
+			from); err == nil {
 			err = rename()
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) && !in.CreateDirs {
-		return out, dispatch.Errorf(dispatch.NotFound, "cannot move to %q: its directory does not exist; set create_dirs", to)
+		return out, dispatch.Errorf(dispatch.NotFound,
+			"cannot move to %q: its directory does not exist; set create_dirs", to)
 	}
 	return out, r.fail("move to", to, err)
 }
@@ -120,8 +126,8 @@ func intoItself(name string) error {
 	return dispatch.Errorf(dispatch.InvalidInput, "cannot move %q into itself", name)
 }
 
-// leadsThrough reports whether a path goes on in a directory, which it may name in another way.
-func (r *root) leadsThrough(name, dir string, info fs.FileInfo) bool {
+// isInside reports whether a path is inside a directory, which the path may spell differently.
+func (r *root) isInside(name, dir string, info fs.FileInfo) bool {
 	elements, depth := strings.Split(name, "/"), 1+strings.Count(dir, "/")
 	if len(elements) <= depth {
 		return false
@@ -134,14 +140,16 @@ func (r *root) leadsThrough(name, dir string, info fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, other)
 }
 
-// entry checks a path whose last element is to be renamed or removed, and resolves what is before that. The root itself is refused.
+// entry checks a path whose last element will be renamed or removed, and resolves its parent. It
+// refuses the root itself.
 func (r *root) entry(ctx context.Context, verb, asked string) (string, error) {
 	name, err := r.clean(asked)
 	if err != nil {
 		return "", err
 	}
 	if name == "." {
-		return "", dispatch.Errorf(dispatch.PermissionDenied, "cannot %s %q: it is the root itself", verb, asked)
+		return "", dispatch.Errorf(dispatch.PermissionDenied, "cannot %s %q: it is the root itself",
+			verb, asked)
 	}
 	resolved, err := r.resolveParent(ctx, name)
 	return resolved, r.fail(verb, name, err)

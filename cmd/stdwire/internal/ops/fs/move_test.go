@@ -21,10 +21,12 @@ func TestMove(t *testing.T) {
 	}{
 		{`{"from":"f","to":"h"}`, MoveOutput{"h", "file", false}, "d d/x e g h"},
 		{`{"from":"h","to":"g","overwrite":true}`, MoveOutput{"g", "file", true}, "d d/x e g"},
-		{`{"from":"g","to":"new/dir/g","create_dirs":true}`, MoveOutput{"new/dir/g", "file", false}, "d d/x e new new/dir new/dir/g"},
+		{`{"from":"g","to":"new/dir/g","create_dirs":true}`, MoveOutput{"new/dir/g", "file", false},
+			"d d/x e new new/dir new/dir/g"},
 		{`{"from":"new/dir","to":"d2/"}`, MoveOutput{"d2", "dir", false}, "d d/x d2 d2/g e new"},
 		{`{"from":"d/x","to":"d/y"}`, MoveOutput{"d/y", "file", false}, "d d/y d2 d2/g e new"},
-		{`{"from":"d2/g","to":"d/y","overwrite":true}`, MoveOutput{"d/y", "file", true}, "d d/y d2 e new"},
+		{`{"from":"d2/g","to":"d/y","overwrite":true}`, MoveOutput{"d/y", "file", true},
+			"d d/y d2 e new"},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			assert.DeepEqual(t, run[MoveOutput](t, s, "fs.move", test.args), test.want)
@@ -34,7 +36,7 @@ func TestMove(t *testing.T) {
 	assert.Equal(t, s.content(t, "d/y"), "f")
 }
 
-// A link is moved itself, and not what it leads to.
+// Moving a link does not move its target.
 func TestMoveLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"g": "g", "d/x": "x", "l": "-> f", "dl": "-> d"})
@@ -87,7 +89,7 @@ func TestMoveRefused(t *testing.T) {
 	assert.Equal(t, s.content(t, "f")+s.content(t, "g"), "fg")
 }
 
-// Whether a file may be replaced is up to its directory, but on Windows to its mark too.
+// The directory decides whether a file may be replaced; on Windows its read-only mark does too.
 func TestMoveOverReadOnly(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f", "g": "g"})
@@ -102,7 +104,7 @@ func TestMoveOverReadOnly(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"g"})
 }
 
-// Two links to one file are two files to a caller.
+// Two hard links to one file are two files to a caller.
 func TestMoveHardLink(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f"})
@@ -112,7 +114,7 @@ func TestMoveHardLink(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"g"})
 }
 
-// renameNew loses nothing, whoever takes the name.
+// renameNew loses no file if another program takes the name.
 func TestRenameNew(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "f", "g": "g", "d/": "", "e/": ""})

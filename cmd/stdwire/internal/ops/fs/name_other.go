@@ -7,5 +7,5 @@ import (
 	"path"
 )
 
-// storedName returns the name that a file has in its directory.
+// storedName returns the name of a file in its directory.
 func (r *root) storedName(_ *os.Root, name string) string { return path.Base(name) }

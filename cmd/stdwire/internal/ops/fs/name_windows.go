@@ -7,22 +7,22 @@ import (
 	"syscall"
 )
 
-// storedName returns the name that a file has in its directory. It may be asked for in another
-// case, or by its short name, and what replaced it by that name would be called so.
+// storedName returns the name of a file in its directory. name may differ in case, or be a short
+// name; a file that replaced it under that name would get it.
 func (r *root) storedName(dir *os.Root, name string) string {
 	base := path.Base(name)
 	pattern, err := syscall.UTF16PtrFromString(filepath.Join(r.host, filepath.FromSlash(name)))
 	if err != nil {
 		return base
 	}
-	var found syscall.Win32finddata
-	search, err := syscall.FindFirstFile(pattern, &found)
+	var data syscall.Win32finddata
+	search, err := syscall.FindFirstFile(pattern, &data)
 	if err != nil {
 		return base
 	}
 	_ = syscall.FindClose(search)
-	stored := syscall.UTF16ToString(found.FileName[:])
-	// The path may lead elsewhere by now, dir does not.
+	stored := syscall.UTF16ToString(data.FileName[:])
+	// The path may have changed meanwhile; dir has not.
 	asked, err := dir.Lstat(base)
 	if err != nil {
 		return base

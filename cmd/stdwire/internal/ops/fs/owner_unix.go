@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// keepOwner gives f the owner and group of old, if this process may. It matters to one that runs as root: what it edits would no
-// longer be its owner's.
+// keepOwner gives f the owner and group of old if this process may. Without it, files that root
+// edits would become root's.
 func keepOwner(f *os.File, old fs.FileInfo) {
 	if st, ok := old.Sys().(*syscall.Stat_t); ok {
 		_ = f.Chown(int(st.Uid), int(st.Gid))

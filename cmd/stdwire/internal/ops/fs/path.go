@@ -15,32 +15,35 @@ import (
 )
 
 const (
-	maxPath  = 4096 // bytes in a path that a caller sends
-	maxLinks = 40   // symbolic links followed to one file
+	maxPath  = 4096 // bytes of a path in an input
+	maxLinks = 40   // symbolic links to follow for one path
 )
 
-// clean checks a path that a caller sent and returns its shortest form, slash-separated and relative. "." and ".." are resolved in
-// the text, before any link is followed.
+// clean checks a path of an input and returns its shortest form, slash-separated and relative. It
+// resolves "." and ".." lexically, before any link is followed.
 func (r *root) clean(name string) (string, error) {
 	switch {
 	case name == "":
-		return "", dispatch.Errorf(dispatch.InvalidInput, "the path is empty; the root itself is %q", ".")
+		return "", dispatch.Errorf(dispatch.InvalidInput,
+			"the path is empty; the root itself is %q", ".")
 	case len(name) > maxPath:
-		return "", dispatch.Errorf(dispatch.InvalidInput, "the path has %d bytes; at most %d are allowed", len(name), maxPath)
+		return "", dispatch.Errorf(dispatch.InvalidInput,
+			"the path has %d bytes; at most %d are allowed", len(name), maxPath)
 	case strings.ContainsRune(name, 0):
 		return "", dispatch.Errorf(dispatch.InvalidInput, "the path holds a NUL character")
 	}
 	if absolute(name) {
-		return "", dispatch.Errorf(dispatch.PermissionDenied, "%q is absolute; paths are relative to the root %q", name, r.name)
+		return "", dispatch.Errorf(dispatch.PermissionDenied,
+			"%q is absolute; paths are relative to the root %q", name, r.name)
 	}
 	cleaned := path.Clean(filepath.ToSlash(name))
 	if cleaned == ".." || strings.HasPrefix(cleaned, "../") {
 		return "", r.outside(name)
 	}
-	return cleaned, allowed(cleaned)
+	return cleaned, checkName(cleaned)
 }
 
-// absolute reports whether a path does not start at the directory that it is used in.
+// absolute reports whether a path is not relative to a directory.
 func absolute(name string) bool {
 	return name != "" && os.IsPathSeparator(name[0]) || filepath.VolumeName(name) != ""
 }
@@ -49,9 +52,9 @@ func (r *root) outside(name string) error {
 	return dispatch.Errorf(dispatch.PermissionDenied, "%q leads outside the root %q", name, r.name)
 }
 
-// resolve follows all symbolic links in name, the last element's too, and returns where they lead: a path without links, as far as
-// it exists. It makes a file known by one name, whichever way it was reached. Safety does not rest on it, for a link can change at
-// any time: what is done with the result goes through an os.Root again.
+// resolve follows all symbolic links in name, including the last element, and returns a path
+// without links, as far as it exists. So all paths of a file resolve to one name. Safety does not
+// depend on resolve, because links can change at any time: the result is used through an os.Root.
 func (r *root) resolve(ctx context.Context, name string) (string, error) {
 	at := cursor{root: r.dir}
 	defer at.close()
@@ -67,7 +70,7 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 			continue
 		case "..":
 			if !at.up() {
-				return "", r.escapes
+				return "", r.errEscapes
 			}
 			continue
 		}
@@ -79,7 +82,7 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			name := path.Join(at.String(), element)
-			if err := notFound(r.dir, name, err); !errors.Is(err, fs.ErrNotExist) {
+			if err := missingError(r.dir, name, err); !errors.Is(err, fs.ErrNotExist) {
 				return "", err
 			}
 			return path.Join(name, path.Join(rest...)), nil
@@ -94,15 +97,15 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 		}
 		target, err := dir.Readlink(element)
 		if errors.Is(err, syscall.EINVAL) {
-			target, err = element, nil // it is no link any more: look again
+			target, err = element, nil // no longer a link: check again
 		}
 		if err != nil {
 			return "", err
 		}
 		if absolute(target) {
-			return "", r.escapes
+			return "", r.errEscapes
 		}
-		if err := allowed(path.Clean(filepath.ToSlash(target))); err != nil {
+		if err := checkName(path.Clean(filepath.ToSlash(target))); err != nil {
 			return "", err
 		}
 		rest = slices.Concat(strings.Split(filepath.ToSlash(target), "/"), rest)
@@ -110,14 +113,14 @@ func (r *root) resolve(ctx context.Context, name string) (string, error) {
 	return at.String(), nil
 }
 
-// resolveParent is resolve for an operation on the last element itself: if that is a link, it is not followed.
+// resolveParent is resolve, except that it does not follow the last element.
 func (r *root) resolveParent(ctx context.Context, name string) (string, error) {
 	dir, err := r.resolve(ctx, path.Dir(name))
 	return path.Join(dir, path.Base(name)), err
 }
 
-// parent opens the directory that holds name, so that all that follows happens in one directory, whatever becomes of its path.
-// The caller closes it.
+// parent opens the parent directory of name, so that all later steps use the same directory even if
+// its path changes. The caller closes it.
 func (r *root) parent(name string, create bool) (*os.Root, error) {
 	dir := path.Dir(name)
 	if create {
@@ -128,6 +131,6 @@ func (r *root) parent(name string, create bool) (*os.Root, error) {
 	return r.dir.OpenRoot(asDir(dir))
 }
 
-// asDir spells the path of a directory so that opening it fails on anything else. Without that, a named pipe that took the
-// directory's place would block the open.
+// asDir spells the path of a directory so that opening it fails for any other file. Otherwise a
+// named pipe in its place would block the open.
 func asDir(name string) string { return name + "/." }

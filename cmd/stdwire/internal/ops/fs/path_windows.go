@@ -8,12 +8,12 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// maxName is how many UTF-16 code units the name of a file may have.
+// maxName is the maximum length of a file name in UTF-16 code units.
 const maxName = 255
 
-// allowed returns an error if a clean path has a name that Windows takes for another one, or for
-// something that is no file. Through such a name, one file would be known by two.
-func allowed(name string) error {
+// checkName returns an error if an element of a clean path is a name that Windows maps to another
+// file or to a device. Such a name would be a second name of a file.
+func checkName(name string) error {
 	for element := range strings.SplitSeq(name, "/") {
 		why := ""
 		switch {

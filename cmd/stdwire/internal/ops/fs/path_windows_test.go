@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Names that Windows takes for another file, a part of one or a device name no file.
+// Names that Windows maps to another file, a stream or a device are refused.
 func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -49,7 +49,7 @@ func TestNamesThatWindowsDoesNotAllow(t *testing.T) {
 	}
 }
 
-// A link does not give a file a second name either.
+// A link to such a name is refused as well.
 func TestLinksToNamesThatWindowsDoesNotAllow(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"mine": "mine"})
@@ -63,7 +63,7 @@ func TestLinksToNamesThatWindowsDoesNotAllow(t *testing.T) {
 	assert.Equal(t, s.content(t, "mine"), "mine")
 }
 
-// Names that only look like those, with spaces and dots within, are names of files.
+// Similar names, with spaces and dots inside, are valid.
 func TestNamesThatWindowsAllows(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
@@ -79,7 +79,7 @@ func TestNamesThatWindowsAllows(t *testing.T) {
 	}
 }
 
-// Whether a device with an extension is a file depends on the version: it is one since Windows 11.
+// A device name with an extension is a file since Windows 11.
 func TestDevicesWithExtensions(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
@@ -90,11 +90,12 @@ func TestDevicesWithExtensions(t *testing.T) {
 			continue
 		}
 		assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, name)
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content, "x")
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": name}).Content,
+			"x")
 	}
 }
 
-// A path may have slashes and backslashes, and a name any case. Answers have slashes.
+// Paths may have slashes and backslashes, and names any case. Results have slashes.
 func TestPathsOnWindows(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"dir/sub/f": "x\r\ny\r\n"})
@@ -106,27 +107,27 @@ func TestPathsOnWindows(t *testing.T) {
 	args := map[string]any{"path": `dir\`, "recursive": true, "glob": "sub/*"}
 	assert.Equal(t, paths(run[ListOutput](t, s, "fs.list", args).Entries), "dir/sub/f")
 	args = map[string]any{"pattern": "y$", "path": `dir\sub`}
-	found := run[SearchOutput](t, s, "fs.search", args)
-	assert.Equal(t, shown(found.Matches), "dir/sub/f:2:1:y")
+	scanResult := run[SearchOutput](t, s, "fs.search", args)
+	assert.Equal(t, shown(scanResult.Matches), "dir/sub/f:2:1:y")
 	args = map[string]any{"path": `new\d\f`, "content": "", "create_dirs": true}
 	assert.Equal(t, run[WriteOutput](t, s, "fs.write", args).Path, "new/d/f")
 	moved := run[MoveOutput](t, s, "fs.move", map[string]string{"from": `new\d`, "to": `dir\d`})
 	assert.Equal(t, moved.Path, "dir/d")
 	args = map[string]any{"path": `dir\d`, "recursive": true}
 	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", args).Path, "dir/d")
-	// What is written keeps its line ends.
+	// Line ends are written unchanged.
 	args = map[string]any{"path": `DIR\SUB\F`, "old": "x", "new": "z"}
 	run[EditOutput](t, s, "fs.edit", args)
 	assert.Equal(t, s.content(t, "dir/sub/f"), "z\r\ny\r\n")
 	// A name keeps its case until it is moved.
 	moved = run[MoveOutput](t, s, "fs.move", `{"from":"dir/sub/f","to":"dir/sub/F"}`)
 	assert.DeepEqual(t, moved, MoveOutput{"dir/sub/F", "file", false})
-	if !underWine() { // which takes this for a move to where the file is
+	if !underWine() { // treats this as a move to the same path
 		assert.DeepEqual(t, s.names(t), strings.Fields("dir dir/sub dir/sub/F new"))
 	}
 }
 
-// A directory is not moved into itself, in whatever case it is named.
+// A directory is not moved into itself, in any case of its name.
 func TestMoveIntoItselfInOtherCase(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a/d/f": "x", "c/": ""})
@@ -137,7 +138,7 @@ func TestMoveIntoItselfInOtherCase(t *testing.T) {
 	}
 }
 
-// What starts elsewhere is no path from a link's directory.
+// A link target with a drive or root is absolute.
 func TestAbsolute(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
@@ -149,7 +150,7 @@ func TestAbsolute(t *testing.T) {
 	}
 }
 
-// short returns the path of a file in short names. If the file system makes none, it skips the test.
+// short returns the path of a file in short names, or skips the test if the file system has none.
 func (s *service) short(t *testing.T, long string) string {
 	t.Helper()
 	short, err := filepath.Rel(shortName(t, s.dir), shortName(t, filepath.Join(s.dir, long)))
@@ -160,9 +161,9 @@ func (s *service) short(t *testing.T, long string) string {
 	return filepath.ToSlash(short)
 }
 
-// A file that is written by another of its names keeps the one that it has.
-// Under Wine it would keep it anyway, so that only the path in the answer shows it.
-func TestWriteByOtherName(t *testing.T) {
+// A file that is written by its short name keeps its long name. Under Wine it always does, so that
+// only the path in the result shows it.
+func TestWriteByShortName(t *testing.T) {
 	t.Parallel()
 	const long = "dir/Long Name of a File"
 	s := newService(t, map[string]string{long: "old"})
@@ -179,7 +180,7 @@ func TestWriteByOtherName(t *testing.T) {
 	assert.Equal(t, s.content(t, long), `edited DIR\LONG NAME OF A FILE`)
 }
 
-// A file has one content, by its short name too.
+// Both names of a file have the same content.
 func TestMoveBetweenShortAndLongName(t *testing.T) {
 	t.Parallel()
 	const dir, long = "long name of a directory", "long name of a directory/long name of a file"
@@ -189,13 +190,14 @@ func TestMoveBetweenShortAndLongName(t *testing.T) {
 		args := map[string]any{"from": names[0], "to": names[1], "overwrite": true}
 		assert.Equal(t, run[MoveOutput](t, s, "fs.move", args).Replaced, false)
 		assert.Equal(t, len(s.names(t)), len(before))
-		assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]string{"path": names[1]}).Content, "kept")
+		assert.Equal(t, run[ReadOutput](t, s, "fs.read",
+			map[string]string{"path": names[1]}).Content, "kept")
 	}
 	args := map[string]string{"from": s.short(t, dir), "to": dir + "/in"}
 	fails(t, s, "fs.move", args, dispatch.InvalidInput, "into itself")
 }
 
-// A file with a short name beside its own has one lock.
+// Both names of a file share a lock.
 func TestLocksOfShortNames(t *testing.T) {
 	t.Parallel()
 	const long = "long name of a directory/long name of a file.txt"
@@ -207,7 +209,7 @@ func TestLocksOfShortNames(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, len(s.roots.locks.held), 1)
 	unlock()
-	// A file that is not there yet has none, but its directory may.
+	// A new file has no short name, but its directory may.
 	unlock, err = s.roots.locks.lock(t.Context(), r,
 		filepath.Dir(long)+"/new~1", filepath.Dir(relative)+"/new~1")
 	assert.NilError(t, err)

@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	maxProgram = 5000     // instructions of a compiled pattern; each may be looked at for each character
-	longLine   = 16 << 10 // bytes from which on a line can take so long that it must be possible to give up within it
+	maxProgram = 5000     // instructions of a compiled pattern; each may run for each character
+	longLine   = 16 << 10 // bytes of a line from which on a match must be interruptible
 )
 
-// compilePattern returns the regular expression that a caller asked for.
+// compilePattern compiles the regular expression of an input.
 func compilePattern(in SearchInput) (*regexp.Regexp, error) {
 	expr := in.Pattern
 	if in.Literal {
@@ -37,40 +37,43 @@ func compilePattern(in SearchInput) (*regexp.Regexp, error) {
 		return nil, err
 	}
 	if n := len(program.Inst); n > maxProgram {
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "pattern: it takes %d steps, of which %d are allowed; use smaller repetitions", n, maxProgram)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"pattern: it takes %d steps, of which %d are allowed; use smaller repetitions", n,
+			maxProgram)
 	}
 	return re, nil
 }
 
-// find returns the offset of the first match in line, -1 if there is none. In a long line it gives up when ctx is done, and finds
-// nothing.
-func find(ctx context.Context, re *regexp.Regexp, line []byte) int {
-	if len(line) >= longLine && !simple(re) {
-		if at := re.FindReaderIndex(&runes{ctx: ctx, rest: line}); at != nil {
+// findMatch returns the offset of the first match in line, or -1. In a long line it stops when ctx
+// is done and returns -1.
+func findMatch(ctx context.Context, re *regexp.Regexp, line []byte) int {
+	if len(line) >= longLine && !isLiteral(re) {
+		if at := re.FindReaderIndex(&runeReader{ctx: ctx, rest: line}); at != nil {
 			return at[0]
 		}
 		return -1
 	}
-	if !re.Match(line) { // does not look for where, and so is faster on most lines
+	if !re.Match(line) { // faster than FindIndex, because it finds no position
 		return -1
 	}
 	return re.FindIndex(line)[0]
 }
 
-// simple reports whether the expression is plain text, which is found without running a program.
-func simple(re *regexp.Regexp) bool {
+// isLiteral reports whether the expression is plain text, which needs no regular expression
+// program.
+func isLiteral(re *regexp.Regexp) bool {
 	_, all := re.LiteralPrefix()
 	return all
 }
 
-// runes reads the characters of a line until its context is done.
-type runes struct {
+// runeReader reads the characters of a line until its context is done.
+type runeReader struct {
 	ctx  context.Context
 	rest []byte
 	n    int
 }
 
-func (r *runes) ReadRune() (rune, int, error) {
+func (r *runeReader) ReadRune() (rune, int, error) {
 	if r.n++; len(r.rest) == 0 || r.n%1024 == 0 && r.ctx.Err() != nil {
 		return 0, 0, io.EOF
 	}

@@ -10,11 +10,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A long line is searched another way than a short one, with the same result.
+// Long lines are searched by other code than short ones, with the same result.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"", "a", "xxab", "\xffab", "üab", "a\rb"} {
-		for _, expr := range []string{"ab", "^a", "b$", "^$", ".", `\bab`, "(?i)AB", "[^a-z]", `x*`} {
+		for _, expr := range []string{"ab", "^a", "b$", "^$", ".", `\bab`, "(?i)AB", "[^a-z]",
+			`x*`} {
 			re := regexp.MustCompile(expr)
 			for _, padding := range []int{0, longLine} {
 				text := []byte(line + strings.Repeat("_", padding))
@@ -22,7 +23,8 @@ func TestFind(t *testing.T) {
 				if at := re.FindIndex(text); at != nil {
 					want = at[0]
 				}
-				assert.Equal(t, find(t.Context(), re, text), want, "%q in %q + %d", expr, line, padding)
+				assert.Equal(t, findMatch(t.Context(), re, text), want, "%q in %q + %d", expr, line,
+					padding)
 			}
 		}
 	}
@@ -33,8 +35,8 @@ func TestFindGivesUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	line := []byte(strings.Repeat("x", maxLine) + "y")
-	assert.Equal(t, find(ctx, regexp.MustCompile("[yz]$"), line), -1)
-	assert.Equal(t, find(t.Context(), regexp.MustCompile("[yz]$"), line), maxLine)
+	assert.Equal(t, findMatch(ctx, regexp.MustCompile("[yz]$"), line), -1)
+	assert.Equal(t, findMatch(t.Context(), regexp.MustCompile("[yz]$"), line), maxLine)
 }
 
 func TestPatternSize(t *testing.T) {

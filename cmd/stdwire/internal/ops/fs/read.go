@@ -15,11 +15,12 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// maxHashed is the size up to which reading any part of a file also tells the hash of all of it.
+// maxHashed is the maximum size of a file for which reading any part also returns the hash of the
+// whole.
 const maxHashed = 64 << 20
 
-// reserved is how many bytes an answer has before memory is reserved for it.
-const reserved = 1 << 20
+// reserveAbove is the size of a response, in bytes, above which memory is reserved for it.
+const reserveAbove = 1 << 20
 
 var readSpec = dispatch.Spec{
 	Name:    "fs.read",
@@ -32,7 +33,8 @@ var readSpec = dispatch.Spec{
 	Timeout:    time.Minute,
 	Examples: []dispatch.Example{
 		{Summary: "The start of a file", Input: json.RawMessage(`{"path":"README.md"}`)},
-		{Summary: "Lines 100 to 119", Input: json.RawMessage(`{"path":"main.go","start_line":100,"lines":20}`)},
+		{Summary: "Lines 100 to 119",
+			Input: json.RawMessage(`{"path":"main.go","start_line":100,"lines":20}`)},
 	},
 }
 
@@ -54,7 +56,7 @@ type ReadOutput struct {
 	Modified   time.Time `json:"modified"`
 	SHA256     string    `json:"sha256,omitempty" doc:"Of the whole file, for if_sha256. Left out if the file is over 64 MiB."`
 	Encoding   string    `json:"encoding" enum:"text,base64"`
-	Truncated  bool      `json:"truncated" doc:"The file goes on behind content."`
+	Truncated  bool      `json:"truncated" doc:"The file continues after content."`
 	NextLine   int64     `json:"next_line,omitempty" doc:"If truncated at the end of a line: start_line of what follows."`
 	NextOffset int64     `json:"next_offset,omitempty" doc:"If truncated: offset of what follows."`
 	Content    string    `json:"content"`
@@ -66,7 +68,8 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 		return out, err
 	}
 	if in.StartLine > 0 && in.Offset > 0 {
-		return out, dispatch.Errorf(dispatch.InvalidInput, "start_line and offset both say where to start; give one of them")
+		return out, dispatch.Errorf(dispatch.InvalidInput,
+			"start_line and offset both say where to start; give one of them")
 	}
 	name, err := r.clean(in.Path)
 	if err != nil {
@@ -77,14 +80,15 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 		return out, r.fail("read", name, err)
 	}
 	defer f.Close()
-	out = ReadOutput{Path: name, Size: info.Size(), Modified: modified(info)}
+	out = ReadOutput{Path: name, Size: info.Size(), Modified: modTime(info)}
 
-	if n := min(info.Size()-in.Offset, int64(in.MaxBytes)); n > reserved {
-		if err := dispatch.Reserve(ctx, 4*n); err != nil { // the bytes, their text, its JSON, and that in the answer
+	if n := min(info.Size()-in.Offset, int64(in.MaxBytes)); n > reserveAbove {
+		if err := dispatch.Reserve(ctx, 4*n); err != nil {
+			// the bytes, their text, its JSON, and the response
 			return out, err
 		}
 	}
-	var source io.Reader = reader{ctx, f}
+	var source io.Reader = contextReader{ctx, f}
 	hash := sha256.New()
 	hashed := info.Size() <= maxHashed
 	if hashed {
@@ -94,7 +98,7 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 			return out, r.fail("read", name, err)
 		}
 	}
-	p := part{Reader: bufio.NewReaderSize(source, 64<<10), start: in.Offset}
+	p := fileRange{Reader: bufio.NewReaderSize(source, 64<<10), start: in.Offset}
 	switch {
 	case in.StartLine > 1:
 		err = p.skipLines(in.StartLine - 1)
@@ -108,7 +112,7 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 		return out, r.fail("read", name, err)
 	}
 	if hashed {
-		// A file that grows meanwhile is not followed for ever.
+		// The limit ends the copy of a file that keeps growing.
 		rest, err := io.Copy(io.Discard, io.LimitReader(p, maxHashed))
 		if err != nil {
 			return out, r.fail("read", name, err)
@@ -120,16 +124,16 @@ func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err er
 	return out, p.fill(&out, in)
 }
 
-// A part is the range of a file that was asked for.
-type part struct {
+// A fileRange is the requested range of a file.
+type fileRange struct {
 	*bufio.Reader
 	start int64 // offset of data in the file
 	data  []byte
-	full  bool // data ends because it reached its limit of bytes
-	more  bool // the file goes on behind data
+	full  bool // data ends at the limit of bytes
+	more  bool // the file continues after data
 }
 
-func (p *part) skipLines(n int64) error {
+func (p *fileRange) skipLines(n int64) error {
 	for n > 0 {
 		line, err := p.ReadSlice('\n')
 		p.start += int64(len(line))
@@ -144,8 +148,8 @@ func (p *part) skipLines(n int64) error {
 	return nil
 }
 
-// take reads this many lines, all for 0, but no more than limit bytes.
-func (p *part) take(lines int64, limit int) error {
+// take reads a number of lines, or all for 0, up to limit bytes.
+func (p *fileRange) take(lines int64, limit int) error {
 	var err error
 	for err == nil && len(p.data) <= limit {
 		var line []byte
@@ -169,16 +173,17 @@ func (p *part) take(lines int64, limit int) error {
 	return err
 }
 
-// fill sets the fields of out that tell what the part is.
-func (p *part) fill(out *ReadOutput, in ReadInput) error {
+// fill sets the fields of out that describe the range.
+func (p *fileRange) fill(out *ReadOutput, in ReadInput) error {
 	data := p.data
-	whole := data // less what the limit left of a character
+	whole := data // without a character truncated by the limit
 	if p.full {
 		whole = trimRune(data)
 	}
 	text := utf8.Valid(whole) && bytes.IndexByte(whole, 0) < 0
 	if in.Encoding == "text" && !text {
-		return dispatch.Errorf(dispatch.StateError, "what was asked of %q is not UTF-8 text; read it with encoding base64", out.Path)
+		return dispatch.Errorf(dispatch.StateError,
+			"the requested part of %q is not UTF-8 text; read it with encoding base64", out.Path)
 	}
 	byLine := in.Offset == 0
 	if in.Encoding == "base64" || !text {
@@ -199,7 +204,7 @@ func (p *part) fill(out *ReadOutput, in ReadInput) error {
 	return nil
 }
 
-// trimRune cuts off a character that data holds only the start of.
+// trimRune removes an incomplete character from the end of data.
 func trimRune(data []byte) []byte {
 	for i := len(data) - 1; i >= 0 && i > len(data)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(data[i]) {
@@ -212,7 +217,7 @@ func trimRune(data []byte) []byte {
 	return data
 }
 
-// decode returns the bytes that a caller sent as text or base64.
+// decode decodes the content of an input, which is text or base64.
 func decode(content, encoding string) ([]byte, error) {
 	if encoding != "base64" {
 		return []byte(content), nil

@@ -17,22 +17,25 @@ func TestRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789", 20_000) // one line, longer than any buffer
 	files := map[string]string{
-		"empty": "", "five": "one\ntwo\nthree\nfour\nfive\n", "noend": "one\ntwo", "crlf": "a\r\nb\r\n",
+		"empty": "", "five": "one\ntwo\nthree\nfour\nfive\n", "noend": "one\ntwo",
+		"crlf":   "a\r\nb\r\n",
 		"latin1": "caf\xe9\nx\n", "zero": "a\x00b", "euro": "a€€€€", "long": long + "\nend\n",
 		"dir/in": "inside", "bom": "\ufefftext",
 	}
 	s := newService(t, files)
 	for _, test := range []struct {
 		args string
-		want ReadOutput // but for path, size, modified, sha256
+		want ReadOutput // without path, size, modified, sha256
 	}{
 		{`{"path":"empty"}`, ReadOutput{Content: ""}},
 		{`{"path":"five"}`, ReadOutput{Content: files["five"]}},
 		{`{"path":"./dir/../five"}`, ReadOutput{Content: files["five"]}},
 		{`{"path":"dir/in"}`, ReadOutput{Content: "inside"}},
 		{`{"path":"bom"}`, ReadOutput{Content: "\ufefftext"}},
-		{`{"path":"crlf","lines":1}`, ReadOutput{Content: "a\r\n", Truncated: true, NextLine: 2, NextOffset: 3}},
-		{`{"path":"five","start_line":2,"lines":2}`, ReadOutput{Content: "two\nthree\n", Truncated: true, NextLine: 4, NextOffset: 14}},
+		{`{"path":"crlf","lines":1}`,
+			ReadOutput{Content: "a\r\n", Truncated: true, NextLine: 2, NextOffset: 3}},
+		{`{"path":"five","start_line":2,"lines":2}`,
+			ReadOutput{Content: "two\nthree\n", Truncated: true, NextLine: 4, NextOffset: 14}},
 		{`{"path":"five","start_line":4,"lines":2}`, ReadOutput{Content: "four\nfive\n"}},
 		{`{"path":"five","start_line":4,"lines":100}`, ReadOutput{Content: "four\nfive\n"}},
 		{`{"path":"five","start_line":6}`, ReadOutput{Content: ""}},
@@ -40,28 +43,40 @@ func TestRead(t *testing.T) {
 		{`{"path":"noend","start_line":2}`, ReadOutput{Content: "two"}},
 		{`{"path":"noend","lines":2}`, ReadOutput{Content: "one\ntwo"}},
 		{`{"path":"five","offset":4}`, ReadOutput{Content: "two\nthree\nfour\nfive\n"}},
-		{`{"path":"five","offset":5,"lines":1}`, ReadOutput{Content: "wo\n", Truncated: true, NextOffset: 8}},
+		{`{"path":"five","offset":5,"lines":1}`,
+			ReadOutput{Content: "wo\n", Truncated: true, NextOffset: 8}},
 		{`{"path":"five","offset":24}`, ReadOutput{Content: ""}},
 		{`{"path":"five","offset":24000}`, ReadOutput{Content: ""}},
-		// The limit of bytes ends content at the end of a line if it can, and at the end of a character.
-		{`{"path":"five","max_bytes":10}`, ReadOutput{Content: "one\ntwo\n", Truncated: true, NextLine: 3, NextOffset: 8}},
+		// The limit ends content at the end of a line if possible, and always at the end of a
+		// character.
+		{`{"path":"five","max_bytes":10}`,
+			ReadOutput{Content: "one\ntwo\n", Truncated: true, NextLine: 3, NextOffset: 8}},
 		{`{"path":"five","max_bytes":24}`, ReadOutput{Content: files["five"]}},
-		{`{"path":"five","offset":1,"max_bytes":10}`, ReadOutput{Content: "ne\ntwo\nthr", Truncated: true, NextOffset: 11}},
-		{`{"path":"euro","max_bytes":6}`, ReadOutput{Content: "a€", Truncated: true, NextOffset: 4}},
-		{`{"path":"euro","offset":4,"max_bytes":4}`, ReadOutput{Content: "€", Truncated: true, NextOffset: 7}},
+		{`{"path":"five","offset":1,"max_bytes":10}`,
+			ReadOutput{Content: "ne\ntwo\nthr", Truncated: true, NextOffset: 11}},
+		{`{"path":"euro","max_bytes":6}`,
+			ReadOutput{Content: "a€", Truncated: true, NextOffset: 4}},
+		{`{"path":"euro","offset":4,"max_bytes":4}`,
+			ReadOutput{Content: "€", Truncated: true, NextOffset: 7}},
 		{`{"path":"euro","offset":7}`, ReadOutput{Content: "€€"}},
 		{`{"path":"euro","offset":5}`, ReadOutput{Encoding: "base64", Content: "\x82\xac€€"}},
-		{`{"path":"long","max_bytes":1000}`, ReadOutput{Content: long[:1000], Truncated: true, NextOffset: 1000}},
+		{`{"path":"long","max_bytes":1000}`,
+			ReadOutput{Content: long[:1000], Truncated: true, NextOffset: 1000}},
 		{`{"path":"long","start_line":2}`, ReadOutput{Content: "end\n"}},
 		{`{"path":"long","offset":199998}`, ReadOutput{Content: "89\nend\n"}},
-		{`{"path":"long","lines":1}`, ReadOutput{Content: long + "\n", Truncated: true, NextLine: 2, NextOffset: 200_001}},
-		// What is not text is base64, in the same ranges.
+		{`{"path":"long","lines":1}`,
+			ReadOutput{Content: long + "\n", Truncated: true, NextLine: 2, NextOffset: 200_001}},
+		// Other data is base64, in the same ranges.
 		{`{"path":"latin1"}`, ReadOutput{Encoding: "base64", Content: files["latin1"]}},
 		{`{"path":"latin1","start_line":2}`, ReadOutput{Content: "x\n"}},
-		{`{"path":"latin1","max_bytes":6}`, ReadOutput{Encoding: "base64", Content: "caf\xe9\nx", Truncated: true, NextOffset: 6}},
+		{`{"path":"latin1","max_bytes":6}`,
+			ReadOutput{Encoding: "base64", Content: "caf\xe9\nx", Truncated: true, NextOffset: 6}},
 		{`{"path":"zero"}`, ReadOutput{Encoding: "base64", Content: "a\x00b"}},
-		{`{"path":"five","encoding":"base64","lines":1}`, ReadOutput{Encoding: "base64", Content: "one\n", Truncated: true, NextLine: 2, NextOffset: 4}},
-		{`{"path":"five","encoding":"text","lines":1}`, ReadOutput{Content: "one\n", Truncated: true, NextLine: 2, NextOffset: 4}},
+		{`{"path":"five","encoding":"base64","lines":1}`,
+			ReadOutput{Encoding: "base64", Content: "one\n", Truncated: true, NextLine: 2,
+				NextOffset: 4}},
+		{`{"path":"five","encoding":"text","lines":1}`,
+			ReadOutput{Content: "one\n", Truncated: true, NextLine: 2, NextOffset: 4}},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			got := run[ReadOutput](t, s, "fs.read", test.args)
@@ -78,7 +93,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// Following next_line, or next_offset, from the start of a file gives all of it.
+// Following next_line or next_offset from the start yields the whole file.
 func TestReadOn(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a line of text\n", 100) + strings.Repeat("ä", 500) + "\nlast"
@@ -125,13 +140,17 @@ func TestReadErrors(t *testing.T) {
 		{`{"path":"f","instance":"other"}`, dispatch.UnknownInstance, "main"},
 		{`{}`, dispatch.MissingParam, "path"},
 	} {
-		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.read", test.args, test.code, test.text) })
+		t.Run(test.args, func(t *testing.T) {
+			fails(t, s, "fs.read", test.args, test.code, test.text)
+		})
 	}
-	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x", 300)}, dispatch.InvalidInput, "too long")
-	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x/", 3000)}, dispatch.InvalidInput, "4096")
+	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x", 300)},
+		dispatch.InvalidInput, "too long")
+	fails(t, s, "fs.read", map[string]string{"path": strings.Repeat("x/", 3000)},
+		dispatch.InvalidInput, "4096")
 }
 
-// A link is followed to what is read.
+// Reading a link reads its target.
 func TestReadLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
@@ -144,13 +163,13 @@ func TestReadLinks(t *testing.T) {
 	fails(t, s, "fs.read", `{"path":"a"}`, dispatch.StateError, "circle")
 }
 
-// A file too large to hash is still read at any place.
+// A file too large to hash can still be read at any offset.
 func TestReadHuge(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
 	f, err := os.Create(filepath.Join(s.dir, "huge"))
 	assert.NilError(t, err)
-	_, err = f.WriteAt([]byte("end"), 1<<32) // takes no room
+	_, err = f.WriteAt([]byte("end"), 1<<32) // sparse
 	assert.NilError(t, err)
 	assert.NilError(t, f.Close())
 	out := run[ReadOutput](t, s, "fs.read", `{"path":"huge","offset":4294967296}`)
@@ -160,13 +179,14 @@ func TestReadHuge(t *testing.T) {
 	assert.Equal(t, out.Truncated, false)
 }
 
-// Large reads wait for one another, so that many at a time do not take more memory than there is
-// for them.
+// Large reads wait for one another, so that they stay within the memory limit.
 func TestLargeReadsReserveMemory(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"large": strings.Repeat("x", 2<<20), "small": "x"})
 	read := func(ctx context.Context, path string) dispatch.Envelope {
-		return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: "fs.read", Arguments: []byte(`{"path":"` + path + `","max_bytes":10485760}`)})
+		return s.dispatcher.Dispatch(ctx,
+			&dispatch.Call{Operation: "fs.read",
+				Arguments: []byte(`{"path":"` + path + `","max_bytes":10485760}`)})
 	}
 	pool := quota.NewPool(10 << 20)
 	first := pool.Open("")
@@ -177,14 +197,16 @@ func TestLargeReadsReserveMemory(t *testing.T) {
 	defer second.Close()
 	done := make(chan dispatch.Envelope)
 	go func() { done <- read(quota.NewContext(t.Context(), second), "large") }()
-	assert.Assert(t, read(quota.NewContext(t.Context(), second), "small").Success(), "a small one reserves nothing")
+	assert.Assert(t, read(quota.NewContext(t.Context(), second), "small").Success(),
+		"a small one reserves nothing")
 	first.Close()
 	assert.Assert(t, (<-done).Success())
 
 	third := pool.Open("")
 	second.Close()
 	assert.Assert(t, s.dispatcher.Dispatch(quota.NewContext(t.Context(), third), &dispatch.Call{
-		Operation: "fs.edit", Arguments: []byte(`{"path":"large","old":"` + strings.Repeat("x", 2<<20) + `","new":"y"}`),
+		Operation: "fs.edit",
+		Arguments: []byte(`{"path":"large","old":"` + strings.Repeat("x", 2<<20) + `","new":"y"}`),
 	}).Success())
 	assert.Equal(t, pool.Used(), int64(6<<20))
 	third.Close()

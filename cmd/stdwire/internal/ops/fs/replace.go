@@ -14,23 +14,24 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// absent is the state of a file that does not exist, where a hash is the state of one that does.
+// absent is the state of a file that does not exist. The state of an existing file is its hash.
 const absent = "absent"
 
-// A replacement puts new content in the place of a file, all of it or nothing: it goes to a temporary file in the same directory,
-// is forced to the disk, and takes over the name in one step. Whoever has the old file open goes on seeing the old content. Other
-// hard links to the old file keep it; its permission bits, and its owner where possible, pass to the new one. On Windows the new
-// one has the access rights that its directory gives.
+// A replacement replaces the content of a file atomically: it writes a temporary file in the same
+// directory, flushes it to disk, and renames it. Programs that have the old file open still see the
+// old content, and so do other hard links. The new file gets the permission bits of the old one,
+// and its owner where possible; on Windows it gets the access rights of its directory.
 //
-// The caller has locked the file. Against other programs the state is looked at a second time, right before the step.
+// The caller holds the lock of the file. Because other programs do not, the state is checked again
+// right before the rename.
 type replacement struct {
 	dir   *os.Root // the file's directory
-	base  string   // the file's name in it
+	base  string   // the file's name in dir
 	shown string   // its path, for errors
-	want  string   // state that the file must be in: a hash, absent, or "" for any
+	want  string   // required state: a hash, absent, or "" for any
 }
 
-// check looks at the file. old is nil if there is none.
+// check checks the state of the file. old is nil if it does not exist.
 func (p *replacement) check(ctx context.Context) (old fs.FileInfo, err error) {
 	old, err = p.dir.Lstat(p.base)
 	state := ""
@@ -40,7 +41,7 @@ func (p *replacement) check(ctx context.Context) (old fs.FileInfo, err error) {
 	case err != nil:
 		return nil, err
 	default:
-		if err := regular(p.shown, old); err != nil {
+		if err := checkRegular(p.shown, old); err != nil {
 			return nil, err
 		}
 		if p.want != "" {
@@ -63,11 +64,12 @@ func markedReadOnly(shown string) error {
 }
 
 func (p *replacement) mismatch(state string) error {
-	return dispatch.Errorf(dispatch.StateError, "%q is not, or no longer, what it was taken for; read it again", p.shown).
+	return dispatch.Errorf(dispatch.StateError,
+		"%q has changed, or is not what was expected; read it again", p.shown).
 		With(map[string]string{"sha256": state})
 }
 
-// run replaces the file and reports whether there was none before.
+// run replaces the file and reports whether it created it.
 func (p *replacement) run(ctx context.Context, data []byte) (created bool, err error) {
 	old, err := p.check(ctx)
 	if err != nil {
@@ -91,7 +93,7 @@ func (p *replacement) run(ctx context.Context, data []byte) (created bool, err e
 		discard(p.dir, temp)
 		return false, err
 	}
-	// The directory is forced to the disk too where that can be done. The file is in its place by now, so a failure changes nothing.
+	// Flush the directory as well, where possible. The file is replaced, so a failure is ignored.
 	if d, err := p.dir.Open("."); err == nil {
 		d.Sync()
 		d.Close()
@@ -99,18 +101,19 @@ func (p *replacement) run(ctx context.Context, data []byte) (created bool, err e
 	return old == nil, nil
 }
 
-// stage writes data to a new file beside the old one and returns its name.
-func (p *replacement) stage(ctx context.Context, data []byte, old fs.FileInfo) (temp string, err error) {
+// stage writes data to a temporary file and returns its name.
+func (p *replacement) stage(ctx context.Context, data []byte, old fs.FileInfo) (temp string,
+	err error) {
 	temp = ".stdwire-" + rand.Text() + ".tmp"
 	mode := fs.FileMode(0o666)
 	if old != nil {
-		mode = 0o600 // until it has the old one's
+		mode = 0o600 // until it gets the old file's
 	}
 	f, err := p.dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(f, reader{ctx, bytes.NewReader(data)})
+	_, err = io.Copy(f, contextReader{ctx, bytes.NewReader(data)})
 	if err == nil && old != nil {
 		keepOwner(f, old)
 		err = f.Chmod(old.Mode().Perm())
@@ -128,19 +131,19 @@ func (p *replacement) stage(ctx context.Context, data []byte, old fs.FileInfo) (
 	return temp, nil
 }
 
-// discard removes a file, whatever became of the call.
+// discard removes a file, even if the call is cancelled.
 func discard(dir *os.Root, name string) {
 	_ = atomicfile.Retry(func() error { return dir.Remove(name) })
 }
 
-// renameNew renames a file unless the new name is taken. Where there are hard links that is one
-// step; elsewhere, and on Windows, another program could take the name in between.
+// renameNew renames a file unless the new name exists. It is atomic where there are hard links;
+// elsewhere, and on Windows, another program can create the name in between.
 func renameNew(ctx context.Context, dir *os.Root, from, to string) error {
 	info, err := dir.Lstat(from)
 	if err != nil {
 		return err
 	}
-	if movesByLink && info.Mode().IsRegular() {
+	if moveByLink && info.Mode().IsRegular() {
 		err := dir.Link(from, to)
 		if errors.Is(err, fs.ErrExist) {
 			return err

@@ -3,9 +3,9 @@
 package fs
 
 const (
-	// keepsReadOnly says whether a file that is marked read-only cannot be replaced.
-	keepsReadOnly = false
+	// readOnlyBlocksReplace says whether a file marked read-only cannot be replaced.
+	readOnlyBlocksReplace = false
 
-	// movesByLink says whether a file is moved by a second name for it.
-	movesByLink = true
+	// moveByLink says whether a file is moved by linking it to its new name.
+	moveByLink = true
 )

@@ -1,10 +1,10 @@
 package fs
 
 const (
-	// keepsReadOnly says whether a file that is marked read-only cannot be replaced.
-	keepsReadOnly = true
+	// readOnlyBlocksReplace says whether a file marked read-only cannot be replaced.
+	readOnlyBlocksReplace = true
 
-	// movesByLink says whether a file is moved by a second name for it. On Windows, if another
-	// program had the file open, neither of the two could be removed.
-	movesByLink = false
+	// moveByLink says whether a file is moved by linking it to its new name. On Windows, neither
+	// name could be removed while another program has the file open.
+	moveByLink = false
 )

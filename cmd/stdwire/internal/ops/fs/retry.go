@@ -6,8 +6,8 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// retry calls op as [atomicfile.Retry] does: on Windows again while another program has the file
-// open. It stops when ctx is done, and then returns its error.
+// retry calls op as [atomicfile.Retry] does, which on Windows repeats it while another program has
+// the file open. It stops when ctx is done and returns the error of ctx.
 func retry(ctx context.Context, op func() error) error {
 	return atomicfile.Retry(func() error {
 		if err := ctx.Err(); err != nil {

@@ -10,12 +10,12 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// changes are the ways to change a file f in use. There is a file g beside it.
+// changes are the operations that change a file f in use; g is another file.
 var changes = []struct {
 	name string
 	call func(context.Context, *Roots) error
-	tree string // what is there then
-	f    string // what is in f then
+	tree string // the files afterwards
+	f    string // content of f afterwards
 }{
 	{"write", func(ctx context.Context, rs *Roots) error {
 		_, err := rs.write(ctx, WriteInput{Path: "f", Content: "new"})
@@ -39,18 +39,18 @@ var changes = []struct {
 	}, "g", ""},
 }
 
-// Windows replaces no file that another program reads, so that a change waits for the end of that.
+// Windows does not replace an open file, so a change waits until it is closed.
 func TestChangesWaitForReaders(t *testing.T) {
 	t.Parallel()
 	for _, change := range changes {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			reader, err := os.Open(filepath.Join(s.dir, "f"))
+			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer reader.Close()
-			// So often is the context looked at only by one who tries again.
-			ctx := hooked{t.Context(), after(25, func() error { return reader.Close() })}
+			defer contextReader.Close()
+			// Only a retry checks the context this often.
+			ctx := hooked{t.Context(), after(25, func() error { return contextReader.Close() })}
 			assert.NilError(t, change.call(ctx, s.roots))
 			assert.DeepEqual(t, s.names(t), strings.Fields(change.tree))
 			if change.f != "" {

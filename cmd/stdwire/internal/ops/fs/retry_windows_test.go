@@ -13,22 +13,23 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A file that stays in use stays as it is, and the error says why.
+// A file that stays in use is unchanged, and the error says why.
 func TestChangesOfFilesInUse(t *testing.T) {
 	t.Parallel()
 	for _, change := range changes {
 		t.Run(change.name, func(t *testing.T) {
 			t.Parallel()
 			s := newService(t, map[string]string{"f": "old", "g": "new"})
-			reader, err := os.Open(filepath.Join(s.dir, "f"))
+			contextReader, err := os.Open(filepath.Join(s.dir, "f"))
 			assert.NilError(t, err)
-			defer reader.Close()
+			defer contextReader.Close()
 
 			ctx := hooked{t.Context(), after(25, cancelled)}
 			assert.ErrorIs(t, change.call(ctx, s.roots), context.Canceled)
 			failure, ok := errors.AsType[*dispatch.Error](change.call(t.Context(), s.roots))
 			assert.Assert(t, ok)
-			inUse := failure.Code == dispatch.StateError && strings.Contains(failure.Message, "it is in use")
+			inUse := failure.Code == dispatch.StateError &&
+				strings.Contains(failure.Message, "it is in use")
 			denied := failure.Code == dispatch.PermissionDenied &&
 				strings.Contains(failure.Message, "another program has it open")
 			assert.Assert(t, inUse || denied, "%v", failure)
@@ -38,7 +39,7 @@ func TestChangesOfFilesInUse(t *testing.T) {
 	}
 }
 
-// A file that a program has for itself is neither read nor looked at, and nobody waits for it.
+// A file opened exclusively cannot be read, and no operation waits for it.
 func TestReadsOfFilesInUse(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old", "g": "old"})

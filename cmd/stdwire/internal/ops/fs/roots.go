@@ -10,14 +10,15 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A Root is a directory that the operations may reach, and the name that callers know it by.
+// A Root is a directory that the operations may access, and its name for callers.
 type Root struct {
 	Name string // letters, digits, '_' and '-'
 	Dir  string // a path of the host; callers never see it
 }
 
-// ParseRoot reads "NAME=DIR" or "DIR", which is named after its last element. What stands before a "=" but cannot be a name is taken
-// for part of the directory. It does not look at the file system, but for the working directory of a relative DIR.
+// ParseRoot parses "NAME=DIR", or "DIR", whose name is derived from its last element. If the text
+// before "=" is not a valid name, it is part of the directory. ParseRoot does not access the file
+// system, except for the working directory if DIR is relative.
 func ParseRoot(s string) (Root, error) {
 	name, dir, named := strings.Cut(s, "=")
 	if !named || !isName(name) {
@@ -37,14 +38,15 @@ func ParseRoot(s string) (Root, error) {
 }
 
 func isNameByte(c rune) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
+		c == '-'
 }
 
 func isName(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(c rune) bool { return !isNameByte(c) }) < 0
 }
 
-// nameFor makes a name of a file name.
+// nameFor derives the name of a root from a file name.
 func nameFor(base string) string {
 	name := strings.Trim(strings.Map(func(c rune) rune {
 		if isNameByte(c) {
@@ -58,15 +60,16 @@ func nameFor(base string) string {
 	return name
 }
 
-// Roots holds open directories. It is safe for concurrent use, and belongs to whoever opened it, who closes it when the operations
-// registered with it are no longer called.
+// Roots holds open directories. It is safe for concurrent use. The caller of [OpenRoots] closes it
+// when the operations registered with it are no longer called.
 type Roots struct {
 	instances *dispatch.Instances[*root]
 	locks     locks
-	turns     *turns // of searches
+	slots     *slots // for searches
 }
 
-// OpenRoots opens these directories; the first is the default. There must be at least one, and no name twice.
+// OpenRoots opens directories; the first is the default. There must be at least one, and the names
+// must be unique.
 func OpenRoots(list []Root) (_ *Roots, err error) {
 	if len(list) == 0 {
 		return nil, errors.New("no root directory was given")
@@ -80,8 +83,9 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 		}
 	}()
 	for _, want := range list {
-		if _, twice := named[want.Name]; twice {
-			return nil, fmt.Errorf("two roots are named %q; name them apart with NAME=DIR", want.Name)
+		if _, duplicate := named[want.Name]; duplicate {
+			return nil, fmt.Errorf(
+				"two roots are named %q; give them different names with NAME=DIR", want.Name)
 		}
 		r, err := openRoot(want)
 		if err != nil {
@@ -93,10 +97,10 @@ func OpenRoots(list []Root) (_ *Roots, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Roots{instances: instances, turns: newTurns()}, nil
+	return &Roots{instances: instances, slots: newSlots()}, nil
 }
 
-// Close closes all directories. An operation that is running may still finish; a later one fails.
+// Close closes all directories. Running operations may still finish; later ones fail.
 func (rs *Roots) Close() error {
 	var errs []error
 	for _, name := range rs.instances.Names() {
@@ -107,12 +111,14 @@ func (rs *Roots) Close() error {
 	return errors.Join(errs...)
 }
 
-// A root is one open directory. Every access goes through dir, which no path leaves.
+// A root is an open directory. All access goes through dir, which no path leaves.
 type root struct {
-	name    string
-	dir     *os.Root
-	host    string // the real path of dir, to know by it that two roots overlap; never shown
-	escapes error  // what dir answers to a path that leads out of it; package os does not export it
+	name string
+	dir  *os.Root
+	host string // the real path of dir, for the keys of locks; never in results
+
+	// errEscapes is dir's error for a path that leads out of it. Package os does not export it.
+	errEscapes error
 }
 
 func openRoot(want Root) (*root, error) {
@@ -128,6 +134,6 @@ func openRoot(want Root) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, escapes := dir.Lstat("..")
-	return &root{name: want.Name, dir: dir, host: host, escapes: errors.Unwrap(escapes)}, nil
+	_, errEscapes := dir.Lstat("..")
+	return &root{name: want.Name, dir: dir, host: host, errEscapes: errors.Unwrap(errEscapes)}, nil
 }

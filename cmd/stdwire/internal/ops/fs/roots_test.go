@@ -66,13 +66,15 @@ func TestInstances(t *testing.T) {
 	s.open(t, Root{"one", filepath.Join(s.dir, "one")}, Root{"two", filepath.Join(s.dir, "two")})
 	assert.Equal(t, run[ReadOutput](t, s, "fs.read", `{"path":"f"}`).Content, "1")
 	assert.Equal(t, run[ReadOutput](t, s, "fs.read", `{"path":"f","instance":"two"}`).Content, "2")
-	assert.Equal(t, run[WriteOutput](t, s, "fs.write", `{"path":"g","content":"","instance":"two"}`).Created, true)
+	assert.Equal(t, run[WriteOutput](t, s, "fs.write",
+		`{"path":"g","content":"","instance":"two"}`).Created, true)
 	assert.Assert(t, s.exists("two/g") && !s.exists("one/g"))
-	err := fails(t, s, "fs.stat", `{"path":"f","instance":"three"}`, dispatch.UnknownInstance, "one, two")
+	err := fails(t, s, "fs.stat", `{"path":"f","instance":"three"}`, dispatch.UnknownInstance,
+		"one, two")
 	assert.Assert(t, err.Recoverable)
 }
 
-// Without the gate what changes files does not exist.
+// Without the gate, operations that change files do not exist.
 func TestGate(t *testing.T) {
 	t.Parallel()
 	roots, err := OpenRoots([]Root{{"main", t.TempDir()}, {"other", t.TempDir()}})
@@ -84,12 +86,14 @@ func TestGate(t *testing.T) {
 		assert.NilError(t, Register(catalog, roots))
 		for _, op := range catalog.Operations() {
 			names[i] = append(names[i], op.Name())
-			assert.Assert(t, strings.Contains(op.Description(), "main, other; the default is main"), op.Description())
+			assert.Assert(t, strings.Contains(op.Description(), "main, other; the default is main"),
+				op.Description())
 		}
 		assert.ErrorContains(t, Register(catalog, roots), "taken")
 	}
 	assert.DeepEqual(t, names[0], strings.Fields("fs.list fs.read fs.search fs.stat"))
-	assert.DeepEqual(t, names[1], strings.Fields("fs.delete fs.edit fs.list fs.move fs.read fs.search fs.stat fs.write"))
+	assert.DeepEqual(t, names[1],
+		strings.Fields("fs.delete fs.edit fs.list fs.move fs.read fs.search fs.stat fs.write"))
 }
 
 func TestClosed(t *testing.T) {
@@ -99,6 +103,8 @@ func TestClosed(t *testing.T) {
 	assert.NilError(t, roots.Close())
 	catalog := dispatch.NewCatalog()
 	assert.NilError(t, Register(catalog, roots))
-	s := &service{dir: "?", dispatcher: dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})}
+	s := &service{dir: "?",
+		dispatcher: dispatch.NewDispatcher(catalog,
+			dispatch.Options{Logger: slog.New(slog.DiscardHandler)})}
 	fails(t, s, "fs.list", `{}`, dispatch.InternalError, "")
 }

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	maxShown = 400     // bytes of a line that are returned
-	sniffed  = 8 << 10 // bytes at the start of a file that tell text from binary
+	maxLineText = 400     // bytes of a line in a result
+	sniffLength = 8 << 10 // bytes at the start of a file that distinguish text from binary
 )
 
-// A scanner finds the lines of files that match. It is safe for concurrent use.
+// A scanner finds matching lines in files. It is safe for concurrent use.
 type scanner struct {
 	root    *root
 	re      *regexp.Regexp
@@ -22,22 +22,22 @@ type scanner struct {
 	limit   int // matches in a file
 }
 
-// found is what a scan of one file found.
-type found struct {
-	matches []Match
-	binary  bool // the file was not searched
-	cut     bool // the file was not searched to its end
+// scanResult is the result of scanning a file.
+type scanResult struct {
+	matches   []Match
+	binary    bool // the file was not searched
+	truncated bool // the file was not searched to its end
 }
 
-func (sc *scanner) scan(ctx context.Context, name string, t *turn) (found, error) {
-	var result found
+func (sc *scanner) scan(ctx context.Context, name string, t *slot) (scanResult, error) {
+	var result scanResult
 	f, _, err := open(sc.root.dir, name, name)
 	if err != nil {
 		return result, err
 	}
 	defer f.Close()
 	b := t.from(f)
-	head, err := b.Peek(sniffed)
+	head, err := b.Peek(sniffLength)
 	if err != nil && err != io.EOF {
 		return result, err
 	}
@@ -46,10 +46,10 @@ func (sc *scanner) scan(ctx context.Context, name string, t *turn) (found, error
 	}
 
 	before := ring{lines: make([][]byte, sc.context)}
-	complete, size := 0, 0 // matches[complete:] still want lines behind them
+	complete, size := 0, 0 // matches[complete:] still need lines after them
 	for number := 1; ; number++ {
-		result.cut = len(result.matches) == sc.limit || size > maxFound
-		if result.cut && complete == len(result.matches) {
+		result.truncated = len(result.matches) == sc.limit || size > maxResultText
+		if result.truncated && complete == len(result.matches) {
 			return result, nil
 		}
 		line, err := b.line()
@@ -67,11 +67,12 @@ func (sc *scanner) scan(ctx context.Context, name string, t *turn) (found, error
 				complete++
 			}
 		}
-		if result.cut {
+		if result.truncated {
 			continue
 		}
-		if at := find(ctx, sc.re, line); at >= 0 {
-			m := Match{Path: name, Line: number, Column: at + 1, Text: crop(line, at), Before: before.strings()}
+		if at := findMatch(ctx, sc.re, line); at >= 0 {
+			m := Match{Path: name, Line: number, Column: at + 1, Text: crop(line, at),
+				Before: before.strings()}
 			result.matches = append(result.matches, m)
 			size += m.size()
 			if sc.context == 0 {
@@ -82,14 +83,14 @@ func (sc *scanner) scan(ctx context.Context, name string, t *turn) (found, error
 	}
 }
 
-// crop returns line, or of a long one what lies around offset at, with … where something is left out.
+// crop returns line, or the part of a long line around offset at, with … for omitted text.
 func crop(line []byte, at int) string {
-	if len(line) <= maxShown {
+	if len(line) <= maxLineText {
 		return strings.ToValidUTF8(string(line), string(utf8.RuneError))
 	}
-	start := max(0, min(at-maxShown/4, len(line)-maxShown))
-	end := start + maxShown
-	for range utf8.UTFMax - 1 { // not within a character, if it is one
+	start := max(0, min(at-maxLineText/4, len(line)-maxLineText))
+	end := start + maxLineText
+	for range utf8.UTFMax - 1 { // do not split a character
 		if start > 0 && start < at && !utf8.RuneStart(line[start]) {
 			start++
 		}
@@ -107,7 +108,7 @@ func crop(line []byte, at int) string {
 	return text
 }
 
-// A ring holds copies of the starts of the last lines, as many as lines is long.
+// A ring holds copies of the starts of the last len(lines) lines.
 type ring struct {
 	lines [][]byte
 	n     int // lines pushed so far
@@ -116,13 +117,13 @@ type ring struct {
 func (r *ring) push(line []byte) {
 	if len(r.lines) > 0 {
 		slot := &r.lines[r.n%len(r.lines)]
-		// One byte more than is shown, for crop to see that the line went on.
-		*slot = append((*slot)[:0], line[:min(len(line), maxShown+1)]...)
+		// One more byte than crop returns, so that it sees that the line continues.
+		*slot = append((*slot)[:0], line[:min(len(line), maxLineText+1)]...)
 		r.n++
 	}
 }
 
-// strings returns the lines, the oldest first.
+// strings returns the lines, oldest first.
 func (r *ring) strings() []string {
 	var lines []string
 	for i := max(0, r.n-len(r.lines)); i < r.n; i++ {

@@ -10,8 +10,9 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// maxFound is how much text a search returns at most, in bytes, but for the last file's last match.
-const maxFound = 1 << 20
+// maxResultText is the maximum text of a result in bytes; the last match of the last file may
+// exceed it.
+const maxResultText = 1 << 20
 
 var searchSpec = dispatch.Spec{
 	Name:    "fs.search",
@@ -23,8 +24,10 @@ var searchSpec = dispatch.Spec{
 	Idempotent: true,
 	Timeout:    2 * time.Minute,
 	Examples: []dispatch.Example{
-		{Summary: "Go functions named Open…", Input: json.RawMessage(`{"pattern":"^func (\\(.*\\) )?Open","glob":"*.go"}`)},
-		{Summary: "A text, with the lines around it", Input: json.RawMessage(`{"pattern":"TODO(","literal":true,"context":2}`)},
+		{Summary: "Go functions named Open…",
+			Input: json.RawMessage(`{"pattern":"^func (\\(.*\\) )?Open","glob":"*.go"}`)},
+		{Summary: "A text, with the lines around it",
+			Input: json.RawMessage(`{"pattern":"TODO(","literal":true,"context":2}`)},
 	},
 }
 
@@ -80,13 +83,14 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 	if err != nil {
 		return out, r.fail("search", name, err)
 	}
-	if err := dispatch.Reserve(ctx, int64(rs.turns.workers())*maxLine); err != nil {
+	if err := dispatch.Reserve(ctx, int64(rs.slots.workers())*maxLine); err != nil {
 		return out, err
 	}
-	s := newSearch(ctx, &scanner{root: r, re: re, context: in.Context, limit: in.MaxResults + 1}, rs.turns, in.MaxResults)
+	s := newSearch(ctx, &scanner{root: r, re: re, context: in.Context, limit: in.MaxResults + 1},
+		rs.slots, in.MaxResults)
 	defer s.stop()
 	if !info.IsDir() {
-		if err := regular(name, info); err != nil {
+		if err := checkRegular(name, info); err != nil {
 			return out, err
 		}
 		if err := s.add(name); err != nil {
@@ -94,7 +98,7 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 		}
 		return s.finish()
 	}
-	w := walk{root: r, limits: usualLimits, recursive: true, exclude: exclude}
+	w := walk{root: r, limits: defaultWalkLimits, recursive: true, exclude: exclude}
 	w.visit = func(name, relative string, entry fs.DirEntry) error {
 		if !entry.Type().IsRegular() || !match.match(relative) {
 			return nil
@@ -109,58 +113,59 @@ func (rs *Roots) search(ctx context.Context, in SearchInput) (out SearchOutput, 
 	return s.finish()
 }
 
-// A search hands files to workers, and gathers what they find in the order in which the files were added. add, finish and stop are
-// for one goroutine.
+// A search passes files to workers, and collects their results in the order of the files. add,
+// finish and stop must be called from one goroutine.
 type search struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	jobs    chan *job
 	workers sync.WaitGroup
-	pending []*job // handed out and not gathered, no more than jobs has room for
+	pending []*job // passed to workers and not collected; at most cap(jobs)
 	max     int    // matches
 	bytes   int    // of text in out
 	out     SearchOutput
 }
 
-// A job is the searching of one file.
+// A job is the search of one file.
 type job struct {
-	name  string
-	done  chan struct{} // closed when the rest is set
-	found found
-	err   error
-	panic any
+	name   string
+	done   chan struct{} // closed when the fields below are set
+	result scanResult
+	err    error
+	panic  any
 }
 
-func newSearch(ctx context.Context, sc *scanner, turns *turns, limit int) *search {
-	n := turns.workers()
+func newSearch(ctx context.Context, sc *scanner, slots *slots, limit int) *search {
+	n := slots.workers()
 	s := &search{jobs: make(chan *job, 2*n), max: limit, out: SearchOutput{Matches: []Match{}}}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	for range n {
 		s.workers.Go(func() {
 			for j := range s.jobs {
-				j.run(s.ctx, sc, turns)
+				j.run(s.ctx, sc, slots)
 			}
 		})
 	}
 	return s
 }
 
-func (j *job) run(ctx context.Context, sc *scanner, turns *turns) {
+func (j *job) run(ctx context.Context, sc *scanner, slots *slots) {
 	defer close(j.done)
-	defer func() { j.panic = recover() }() // for the caller's goroutine, where the dispatcher catches it
-	t, err := turns.begin(ctx)
+	defer func() { j.panic = recover() }() // collect panics with it, where the dispatcher recovers
+	t, err := slots.begin(ctx)
 	if err != nil {
 		j.err = err
 		return
 	}
 	defer t.end()
-	j.found, j.err = sc.scan(ctx, j.name, t)
+	j.result, j.err = sc.scan(ctx, j.name, t)
 }
 
-// add has a file searched, and waits for the first ones if too many are under way. The error is errEnough if no more are wanted.
+// add passes a file to the workers. If too many are pending, it collects the first one. The error
+// is errStop if the result is full.
 func (s *search) add(name string) error {
 	if len(s.pending) == cap(s.jobs) {
-		if err := s.gather(); err != nil {
+		if err := s.collect(); err != nil {
 			return err
 		}
 	}
@@ -170,8 +175,8 @@ func (s *search) add(name string) error {
 	return nil
 }
 
-// gather takes in what was found in the first file that is pending.
-func (s *search) gather() error {
+// collect adds the result of the first pending file.
+func (s *search) collect() error {
 	j := s.pending[0]
 	s.pending = s.pending[1:]
 	<-j.done
@@ -182,25 +187,25 @@ func (s *search) gather() error {
 		return s.ctx.Err()
 	case j.err != nil:
 		s.out.Skipped++
-	case !j.found.binary:
+	case !j.result.binary:
 		s.out.Searched++
 	}
-	for _, m := range j.found.matches {
-		if len(s.out.Matches) == s.max || s.bytes > maxFound {
+	for _, m := range j.result.matches {
+		if len(s.out.Matches) == s.max || s.bytes > maxResultText {
 			s.out.Truncated = true
-			return errEnough
+			return errStop
 		}
 		s.out.Matches = append(s.out.Matches, m)
 		s.bytes += m.size()
 	}
-	s.out.Truncated = s.out.Truncated || j.found.cut
+	s.out.Truncated = s.out.Truncated || j.result.truncated
 	return nil
 }
 
-// finish waits for what is pending and returns all that was found.
+// finish collects the pending files and returns the result.
 func (s *search) finish() (SearchOutput, error) {
 	for len(s.pending) > 0 {
-		if err := s.gather(); err == errEnough {
+		if err := s.collect(); err == errStop {
 			break
 		} else if err != nil {
 			return SearchOutput{}, err
@@ -209,7 +214,7 @@ func (s *search) finish() (SearchOutput, error) {
 	return s.out, nil
 }
 
-// stop ends the workers, and returns when they have ended.
+// stop ends the workers and waits for them.
 func (s *search) stop() {
 	s.cancel()
 	close(s.jobs)

@@ -14,7 +14,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// shown writes matches as "path:line:column:text".
+// shown formats matches as "path:line:column:text".
 func shown(matches []Match) string {
 	var lines []string
 	for _, m := range matches {
@@ -26,16 +26,21 @@ func shown(matches []Match) string {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"a.go": "package a\n\nfunc Open() {}\nfunc open() {}\n", "b/c.go": "// Open (a.b)\r\nOpen\r\n", "b/d.txt": "no end: Open",
-		"bin": "Open\n\x00", "late": strings.Repeat("x\n", sniffed) + "Open\x00\n", "latin1": "caf\xe9 Open\n",
+		"a.go":   "package a\n\nfunc Open() {}\nfunc open() {}\n",
+		"b/c.go": "// Open (a.b)\r\nOpen\r\n", "b/d.txt": "no end: Open",
+		"bin": "Open\n\x00", "late": strings.Repeat("x\n", sniffLength) + "Open\x00\n",
+		"latin1": "caf\xe9 Open\n",
 		".git/x": "Open", "empty": "",
 	})
 	for _, test := range []struct {
 		args, want string
 	}{
-		{`{"pattern":"Open"}`, "a.go:3:6:func Open() {}\nb/c.go:1:4:// Open (a.b)\nb/c.go:2:1:Open\nb/d.txt:1:9:no end: Open\nlate:8193:1:Open\x00\nlatin1:1:6:caf\ufffd Open"},
-		{`{"pattern":"^open|end","case_insensitive":true,"path":"b"}`, "b/c.go:2:1:Open\nb/d.txt:1:4:no end: Open"},
-		{`{"pattern":"n$","glob":"*.go"}`, "b/c.go:2:4:Open"}, // the line end is not part of the line
+		{`{"pattern":"Open"}`,
+			"a.go:3:6:func Open() {}\nb/c.go:1:4:// Open (a.b)\nb/c.go:2:1:Open\nb/d.txt:1:9:no end: Open\nlate:8193:1:Open\x00\nlatin1:1:6:caf\ufffd Open"},
+		{`{"pattern":"^open|end","case_insensitive":true,"path":"b"}`,
+			"b/c.go:2:1:Open\nb/d.txt:1:4:no end: Open"},
+		// the line end is not part of the line
+		{`{"pattern":"n$","glob":"*.go"}`, "b/c.go:2:4:Open"},
 		{`{"pattern":"^func (Open|close)","path":"a.go"}`, "a.go:3:1:func Open() {}"},
 		{`{"pattern":"(a.b)","literal":true}`, "b/c.go:1:9:// Open (a.b)"},
 		{`{"pattern":"PACKAGE A","literal":true,"case_insensitive":true}`, "a.go:1:1:package a"},
@@ -52,10 +57,12 @@ func TestSearch(t *testing.T) {
 			assert.Equal(t, out.Skipped, 0)
 		})
 	}
-	assert.Equal(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"nowhere"}`).Searched, 6, "all but the binary one")
+	assert.Equal(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"nowhere"}`).Searched, 6,
+		"all but the binary one")
 
 	fails(t, s, "fs.search", `{"pattern":"("}`, dispatch.InvalidInput, "missing closing )")
-	fails(t, s, "fs.search", `{"pattern":"a)(b","case_insensitive":true}`, dispatch.InvalidInput, "unexpected )")
+	fails(t, s, "fs.search", `{"pattern":"a)(b","case_insensitive":true}`, dispatch.InvalidInput,
+		"unexpected )")
 	fails(t, s, "fs.search", `{"pattern":"(x{1000}){1000}"}`, dispatch.InvalidInput, "pattern")
 	fails(t, s, "fs.search", `{"pattern":""}`, dispatch.InvalidInput, "pattern")
 	fails(t, s, "fs.search", `{"pattern":"a","context":11}`, dispatch.InvalidInput, "context")
@@ -63,7 +70,7 @@ func TestSearch(t *testing.T) {
 	fails(t, s, "fs.search", `{"pattern":"a","glob":"["}`, dispatch.InvalidInput, "glob")
 }
 
-// A link is searched only if it was asked for.
+// A link is searched only if it is the path.
 func TestSearchLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a.go": "Open", "link": "-> a.go", "out": "-> /etc"})
@@ -76,19 +83,28 @@ func TestSearchLinks(t *testing.T) {
 
 func TestSearchContext(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"f": "1\n2\nX3\n4\nX5\n6\n7\n8\nX9", "first": "X\n", "long": strings.Repeat("b", 500) + "\nX\n" + strings.Repeat("a", 500)})
+	s := newService(t,
+		map[string]string{"f": "1\n2\nX3\n4\nX5\n6\n7\n8\nX9", "first": "X\n",
+			"long": strings.Repeat("b", 500) + "\nX\n" + strings.Repeat("a", 500)})
 	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":2,"path":"f"}`)
 	assert.DeepEqual(t, out.Matches, []Match{
-		{Path: "f", Line: 3, Column: 1, Text: "X3", Before: []string{"1", "2"}, After: []string{"4", "X5"}},
-		{Path: "f", Line: 5, Column: 1, Text: "X5", Before: []string{"X3", "4"}, After: []string{"6", "7"}},
+		{Path: "f", Line: 3, Column: 1, Text: "X3", Before: []string{"1", "2"},
+			After: []string{"4", "X5"}},
+		{Path: "f", Line: 5, Column: 1, Text: "X5", Before: []string{"X3", "4"},
+			After: []string{"6", "7"}},
 		{Path: "f", Line: 9, Column: 1, Text: "X9", Before: []string{"7", "8"}},
 	})
-	assert.DeepEqual(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"first"}`).Matches,
+	assert.DeepEqual(t,
+		run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"first"}`).Matches,
 		[]Match{{Path: "first", Line: 1, Column: 1, Text: "X"}})
-	assert.DeepEqual(t, run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"long"}`).Matches,
-		[]Match{{Path: "long", Line: 2, Column: 1, Text: "X", Before: []string{strings.Repeat("b", maxShown) + "…"}, After: []string{strings.Repeat("a", maxShown) + "…"}}})
-	// The lines behind the last match that is wanted are returned too.
-	out = run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":2,"path":"f","max_results":2}`)
+	assert.DeepEqual(t,
+		run[SearchOutput](t, s, "fs.search", `{"pattern":"X","context":1,"path":"long"}`).Matches,
+		[]Match{{Path: "long", Line: 2, Column: 1, Text: "X",
+			Before: []string{strings.Repeat("b", maxLineText) + "…"},
+			After:  []string{strings.Repeat("a", maxLineText) + "…"}}})
+	// The lines after the last match are returned too.
+	out = run[SearchOutput](t, s, "fs.search",
+		`{"pattern":"X","context":2,"path":"f","max_results":2}`)
 	assert.Equal(t, out.Truncated, true)
 	assert.DeepEqual(t, out.Matches[1].After, []string{"6", "7"})
 }
@@ -96,20 +112,24 @@ func TestSearchContext(t *testing.T) {
 func TestSearchLongLines(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{
-		"minified": strings.Repeat("€", 80_000) + "needle" + strings.Repeat("ü", 100_000) + "\nneedle\n",
-		"endless":  strings.Repeat("x", maxLine+10) + "needle\nneedle\n",
-		"edge":     strings.Repeat("x", maxLine-1) + "\nneedle\n",
-		"exact":    strings.Repeat("x", maxLine) + "\nneedle\n",
-		"binary":   strings.Repeat("\xff", 1000) + "needle" + strings.Repeat("\x80", 1000),
+		"minified": strings.Repeat("€", 80_000) + "needle" + strings.Repeat("ü", 100_000) +
+			"\nneedle\n",
+		"endless": strings.Repeat("x", maxLine+10) + "needle\nneedle\n",
+		"edge":    strings.Repeat("x", maxLine-1) + "\nneedle\n",
+		"exact":   strings.Repeat("x", maxLine) + "\nneedle\n",
+		"binary":  strings.Repeat("\xff", 1000) + "needle" + strings.Repeat("\x80", 1000),
 	})
 	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"needle"}`)
 	var where []string
 	for _, m := range out.Matches {
-		assert.Assert(t, strings.Contains(m.Text, "needle") && len(m.Text) <= 3*maxShown+10, m.Text)
+		assert.Assert(t, strings.Contains(m.Text, "needle") &&
+			len(m.Text) <= 3*maxLineText+10, m.Text)
 		where = append(where, fmt.Sprintf("%s:%d:%d", m.Path, m.Line, m.Column))
 	}
-	assert.Equal(t, strings.Join(where, " "), "binary:1:1001 edge:2:1 endless:2:1 exact:2:1 minified:1:240001 minified:2:1")
-	assert.Assert(t, strings.HasPrefix(out.Matches[4].Text, "…€") && strings.HasSuffix(out.Matches[4].Text, "ü…"), out.Matches[4].Text)
+	assert.Equal(t, strings.Join(where, " "),
+		"binary:1:1001 edge:2:1 endless:2:1 exact:2:1 minified:1:240001 minified:2:1")
+	assert.Assert(t, strings.HasPrefix(out.Matches[4].Text, "…€") &&
+		strings.HasSuffix(out.Matches[4].Text, "ü…"), out.Matches[4].Text)
 }
 
 func TestSearchBounds(t *testing.T) {
@@ -134,15 +154,18 @@ func TestSearchBounds(t *testing.T) {
 	exact := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit \\d+ 7 ","max_results":60}`)
 	assert.Equal(t, len(exact.Matches), 60)
 	assert.Equal(t, exact.Truncated, false)
-	// So much text is too much whatever max_results is: 2000 matches with 20 lines around each would be 16 MB.
-	much := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit","max_results":2000,"context":10}`)
+	// The limit on text applies for any max_results: 2000 matches with 20 lines around each would
+	// be 16 MB.
+	much := run[SearchOutput](t, s, "fs.search",
+		`{"pattern":"hit","max_results":2000,"context":10}`)
 	assert.Equal(t, much.Truncated, true)
 	encoded, err := json.Marshal(much)
 	assert.NilError(t, err)
-	assert.Assert(t, len(encoded) < 2*maxFound, "%d bytes", len(encoded))
+	assert.Assert(t, len(encoded) < 2*maxResultText, "%d bytes", len(encoded))
 	// The same within one file.
 	s.put(t, "big", strings.Repeat("hit "+strings.Repeat("z", 350)+"\n", 1900))
-	big := run[SearchOutput](t, s, "fs.search", `{"pattern":"hit","path":"big","max_results":2000,"context":10}`)
+	big := run[SearchOutput](t, s, "fs.search",
+		`{"pattern":"hit","path":"big","max_results":2000,"context":10}`)
 	assert.Equal(t, big.Truncated, true)
 }
 
@@ -150,7 +173,8 @@ func TestSearchCancelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
 	for i := range 2000 {
-		assert.NilError(t, os.WriteFile(filepath.Join(s.dir, fmt.Sprint(i)), []byte("line\n"), 0o666))
+		assert.NilError(t,
+			os.WriteFile(filepath.Join(s.dir, fmt.Sprint(i)), []byte("line\n"), 0o666))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	reported := 0
@@ -162,7 +186,8 @@ func TestSearchCancelled(t *testing.T) {
 	assert.Equal(t, reported, 1)
 }
 
-// hooked is a context whose error is asked for at each step of an operation, so that a test can step in between.
+// hooked is a context that calls a hook at each call of Err, so that a test can intervene between
+// the steps of an operation.
 type hooked struct {
 	context.Context
 	hook func() error
@@ -170,7 +195,7 @@ type hooked struct {
 
 func (c hooked) Err() error { return c.hook() }
 
-// after returns a hook that calls fn when it is called for the n-th time, and ends the context if fn says so.
+// after returns a hook that calls fn at its n-th call, and ends the context if fn returns true.
 func after(n int, fn func() error) func() error {
 	var ended error
 	return func() error {
@@ -192,23 +217,23 @@ func TestScanCancelled(t *testing.T) {
 	re, err := compilePattern(SearchInput{Pattern: "x"})
 	assert.NilError(t, err)
 	ctx := hooked{t.Context(), after(3, cancelled)}
-	turn, err := newTurns().begin(ctx)
+	slot, err := newSlots().begin(ctx)
 	assert.NilError(t, err)
-	_, err = (&scanner{root: r, re: re, limit: 1}).scan(ctx, "big", turn)
+	_, err = (&scanner{root: r, re: re, limit: 1}).scan(ctx, "big", slot)
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// A panic in a worker reaches the goroutine of the call, where the dispatcher catches it.
+// A panic in a worker reaches the goroutine of the call, where the dispatcher recovers it.
 func TestSearchPanic(t *testing.T) {
 	t.Parallel()
-	s := newSearch(t.Context(), &scanner{}, newTurns(), 1) // without a root, a scan panics
+	s := newSearch(t.Context(), &scanner{}, newSlots(), 1) // without a root, a scan panics
 	defer s.stop()
 	assert.NilError(t, s.add("file"))
 	defer func() { assert.Assert(t, recover() != nil) }()
 	_, _ = s.finish()
 }
 
-// Many searches at once take turns, and each finds what it finds alone.
+// Concurrent searches share slots, and each has the same result as alone.
 func TestSearchTogether(t *testing.T) {
 	t.Parallel()
 	s := newService(t, nil)
@@ -222,13 +247,14 @@ func TestSearchTogether(t *testing.T) {
 		all.Go(func() {
 			envelope := s.dispatch(t.Context(), "fs.search", `{"pattern":"hit"}`)
 			var out SearchOutput
-			if envelope.Err != nil || json.Unmarshal(envelope.Data, &out) != nil || shown(out.Matches) != shown(alone.Matches) {
+			if envelope.Err != nil || json.Unmarshal(envelope.Data, &out) != nil ||
+				shown(out.Matches) != shown(alone.Matches) {
 				t.Errorf("%v %s", envelope.Err, envelope.Data)
 			}
 		})
 	}
 	all.Wait()
-	assert.Equal(t, s.roots.turns.places.Used(), int64(0), "all were given back")
+	assert.Equal(t, s.roots.slots.pool.Used(), int64(0), "all were given back")
 }
 
 func BenchmarkSearch(b *testing.B) {
@@ -240,7 +266,8 @@ func BenchmarkSearch(b *testing.B) {
 		size += len(text)
 		s.put(b, fmt.Sprintf("%d/f.go", i), text)
 	}
-	for _, args := range []string{`{"pattern":"needle","literal":true}`, `{"pattern":"\\bneedle\\(\\)$"}`, `{"pattern":"NEEDLE","case_insensitive":true}`} {
+	for _, args := range []string{`{"pattern":"needle","literal":true}`,
+		`{"pattern":"\\bneedle\\(\\)$"}`, `{"pattern":"NEEDLE","case_insensitive":true}`} {
 		b.Run(args, func(b *testing.B) {
 			b.SetBytes(int64(size))
 			for b.Loop() {

@@ -14,15 +14,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A service is the operations on one directory, called as any surface calls them.
+// A service calls the operations on a directory as a surface does.
 type service struct {
 	dir        string
 	roots      *Roots
 	dispatcher *dispatch.Dispatcher
 }
 
-// newService returns the operations on a new directory with these files in it. A name that ends in / is a directory, a content that
-// starts with "-> " a symbolic link.
+// newService returns the operations on a new directory with files. A name that ends in / is a
+// directory, a content that starts with "-> " a symbolic link.
 func newService(t testing.TB, files map[string]string) *service {
 	t.Helper()
 	s := &service{dir: t.TempDir()}
@@ -41,7 +41,8 @@ func (s *service) open(t testing.TB, list ...Root) {
 	s.roots = roots
 	catalog := dispatch.NewCatalog(dispatch.GateWrite)
 	assert.NilError(t, Register(catalog, roots))
-	s.dispatcher = dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+	s.dispatcher = dispatch.NewDispatcher(catalog,
+		dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
 }
 
 func (s *service) put(t testing.TB, name, content string) {
@@ -58,8 +59,8 @@ func (s *service) put(t testing.TB, name, content string) {
 	}
 }
 
-// canLink reports whether symbolic links can be made. On Windows only some users may, and Wine only
-// says that it has made one.
+// canLink reports whether symbolic links can be made. On Windows only some users may, and Wine
+// reports success without making one.
 func canLink(t testing.TB) bool {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "link")
@@ -78,8 +79,8 @@ func needLinks(t testing.TB) {
 	}
 }
 
-// alias returns another path of a file, or of what is in a directory: a symbolic link, or the same
-// in capitals where there are none.
+// alias returns another path of a file or directory: through a symbolic link, or in upper case
+// where there are no links.
 func (s *service) alias(t testing.TB, link, name string) string {
 	t.Helper()
 	if !canLink(t) {
@@ -96,7 +97,7 @@ func (s *service) content(t testing.TB, name string) string {
 	return string(data)
 }
 
-// names returns what is in the whole tree, so that a test sees temporary files left behind.
+// names returns all names in the tree, so that a test sees temporary files left behind.
 func (s *service) names(t testing.TB) []string {
 	t.Helper()
 	var names []string
@@ -123,7 +124,8 @@ func (s *service) dispatch(ctx context.Context, operation string, args any) disp
 		}
 		text = string(encoded)
 	}
-	return s.dispatcher.Dispatch(ctx, &dispatch.Call{Operation: operation, Arguments: json.RawMessage(text), Confirmed: true})
+	return s.dispatcher.Dispatch(ctx,
+		&dispatch.Call{Operation: operation, Arguments: json.RawMessage(text), Confirmed: true})
 }
 
 // run calls an operation, which must succeed, and returns its data.
@@ -138,8 +140,10 @@ func run[Out any](t testing.TB, s *service, operation string, args any) Out {
 	return out
 }
 
-// fails calls an operation, which must fail with this code and a message that holds text, and no path of the host.
-func fails(t testing.TB, s *service, operation string, args any, code dispatch.Code, text string) *dispatch.Error {
+// fails calls an operation, which must fail with a code and a message that contains text and no
+// path of the host.
+func fails(t testing.TB, s *service, operation string, args any, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	envelope := s.dispatch(t.Context(), operation, args)
 	if envelope.Err == nil {

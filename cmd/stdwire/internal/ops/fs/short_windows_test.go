@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// shortName is GetShortPathName.
+// shortName calls GetShortPathName.
 func shortName(t *testing.T, name string) string {
 	t.Helper()
 	long, err := syscall.UTF16PtrFromString(name)

@@ -18,18 +18,20 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// refuses tries to read and write what is no regular file.
+// refuses checks that a file that is not regular is neither read nor written.
 func (s *service) refuses(t *testing.T, name string) {
 	t.Helper()
 	for _, op := range []struct{ name, args string }{
-		{"fs.read", `{"path":%q}`}, {"fs.search", `{"path":%q,"pattern":"."}`}, {"fs.write", `{"path":%q,"content":""}`}, {"fs.edit", `{"path":%q,"old":"a","new":"b"}`},
+		{"fs.read", `{"path":%q}`}, {"fs.search", `{"path":%q,"pattern":"."}`},
+		{"fs.write", `{"path":%q,"content":""}`}, {"fs.edit", `{"path":%q,"old":"a","new":"b"}`},
 		{"fs.write", `{"path":%q,"content":"","if_sha256":"absent"}`},
 	} {
-		fails(t, s, op.name, fmt.Sprintf(op.args, name), dispatch.PermissionDenied, "only regular files")
+		fails(t, s, op.name, fmt.Sprintf(op.args, name), dispatch.PermissionDenied,
+			"only regular files")
 	}
 }
 
-// Nothing waits for a pipe.
+// No operation blocks on a pipe.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "file", "l": "-> pipe"})
@@ -43,16 +45,16 @@ func TestSpecialFiles(t *testing.T) {
 	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"pipe"}`).Type, "other")
 	list := run[ListOutput](t, s, "fs.list", `{"recursive":true}`)
 	assert.Equal(t, len(list.Entries), 4)
-	found := run[SearchOutput](t, s, "fs.search", `{"pattern":"."}`)
-	assert.Equal(t, len(found.Matches), 1)
-	assert.Equal(t, found.Skipped, 0)
+	scanResult := run[SearchOutput](t, s, "fs.search", `{"pattern":"."}`)
+	assert.Equal(t, len(scanResult.Matches), 1)
+	assert.Equal(t, scanResult.Skipped, 0)
 	fails(t, s, "fs.list", `{"path":"pipe"}`, dispatch.StateError, "not a directory")
-	// They can be moved and deleted, which opens nothing.
+	// Pipes can be moved and deleted, which does not open them.
 	run[MoveOutput](t, s, "fs.move", `{"from":"pipe","to":"pipe2"}`)
 	assert.Equal(t, run[DeleteOutput](t, s, "fs.delete", `{"path":"pipe2"}`).Type, "other")
 }
 
-// A pipe that takes the place of a file, or a directory, between the look at it and its opening blocks nothing either.
+// A pipe that replaces a file or directory between check and open does not block either.
 func TestSpecialRace(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "x", "d/f": "x"})
@@ -67,17 +69,23 @@ func TestSpecialRace(t *testing.T) {
 				return
 			default:
 				for _, name := range []string{"f", "d"} {
-					_ = errors.Join(os.Rename(at(name), at("aside")), os.Rename(at("pipe"), at(name)), os.Rename(at(name), at("pipe")), os.Rename(at("aside"), at(name)))
+					_ = errors.Join(os.Rename(at(name), at("aside")),
+						os.Rename(at("pipe"), at(name)), os.Rename(at(name), at("pipe")),
+						os.Rename(at("aside"), at(name)))
 				}
 			}
 		}
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // what blocks would not end by it, but fail the test run
+	// does not end an open that blocks; the test run fails then
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	counts := map[dispatch.Code]int{}
-	for i := 0; i < 200 || i < 20_000 && (counts[""] < 100 || counts[dispatch.PermissionDenied] < 10); i++ {
+	for i := 0; i < 200 || i < 20_000 &&
+		(counts[""] < 100 || counts[dispatch.PermissionDenied] < 10); i++ {
 		for _, op := range []struct{ name, args string }{
-			{"fs.read", `{"path":"f"}`}, {"fs.read", `{"path":"d/f"}`}, {"fs.list", `{"recursive":true}`}, {"fs.search", `{"pattern":"x"}`}, {"fs.edit", `{"path":"d/f","old":"x","new":"y"}`},
+			{"fs.read", `{"path":"f"}`}, {"fs.read", `{"path":"d/f"}`},
+			{"fs.list", `{"recursive":true}`}, {"fs.search", `{"pattern":"x"}`},
+			{"fs.edit", `{"path":"d/f","old":"x","new":"y"}`},
 		} {
 			code := dispatch.Code("")
 			if envelope := s.dispatch(ctx, op.name, op.args); envelope.Err != nil {
@@ -91,7 +99,8 @@ func TestSpecialRace(t *testing.T) {
 	close(done)
 	swapper.Wait()
 	t.Log(counts)
-	assert.Assert(t, counts[""] >= 100 && counts[dispatch.PermissionDenied] >= 10, "the file was not seen as both: %v", counts)
+	assert.Assert(t, counts[""] >= 100 &&
+		counts[dispatch.PermissionDenied] >= 10, "the file was not seen as both: %v", counts)
 }
 
 func TestModeAndOwner(t *testing.T) {
@@ -112,10 +121,11 @@ func TestModeAndOwner(t *testing.T) {
 	if st := info.Sys().(*syscall.Stat_t); asRoot {
 		assert.Equal(t, [2]uint32{st.Uid, st.Gid}, [2]uint32{1234, 4321})
 	}
-	// A new file has what a new file has.
+	// A new file has the default mode and owner.
 	assert.NilError(t, os.WriteFile(filepath.Join(s.dir, "by os"), nil, 0o666))
 	run[WriteOutput](t, s, "fs.write", `{"path":"by fs","content":""}`)
-	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"by fs"}`).Mode, run[StatOutput](t, s, "fs.stat", `{"path":"by os"}`).Mode)
+	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"by fs"}`).Mode,
+		run[StatOutput](t, s, "fs.stat", `{"path":"by os"}`).Mode)
 }
 
 func TestUnreadable(t *testing.T) {
@@ -130,18 +140,19 @@ func TestUnreadable(t *testing.T) {
 	}
 	fails(t, s, "fs.read", `{"path":"hidden"}`, dispatch.PermissionDenied, "does not permit")
 	fails(t, s, "fs.list", `{"path":"closed"}`, dispatch.PermissionDenied, "does not permit")
-	fails(t, s, "fs.write", `{"path":"closed/g","content":""}`, dispatch.PermissionDenied, "does not permit")
+	fails(t, s, "fs.write", `{"path":"closed/g","content":""}`, dispatch.PermissionDenied,
+		"does not permit")
 	assert.Equal(t, run[ListOutput](t, s, "fs.list", `{"recursive":true}`).Skipped, 1)
 	out := run[SearchOutput](t, s, "fs.search", `{"pattern":"x"}`)
 	assert.Equal(t, out.Skipped, 2)
 	assert.Equal(t, len(out.Matches), 1)
 }
 
-// A system call of 32 bits opens a file of over 2 GiB only if it is told to.
+// A 32-bit system call opens a file of over 2 GiB only with a flag.
 func TestReadLargeFile(t *testing.T) {
 	s := newService(t, nil)
 	const offset int64 = 3 << 30
-	f, err := os.Create(filepath.Join(s.dir, "large")) // a hole, but for its end
+	f, err := os.Create(filepath.Join(s.dir, "large")) // sparse, except for its end
 	assert.NilError(t, err)
 	_, err = f.WriteAt([]byte("the end"), offset)
 	assert.NilError(t, err)

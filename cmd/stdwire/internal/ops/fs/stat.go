@@ -18,7 +18,8 @@ var statSpec = dispatch.Spec{
 	Kind:        dispatch.Read,
 	Idempotent:  true,
 	Timeout:     time.Minute,
-	Examples:    []dispatch.Example{{Summary: "A file", Input: json.RawMessage(`{"path":"go.mod"}`)}},
+	Examples: []dispatch.Example{
+		{Summary: "A file", Input: json.RawMessage(`{"path":"go.mod"}`)}},
 }
 
 // StatInput are the arguments of fs.stat.
@@ -34,7 +35,7 @@ type StatOutput struct {
 	Size     int64     `json:"size" doc:"In bytes."`
 	Mode     string    `json:"mode" doc:"Unix permission bits, in octal."`
 	Modified time.Time `json:"modified"`
-	Target   string    `json:"target,omitempty" doc:"What a symbolic link says. It may lead nowhere."`
+	Target   string    `json:"target,omitempty" doc:"The target of a symbolic link, which need not exist."`
 }
 
 func (rs *Roots) stat(_ context.Context, in StatInput) (out StatOutput, err error) {
@@ -52,7 +53,7 @@ func (rs *Roots) stat(_ context.Context, in StatInput) (out StatOutput, err erro
 	}
 	out = StatOutput{
 		Path: name, Type: typeOf(info.Mode()), Size: info.Size(),
-		Mode: fmt.Sprintf("%04o", info.Mode().Perm()), Modified: modified(info),
+		Mode: fmt.Sprintf("%04o", info.Mode().Perm()), Modified: modTime(info),
 	}
 	if info.Mode().Type() == fs.ModeSymlink {
 		out.Target, err = r.dir.Readlink(name)

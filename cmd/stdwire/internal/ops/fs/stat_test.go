@@ -16,7 +16,7 @@ func TestStat(t *testing.T) {
 	s := newService(t, map[string]string{"f": "12345", "d/": "", "f2": ""})
 	mode := "0640"
 	if !atomicfile.Permissions {
-		mode = "0666" // it says only that the file may be written
+		mode = "0666" // says only whether the file is writable
 	}
 	when := time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC)
 	assert.NilError(t, os.Chmod(filepath.Join(s.dir, "f"), 0o640))
@@ -31,7 +31,7 @@ func TestStat(t *testing.T) {
 	fails(t, s, "fs.stat", `{"path":"f/x"}`, dispatch.NotFound, "not a directory")
 }
 
-// A link is looked at itself, wherever it leads.
+// fs.stat reports on a link, not on its target.
 func TestStatLinks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "12345", "link": "-> f", "out": "-> /etc/passwd"})

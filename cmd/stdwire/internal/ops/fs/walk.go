@@ -12,36 +12,37 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// walkLimits are how far a walk goes; what is beyond is left out.
+// walkLimits limit a walk. Entries beyond the limits are left out.
 type walkLimits struct {
-	visited int // entries looked at in all
-	inDir   int // entries looked at in one directory, and a thousand more at most
-	depth   int // directories under one another
+	visited      int // entries in total
+	perDirectory int // entries of one directory; up to a thousand more are read
+	depth        int // nested directories
 }
 
-var usualLimits = walkLimits{visited: 1_000_000, inDir: 100_000, depth: 256}
+var defaultWalkLimits = walkLimits{visited: 1_000_000, perDirectory: 100_000, depth: 256}
 
-// A walk visits what lies under a directory: each directory in the order of its names, byte by byte, and what is in a directory
-// right behind the directory itself. It follows no symbolic links, and does not enter a directory that is named .git, unless it
-// started there.
+// A walk visits the entries below a directory: those of each directory in byte order of their
+// names, and the entries of a directory right after the directory. It does not follow symbolic
+// links, and does not enter a directory named .git unless it starts there.
 type walk struct {
 	root      *root
 	limits    walkLimits
 	recursive bool
 	exclude   []*glob
-	visit     func(name, relative string, entry fs.DirEntry) error // an error of it ends the walk and is returned
+	visit     func(name, relative string, entry fs.DirEntry) error // an error ends the walk
 
 	visited   int
 	skipped   int  // directories that could not be read
-	truncated bool // not all was visited, because one of the limits was reached
+	truncated bool // a limit was reached
 }
 
-var errEnough = errors.New("enough was found") // for visit to end a walk that went well
+var errStop = errors.New("stop the walk") // ends a walk without an error
 
-// from walks what lies under a directory. An error in reading it is returned; one in reading those below is counted.
+// from walks a directory. It returns an error of reading that directory; errors of reading those
+// below are counted in skipped.
 func (w *walk) from(ctx context.Context, start string) error {
 	err := w.dir(ctx, start, "", 0)
-	if errors.Is(err, errEnough) {
+	if errors.Is(err, errStop) {
 		return nil
 	}
 	return err
@@ -62,7 +63,7 @@ func (w *walk) dir(ctx context.Context, name, relative string, depth int) error 
 	for _, entry := range entries {
 		if w.visited == w.limits.visited {
 			w.truncated = true
-			return errEnough
+			return errStop
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -91,7 +92,7 @@ func (w *walk) dir(ctx context.Context, name, relative string, depth int) error 
 	return nil
 }
 
-// entries reads a directory, sorted.
+// entries returns the entries of a directory, sorted.
 func (w *walk) entries(ctx context.Context, name string) ([]fs.DirEntry, error) {
 	d, err := w.root.dir.Open(asDir(name))
 	if err != nil {
@@ -108,7 +109,7 @@ func (w *walk) entries(ctx context.Context, name string) ([]fs.DirEntry, error) 
 		if err != nil {
 			return nil, err
 		}
-		if len(all) >= w.limits.inDir {
+		if len(all) >= w.limits.perDirectory {
 			w.truncated = true
 			break
 		}

@@ -2,7 +2,7 @@ package fs
 
 import "syscall"
 
-// underWine reports whether Wine runs the tests, and not Windows.
+// underWine reports whether the tests run under Wine.
 func underWine() bool {
 	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
 }

@@ -6,12 +6,14 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// OpenDir opens a directory inside the root that an instance names, for a program to work in, and returns it with its path, relative to the
-// root. "" stands for the default instance, and for the root itself. The directory stays the one that was looked at whatever becomes of its
-// path; the caller closes it.
+// OpenDir opens a directory inside a root as the working directory of a program, and returns it
+// with its path relative to the root. instance is the root, or "" for the default; an empty path is
+// the root itself. The open directory stays the same even if its path changes. The caller closes
+// it.
 //
-// No path and no link leads out of the root. The errors are those of the operations: [dispatch.UnknownInstance], [dispatch.InvalidInput],
-// [dispatch.PermissionDenied], [dispatch.NotFound], and [dispatch.StateError] for what is not a directory.
+// No path and no link leads out of the root. The errors are those of the operations:
+// [dispatch.UnknownInstance], [dispatch.InvalidInput], [dispatch.PermissionDenied],
+// [dispatch.NotFound], and [dispatch.StateError] for a file that is not a directory.
 func (rs *Roots) OpenDir(instance, path string) (*os.File, string, error) {
 	r, err := rs.instances.Get(instance)
 	if err != nil {

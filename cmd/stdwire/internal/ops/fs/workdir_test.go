@@ -18,7 +18,8 @@ func TestOpenDir(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"a/b/file": "x", "top": "y"})
 	for path, want := range map[string]struct{ name, content string }{
-		"": {".", "a top"}, ".": {".", "a top"}, "a": {"a", "b"}, "a/b": {"a/b", "file"}, "./a//b/../b/": {"a/b", "file"},
+		"": {".", "a top"}, ".": {".", "a top"}, "a": {"a", "b"}, "a/b": {"a/b", "file"},
+		"./a//b/../b/": {"a/b", "file"},
 	} {
 		for _, instance := range []string{"", "main"} {
 			dir, name, err := s.roots.OpenDir(instance, path)
@@ -30,12 +31,12 @@ func TestOpenDir(t *testing.T) {
 			assert.Equal(t, sorted(names), want.content, path)
 		}
 	}
-	// The directory is the one that was opened, whatever its path leads to later.
+	// The open directory stays the same if its path changes.
 	dir, _, err := s.roots.OpenDir("", "a/b")
 	assert.NilError(t, err)
 	defer dir.Close()
 	err = os.Rename(filepath.Join(s.dir, "a"), filepath.Join(s.dir, "moved"))
-	if runtime.GOOS != "windows" { // where none moves in which one is open
+	if runtime.GOOS != "windows" { // an open directory cannot be moved there
 		assert.NilError(t, err)
 	}
 	names, err := dir.Readdirnames(-1)
@@ -43,7 +44,7 @@ func TestOpenDir(t *testing.T) {
 	assert.Equal(t, sorted(names), "file")
 	assert.NilError(t, s.roots.Close())
 	_, err = dir.Seek(0, io.SeekStart)
-	assert.NilError(t, err) // and it lives on without its root
+	assert.NilError(t, err) // and it stays open after its root is closed
 }
 
 func TestOpenDirThroughALink(t *testing.T) {
@@ -63,9 +64,12 @@ func TestOpenDirErrors(t *testing.T) {
 	s, unharmed := newJail(t, nil)
 	s.put(t, "file", "x")
 	s.openDirFails(t, map[string]dispatch.Code{
-		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied, "/": dispatch.PermissionDenied, "a/../../out": dispatch.PermissionDenied,
-		filepath.Join(filepath.Dir(s.dir), "out"): dispatch.PermissionDenied, s.dir: dispatch.PermissionDenied,
-		"gone": dispatch.NotFound, "file": dispatch.StateError, "file/x": dispatch.NotFound, "a\x00b": dispatch.InvalidInput,
+		"..": dispatch.PermissionDenied, "../out": dispatch.PermissionDenied,
+		"/": dispatch.PermissionDenied, "a/../../out": dispatch.PermissionDenied,
+		filepath.Join(filepath.Dir(s.dir), "out"): dispatch.PermissionDenied,
+		s.dir:  dispatch.PermissionDenied,
+		"gone": dispatch.NotFound, "file": dispatch.StateError, "file/x": dispatch.NotFound,
+		"a\x00b": dispatch.InvalidInput,
 	})
 	_, _, err := s.roots.OpenDir("other", "")
 	assert.ErrorIs(t, err, dispatch.UnknownInstance)
@@ -74,15 +78,19 @@ func TestOpenDirErrors(t *testing.T) {
 
 func TestOpenDirErrorsOfLinks(t *testing.T) {
 	t.Parallel()
-	s, unharmed := newJail(t, map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel", "self": "../in", "loop": "loop"})
+	s, unharmed := newJail(t,
+		map[string]string{"abs": "$OUT/dir", "rel": "../out", "up": "..", "chain": "rel",
+			"self": "../in", "loop": "loop"})
 	s.openDirFails(t, map[string]dispatch.Code{
-		"abs": dispatch.PermissionDenied, "rel": dispatch.PermissionDenied, "rel/dir": dispatch.PermissionDenied, "up": dispatch.PermissionDenied,
-		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied, "loop": dispatch.StateError,
+		"abs": dispatch.PermissionDenied, "rel": dispatch.PermissionDenied,
+		"rel/dir": dispatch.PermissionDenied, "up": dispatch.PermissionDenied,
+		"chain": dispatch.PermissionDenied, "self": dispatch.PermissionDenied,
+		"loop": dispatch.StateError,
 	})
 	unharmed()
 }
 
-// openDirFails opens each of these paths, which must fail with its code.
+// openDirFails opens paths, each of which must fail with its code.
 func (s *service) openDirFails(t *testing.T, paths map[string]dispatch.Code) {
 	t.Helper()
 	for path, code := range paths {

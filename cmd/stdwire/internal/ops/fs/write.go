@@ -24,7 +24,9 @@ var writeSpec = dispatch.Spec{
 	Timeout:    time.Minute,
 	Gate:       dispatch.GateWrite,
 	Examples: []dispatch.Example{
-		{Summary: "A new file, in directories that may be missing", Input: json.RawMessage(`{"path":"docs/notes.md","content":"# Notes\n","if_sha256":"absent","create_dirs":true}`)},
+		{Summary: "A new file, in directories that may be missing",
+			Input: json.RawMessage(
+				`{"path":"docs/notes.md","content":"# Notes\n","if_sha256":"absent","create_dirs":true}`)},
 	},
 }
 
@@ -38,7 +40,7 @@ type WriteInput struct {
 	CreateDirs bool   `json:"create_dirs,omitempty" doc:"Create the directories that are missing."`
 }
 
-// WriteOutput is the data of fs.write: the state it left.
+// WriteOutput is the data of fs.write: the new state of the file.
 type WriteOutput struct {
 	Path    string `json:"path" doc:"The file written, links resolved."`
 	Size    int64  `json:"size" doc:"In bytes."`
@@ -58,13 +60,15 @@ func (rs *Roots) write(ctx context.Context, in WriteInput) (out WriteOutput, err
 			}
 		}
 		created, err := p.run(ctx, data)
-		out = WriteOutput{Path: p.shown, Size: int64(len(data)), SHA256: hexSum(data), Created: created}
+		out = WriteOutput{Path: p.shown, Size: int64(len(data)), SHA256: hexSum(data),
+			Created: created}
 		return err
 	})
 	return out, err
 }
 
-// confirm sees that nobody loses a file of which the caller has not shown that it knows what is in it.
+// confirm asks for confirmation if the file exists, because the caller has not proved that it knows
+// its content.
 func (p *replacement) confirm(ctx context.Context) error {
 	old, err := p.check(ctx)
 	if err != nil || old == nil {
@@ -73,8 +77,9 @@ func (p *replacement) confirm(ctx context.Context) error {
 	return dispatch.Confirm(ctx, "This replaces %q and what is in it.", p.shown)
 }
 
-// change finds and locks a file that is to be replaced, and has fn do it.
-func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string, createDirs bool, fn func(*replacement) error) error {
+// change locks a file and calls fn to replace it.
+func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string, createDirs bool,
+	fn func(*replacement) error) error {
 	r, err := rs.instances.Get(on.Instance)
 	if err != nil {
 		return err
@@ -97,7 +102,9 @@ func (rs *Roots) change(ctx context.Context, on dispatch.Instance, asked string,
 	defer unlock()
 	dir, err := r.parent(name, createDirs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return dispatch.Errorf(dispatch.NotFound, "cannot write %q: its directory does not exist; create_dirs of fs.write creates it", asked)
+		return dispatch.Errorf(dispatch.NotFound,
+			"cannot write %q: its directory does not exist; create_dirs of fs.write creates it",
+			asked)
 	}
 	if err != nil {
 		return r.fail("write", asked, err)

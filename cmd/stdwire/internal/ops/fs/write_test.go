@@ -21,14 +21,17 @@ func TestWrite(t *testing.T) {
 	s := newService(t, map[string]string{"f": "old"})
 	for _, test := range []struct {
 		args map[string]any
-		want WriteOutput // but for size and sha256
+		want WriteOutput // without size and sha256
 	}{
 		{map[string]any{"path": "f", "content": "new"}, WriteOutput{Path: "f"}},
 		{map[string]any{"path": "f", "content": ""}, WriteOutput{Path: "f"}},
 		{map[string]any{"path": "./x", "content": "\x00ü"}, WriteOutput{Path: "x", Created: true}},
-		{map[string]any{"path": "a/b/c", "content": "1", "create_dirs": true}, WriteOutput{Path: "a/b/c", Created: true}},
-		{map[string]any{"path": "a/b/c", "content": "2", "create_dirs": true}, WriteOutput{Path: "a/b/c"}},
-		{map[string]any{"path": "bin", "content": "/wA=", "encoding": "base64"}, WriteOutput{Path: "bin", Created: true}},
+		{map[string]any{"path": "a/b/c", "content": "1", "create_dirs": true},
+			WriteOutput{Path: "a/b/c", Created: true}},
+		{map[string]any{"path": "a/b/c", "content": "2", "create_dirs": true},
+			WriteOutput{Path: "a/b/c"}},
+		{map[string]any{"path": "bin", "content": "/wA=", "encoding": "base64"},
+			WriteOutput{Path: "bin", Created: true}},
 	} {
 		t.Run(fmt.Sprint(test.args), func(t *testing.T) {
 			content := []byte(test.args["content"].(string))
@@ -38,28 +41,34 @@ func TestWrite(t *testing.T) {
 			test.want.Size, test.want.SHA256 = int64(len(content)), hexSum(content)
 			assert.DeepEqual(t, run[WriteOutput](t, s, "fs.write", test.args), test.want)
 			assert.Equal(t, s.content(t, test.want.Path), string(content))
-			assert.Equal(t, run[ReadOutput](t, s, "fs.read", map[string]any{"path": test.want.Path}).SHA256, test.want.SHA256)
+			assert.Equal(t, run[ReadOutput](t, s, "fs.read",
+				map[string]any{"path": test.want.Path}).SHA256, test.want.SHA256)
 		})
 	}
 	assert.DeepEqual(t, s.names(t), strings.Fields("a a/b a/b/c bin f x"))
 }
 
-// What a link leads to is written.
+// Writing through a link writes its target.
 func TestWriteLinks(t *testing.T) {
 	t.Parallel()
-	s := newService(t, map[string]string{"f": "old", "d/g": "", "link": "-> d/g", "dangling": "-> d/new", "up/": "", "up/l": "-> ../f"})
+	s := newService(t,
+		map[string]string{"f": "old", "d/g": "", "link": "-> d/g", "dangling": "-> d/new",
+			"up/": "", "up/l": "-> ../f"})
 	for _, test := range []struct {
 		path, content, written string
 		created                bool
 	}{
-		{"link", "through", "d/g", false}, {"up/l", "through", "f", false}, {"dangling", "made", "d/new", true},
+		{"link", "through", "d/g", false}, {"up/l", "through", "f", false},
+		{"dangling", "made", "d/new", true},
 	} {
-		want := WriteOutput{test.written, int64(len(test.content)), hexSum([]byte(test.content)), test.created}
+		want := WriteOutput{test.written, int64(len(test.content)), hexSum([]byte(test.content)),
+			test.created}
 		args := map[string]any{"path": test.path, "content": test.content}
 		assert.DeepEqual(t, run[WriteOutput](t, s, "fs.write", args), want)
 		assert.Equal(t, s.content(t, test.written), test.content)
 	}
-	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"link"}`).Type, "symlink", "the link itself stays")
+	assert.Equal(t, run[StatOutput](t, s, "fs.stat", `{"path":"link"}`).Type, "symlink",
+		"the link itself stays")
 	assert.DeepEqual(t, s.names(t), strings.Fields("d d/g d/new dangling f link up up/l"))
 	s.put(t, "a", "-> b")
 	s.put(t, "b", "-> a")
@@ -84,10 +93,13 @@ func TestWriteErrors(t *testing.T) {
 		{`{"path":"f","content":"%","encoding":"base64"}`, dispatch.InvalidInput, "not base64"},
 		{`{"path":"f","content":"","if_sha256":"abc"}`, dispatch.InvalidInput, "if_sha256"},
 		{`{"path":"","content":""}`, dispatch.InvalidInput, "empty"},
-		{`{"path":"` + strings.Repeat("n", 300) + `","content":""}`, dispatch.InvalidInput, "too long"},
+		{`{"path":"` + strings.Repeat("n", 300) + `","content":""}`, dispatch.InvalidInput,
+			"too long"},
 		{`{"path":"f","content":"","instance":"x"}`, dispatch.UnknownInstance, "main"},
 	} {
-		t.Run(test.args, func(t *testing.T) { fails(t, s, "fs.write", test.args, test.code, test.text) })
+		t.Run(test.args, func(t *testing.T) {
+			fails(t, s, "fs.write", test.args, test.code, test.text)
+		})
 	}
 	assert.DeepEqual(t, s.names(t), strings.Fields("d f ro"))
 	assert.Equal(t, s.content(t, "f"), "old")
@@ -111,13 +123,14 @@ func TestWriteIfSHA256(t *testing.T) {
 	assert.Equal(t, s.content(t, "f"), "one")
 	assert.DeepEqual(t, s.names(t), []string{"d", "f"})
 
-	assert.Equal(t, run[WriteOutput](t, s, "fs.write", write("f", "two", strings.ToUpper(one))).SHA256, two)
+	assert.Equal(t, run[WriteOutput](t, s, "fs.write",
+		write("f", "two", strings.ToUpper(one))).SHA256, two)
 	assert.Equal(t, run[WriteOutput](t, s, "fs.write", write("new", "two", "absent")).Created, true)
 	assert.Equal(t, s.content(t, "f")+s.content(t, "new"), "twotwo")
 	assert.DeepEqual(t, s.names(t), []string{"d", "f", "new"})
 }
 
-// Of many calls that say what the file must be, one wins, whichever name they use, and through overlapping roots.
+// Of many calls with the same if_sha256, one wins, by whatever name and through overlapping roots.
 func TestWriteRace(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"d/f": "start"})
@@ -135,7 +148,8 @@ func TestWriteRace(t *testing.T) {
 		var all sync.WaitGroup
 		start := make(chan struct{})
 		for i := range 12 {
-			args := map[string]any{"content": fmt.Sprint(round, " ", i), "if_sha256": state, "path": names[i%3]}
+			args := map[string]any{"content": fmt.Sprint(round, " ", i), "if_sha256": state,
+				"path": names[i%3]}
 			if i%4 == 0 {
 				args["path"], args["instance"] = "f", "sub"
 			}
@@ -158,8 +172,8 @@ func TestWriteRace(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), tree)
 }
 
-// Readers see an old or a new content, never a part of one.
-func TestWriteWhole(t *testing.T) {
+// Readers see the old or the new content, never a mix.
+func TestWriteIsAtomic(t *testing.T) {
 	t.Parallel()
 	contents := []string{strings.Repeat("a", 300_000), strings.Repeat("b", 300_000)}
 	s := newService(t, map[string]string{"f": contents[0]})
@@ -177,7 +191,8 @@ func TestWriteWhole(t *testing.T) {
 					return
 				}
 				text := string(envelope.Data)
-				if !slices.ContainsFunc(contents, func(c string) bool { return strings.Contains(text, c) }) {
+				if !slices.ContainsFunc(contents,
+					func(c string) bool { return strings.Contains(text, c) }) {
 					t.Error("a mixture was read")
 				}
 			}
@@ -190,7 +205,7 @@ func TestWriteWhole(t *testing.T) {
 	readers.Wait()
 }
 
-// A call that is cancelled in the midst of writing leaves nothing.
+// A call cancelled during writing leaves no file.
 func TestWriteCancelled(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old"})
@@ -201,7 +216,7 @@ func TestWriteCancelled(t *testing.T) {
 	assert.DeepEqual(t, s.names(t), []string{"f"})
 }
 
-// Another program that changes the file while the new content is being written is noticed.
+// A change by another program during the write is detected.
 func TestWriteChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := newService(t, map[string]string{"f": "old"})
@@ -216,12 +231,15 @@ func TestWriteChangedMeanwhile(t *testing.T) {
 		assert.Equal(t, s.content(t, "f"), "theirs")
 		assert.DeepEqual(t, s.names(t), []string{"f"})
 	}
-	_, err := s.roots.write(hooked{t.Context(), after(10, change)}, WriteInput{Path: "f", Content: content, IfSHA256: hexSum([]byte("old"))})
+	_, err := s.roots.write(hooked{t.Context(), after(10, change)},
+		WriteInput{Path: "f", Content: content, IfSHA256: hexSum([]byte("old"))})
 	stale(err)
 	assert.NilError(t, os.Remove(filepath.Join(s.dir, "f")))
-	_, err = s.roots.write(hooked{t.Context(), after(10, change)}, WriteInput{Path: "f", Content: content, IfSHA256: "absent"})
+	_, err = s.roots.write(hooked{t.Context(), after(10, change)},
+		WriteInput{Path: "f", Content: content, IfSHA256: "absent"})
 	stale(err)
 	s.put(t, "f", "mine")
-	_, err = s.roots.edit(hooked{t.Context(), after(10, change)}, EditInput{Path: "f", Old: "mine", New: content})
+	_, err = s.roots.edit(hooked{t.Context(), after(10, change)},
+		EditInput{Path: "f", Old: "mine", New: content})
 	stale(err)
 }

@@ -1,5 +1,6 @@
-// Package host has the operations with which one looks after the servers behind a gateway: what state they are in, switching them off, on, and starting them anew, what they write, and what the
-// gateway itself is.
+// Package host implements the operations that manage the servers behind a gateway: reporting their
+// state, disabling, enabling and restarting them, reading their logs, and describing the gateway
+// itself.
 package host
 
 import (
@@ -11,121 +12,152 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Gate opens the operations that change something.
+// Gate permits the operations that change something.
 const Gate dispatch.Gate = "host"
 
-// Options are what the operations are about. Only Manager is required. The functions may be called by any number of goroutines at a time.
+// Options configure the operations. Only Manager is required. The functions may be called
+// concurrently.
 type Options struct {
 	Manager *host.Manager
-	Tools   func() map[string]int // how many tools of each server are offered; nil: that is not told
-	// Withheld says what each server has that is not offered; nil: that is not told.
-	Withheld func() map[string][]Withheld
-	Profile  func(name string) ([]string, error) // the servers of a set that has a name; nil: there are no sets
-	About    func() About                        // what the gateway is, for [RegisterLocal]
+	Tools   func() map[string]int // number of tools offered of each server; nil omits it
 
-	// For the operator, and nil for clients. Release lets in what waits of a server or profile, if
-	// anything does; its error is one of dispatch. It may block while servers are replaced.
+	// Withheld returns what each server has that is not offered; nil omits it.
+	Withheld func() map[string][]Withheld
+
+	// Profile returns the servers of a profile; nil if there are no profiles.
+	Profile func(name string) ([]string, error)
+
+	About func() About // describes the gateway, for [RegisterLocal]
+
+	// Release and Waiting are for the operator, and nil for clients. Release applies the pending
+	// changes of a server or profile, if any; its error is one of package dispatch. It may block
+	// while servers are replaced.
 	Release func(context.Context, Release) error
 	Waiting func() []Waiting
 }
 
-// A Choice names a server or several.
-type Choice struct {
-	Server  string `json:"server,omitempty" doc:"The server's id, as host.status has it."`
-	Profile string `json:"profile,omitempty" doc:"Instead: the profile whose servers are meant."`
+// A ServerOrProfile names a server, or the servers of a profile.
+type ServerOrProfile struct {
+	Server  string `json:"server,omitempty" doc:"The server's id, as host.status reports it."`
+	Profile string `json:"profile,omitempty" doc:"The profile whose servers to use, instead of server."`
 }
 
-// A Server names one.
+// A Server names a server.
 type Server struct {
-	Server string `json:"server" doc:"The server's id, as host.status has it."`
+	Server string `json:"server" doc:"The server's id, as host.status reports it."`
 }
 
-// Register adds the operations for clients of the gateway to a catalog. Those that change something are there if it was made with [Gate].
+// Register adds the operations for clients of the gateway to a catalog. Those that change something
+// exist only if the catalog was made with [Gate].
 func Register(c *dispatch.Catalog, o Options) error {
 	var r registry
-	add(&r, dispatch.Spec{Name: "host.status", Summary: "What state the servers behind this one are in.", Kind: dispatch.Read},
+	add(&r, dispatch.Spec{Name: "host.status",
+		Summary: "Report the state of the servers behind this gateway.", Kind: dispatch.Read},
 		func(context.Context, struct{}) (Statuses, error) { return o.statuses(), nil })
-	changes := dispatch.Spec{Kind: dispatch.Lifecycle, Gate: Gate, Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
-	changes.Name, changes.Summary = "host.enable", "Have a server, or those of a profile, offered and started again."
-	add(&r, changes, func(_ context.Context, in Choice) (Statuses, error) { return o.change(in, o.Manager.Enable) })
-	changes.Name, changes.Summary = "host.disable", "Stop a server, or those of a profile, and withdraw what they offer, until host.enable. Calls that are under way fail."
-	add(&r, changes, func(_ context.Context, in Choice) (Statuses, error) { return o.change(in, o.Manager.Disable) })
-	changes.Name, changes.Summary = "host.restart", "Stop a server and start it anew. Calls that are under way fail."
-	add(&r, changes, func(ctx context.Context, in Server) (Statuses, error) { return o.restart(ctx, in.Server) })
+	spec := dispatch.Spec{Kind: dispatch.Lifecycle, Gate: Gate,
+		Errors: []dispatch.Code{dispatch.NotFound, dispatch.StateError}}
+	spec.Name, spec.Summary = "host.enable",
+		"Enable a server, or the servers of a profile, after host.disable."
+	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
+		error) {
+		return o.apply(in, o.Manager.Enable)
+	})
+	spec.Name, spec.Summary = "host.disable",
+		"Stop a server, or the servers of a profile, and withdraw what they offer, until host.enable. Calls in progress fail."
+	add(&r, spec, func(_ context.Context, in ServerOrProfile) (Statuses,
+		error) {
+		return o.apply(in, o.Manager.Disable)
+	})
+	spec.Name, spec.Summary = "host.restart",
+		"Stop a server and start it again. Calls in progress fail."
+	add(&r, spec, func(ctx context.Context, in Server) (Statuses,
+		error) {
+		return o.restart(ctx, in.Server)
+	})
 	return r.register(c)
 }
 
-// RegisterLocal adds the operations that are not for clients, but for the user whose gateway it is: what servers write may be secret, and so may be where files are.
+// RegisterLocal adds the operations for the user who runs the gateway, and not for clients: logs of
+// servers and paths of files may be secret.
 func RegisterLocal(c *dispatch.Catalog, o Options) error {
 	var r registry
-	add(&r, dispatch.Spec{Name: "host.about", Summary: "What this gateway is.", Kind: dispatch.Read},
+	add(&r, dispatch.Spec{Name: "host.about", Summary: "Describe this gateway.",
+		Kind: dispatch.Read},
 		func(context.Context, struct{}) (About, error) { return o.About(), nil })
-	add(&r, dispatch.Spec{Name: "host.logs", Summary: "What the processes of a server have written to stderr, and what has become of them.", Kind: dispatch.Wait, Timeout: beyond, Errors: []dispatch.Code{dispatch.NotFound}}, o.logs)
+	add(&r, dispatch.Spec{Name: "host.logs",
+		Summary: "Return what the processes of a server have written to stderr, and how they started and ended.",
+		Kind:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
+		o.logs)
 	if o.Release != nil {
 		o.registerWaiting(&r)
 	}
 	return r.register(c)
 }
 
-// A registry collects operations, and what is wrong with them.
+// A registry collects operations and their errors.
 type registry struct {
-	ops    []*dispatch.Operation
-	failed []error
+	ops  []*dispatch.Operation
+	errs []error
 }
 
 func add[In, Out any](r *registry, spec dispatch.Spec, fn func(context.Context, In) (Out, error)) {
 	op, err := dispatch.New(spec, fn)
-	r.ops, r.failed = append(r.ops, op), append(r.failed, err)
+	r.ops, r.errs = append(r.ops, op), append(r.errs, err)
 }
 
 func (r *registry) register(c *dispatch.Catalog) error {
-	if err := errors.Join(r.failed...); err != nil {
+	if err := errors.Join(r.errs...); err != nil {
 		return err
 	}
 	return c.Register(r.ops...)
 }
 
-// change does something to those servers that are chosen, to all of them at once.
-func (o *Options) change(in Choice, do func(id string) error) (Statuses, error) {
-	ids, err := o.choose(in)
+// apply calls do for the servers that in names, concurrently, and returns the new state.
+func (o *Options) apply(in ServerOrProfile, do func(id string) error) (Statuses, error) {
+	ids, err := o.serverIDs(in)
 	if err != nil {
 		return Statuses{}, err
 	}
-	failed := make([]error, len(ids))
+	errs := make([]error, len(ids))
 	var wg sync.WaitGroup
 	for i, id := range ids {
-		wg.Go(func() { failed[i] = do(id) })
+		wg.Go(func() { errs[i] = do(id) })
 	}
 	wg.Wait()
 	var missing []string
-	for i, err := range failed {
+	for i, err := range errs {
 		switch {
 		case errors.Is(err, host.ErrUnknown) && in.Profile != "":
 			missing = append(missing, ids[i])
 		case errors.Is(err, host.ErrUnknown):
-			return Statuses{}, unknown(in.Server)
+			return Statuses{}, unknownServer(in.Server)
 		case errors.Is(err, host.ErrDisabled):
-			return Statuses{}, dispatch.Errorf(dispatch.StateError, "the server %q is disabled: enable it", ids[i])
+			return Statuses{},
+				dispatch.Errorf(dispatch.StateError, "the server %q is disabled: enable it", ids[i])
 		case err != nil:
 			return Statuses{}, err
 		}
 	}
 	if len(missing) > 0 && len(missing) == len(ids) {
-		return Statuses{}, dispatch.Errorf(dispatch.NotFound, "none of the servers of the profile %.50q is here", in.Profile)
+		return Statuses{},
+			dispatch.Errorf(dispatch.NotFound, "no server of the profile %.50q is here",
+				in.Profile)
 	}
 	all := o.statuses()
 	all.Missing = missing
 	return all, nil
 }
 
-func (o *Options) choose(in Choice) ([]string, error) {
+// serverIDs returns the ids of the servers that in names.
+func (o *Options) serverIDs(in ServerOrProfile) ([]string, error) {
 	switch {
 	case in.Server != "" && in.Profile != "":
-		return nil, dispatch.InvalidArgument("/profile", "there is a server as well: which of them is it?")
+		return nil, dispatch.InvalidArgument("/profile",
+			"there is a server as well; give one of them")
 	case in.Server != "":
 		return []string{in.Server}, nil
 	case in.Profile == "":
-		return nil, dispatch.MissingArgument("server", "which server, or which profile?")
+		return nil, dispatch.MissingArgument("server", "give a server or a profile")
 	case o.Profile == nil:
 		return nil, dispatch.Errorf(dispatch.NotFound, "there are no profiles")
 	}
@@ -136,6 +168,6 @@ func (o *Options) choose(in Choice) ([]string, error) {
 	return ids, nil
 }
 
-func unknown(id string) error {
+func unknownServer(id string) error {
 	return dispatch.Errorf(dispatch.NotFound, "there is no server %.50q", id)
 }

@@ -8,37 +8,38 @@ import (
 )
 
 const (
-	maxWait = 60                          // seconds
-	beyond  = (maxWait + 5) * time.Second // what ends a wait at the latest
+	maxWait     = 60                          // seconds
+	logsTimeout = (maxWait + 5) * time.Second // timeout of the operation
 )
 
 // LogsInput are the arguments of host.logs.
 type LogsInput struct {
-	Server string `json:"server" doc:"The server's id, as host.status has it."`
-	After  int64  `json:"after,omitempty" doc:"next of an earlier call, for what has come since." min:"0"`
-	Wait   int    `json:"wait_seconds,omitempty" doc:"How long to wait for something, if there is nothing." min:"0" max:"60"`
+	Server string `json:"server" doc:"The server's id, as host.status reports it."`
+	After  int64  `json:"after,omitempty" doc:"The next of an earlier call, to return only later output." min:"0"`
+	Wait   int    `json:"wait_seconds,omitempty" doc:"How long to wait for output if there is none." min:"0" max:"60"`
 }
 
 // LogsOutput is the data of host.logs.
 type LogsOutput struct {
-	Text   string `json:"text" doc:"As it was written, also what works on a terminal; a line that begins with -- is about a start or an end."`
+	Text   string `json:"text" doc:"The output unchanged, terminal escape sequences included; a line that begins with -- reports a start or an end."`
 	Next   int64  `json:"next"`
-	Missed int64  `json:"missed,omitempty" doc:"How many bytes before this are kept no longer."`
+	Missed int64  `json:"missed,omitempty" doc:"How many bytes before text are no longer kept."`
 }
 
 func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	log, err := o.Manager.Log(in.Server)
 	if err != nil {
-		return LogsOutput{}, unknown(in.Server)
+		return LogsOutput{}, unknownServer(in.Server)
 	}
 	timer := time.NewTimer(time.Duration(in.Wait) * time.Second)
 	defer timer.Stop()
 	for {
 		text, next, missed, grown := log.From(in.After)
-		if half := halfRune(text); half > 0 {
+		if half := partialRune(text); half > 0 {
 			text, next = text[:len(text)-half], next-int64(half)
 		}
-		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next, Missed: missed}
+		out := LogsOutput{Text: strings.ToValidUTF8(string(text), "\uFFFD"), Next: next,
+			Missed: missed}
 		if len(text) > 0 || in.Wait == 0 {
 			return out, nil
 		}
@@ -52,8 +53,8 @@ func (o *Options) logs(ctx context.Context, in LogsInput) (LogsOutput, error) {
 	}
 }
 
-// halfRune returns how many bytes at the end of a text begin a character that is still to be completed.
-func halfRune(text []byte) int {
+// partialRune returns the number of bytes of an incomplete character at the end of a text.
+func partialRune(text []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(text); i++ {
 		if last := text[len(text)-i:]; utf8.RuneStart(last[0]) {
 			if utf8.FullRune(last) {

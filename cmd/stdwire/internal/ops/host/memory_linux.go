@@ -7,10 +7,12 @@ import (
 	"strings"
 )
 
-// maxProcesses is how many processes of one server are looked at.
+// maxProcesses is the maximum number of processes counted for one server.
 const maxProcesses = 256
 
-// memory returns how many bytes of memory a process and its descendants have, as far as the system tells: launchers such as npx have little themselves. Pages that several share count for each.
+// memory returns the resident memory of a process and its descendants in bytes, as far as it is
+// known. Descendants count because launchers such as npx use little memory themselves. Shared pages
+// count once for each process.
 func memory(pid int) (bytes int64) {
 	pids := []int{pid}
 	for i := 0; i < len(pids) && i < maxProcesses; i++ {
@@ -21,7 +23,8 @@ func memory(pid int) (bytes int64) {
 		}
 		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pids[i]))
 		for _, task := range tasks {
-			children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", pids[i], task.Name()))
+			children, _ := os.ReadFile(
+				fmt.Sprintf("/proc/%d/task/%s/children", pids[i], task.Name()))
 			for _, child := range strings.Fields(string(children)) {
 				if n, err := strconv.Atoi(child); err == nil {
 					pids = append(pids, n)

@@ -2,5 +2,5 @@
 
 package host
 
-// memory returns 0: it would take another program to find out.
+// memory returns 0: this system offers no simple way to get it.
 func memory(int) int64 { return 0 }

@@ -2,28 +2,28 @@ package host
 
 import "time"
 
-// A Status is what there is to know of one server.
+// A Status is the state of a server.
 type Status struct {
 	Server   string `json:"server"`
 	State    string `json:"state" doc:"stopped, starting, ready, waiting (for another start), failed or disabled."`
-	Session  string `json:"session,omitempty" doc:"Whose process it is, of a server that is not shared."`
-	Error    string `json:"error,omitempty" doc:"Why it failed last."`
+	Session  string `json:"session,omitempty" doc:"The session that the process belongs to, if the server is not shared."`
+	Error    string `json:"error,omitempty" doc:"Why it last failed."`
 	RetryIn  int    `json:"retry_in_seconds,omitempty" doc:"When it is started again."`
-	Since    string `json:"since,omitempty" doc:"When it came into this state."`
+	Since    string `json:"since,omitempty" doc:"When this state began."`
 	Heard    string `json:"heard,omitempty" doc:"When it last sent anything."`
-	Uses     int    `json:"uses" doc:"What is under way."`
-	Restarts int    `json:"restarts" doc:"How many times it was started again after it had failed."`
+	Uses     int    `json:"uses" doc:"How many uses are in progress."`
+	Restarts int    `json:"restarts" doc:"How often it was restarted after a failure."`
 	Era      string `json:"era,omitempty"`
-	Revision string `json:"revision,omitempty" doc:"Of the protocol, as it is spoken to this server."`
+	Revision string `json:"revision,omitempty" doc:"The protocol revision used with this server."`
 	Tools    *int   `json:"tools,omitempty" doc:"How many of its tools are offered."`
 	Pid      int    `json:"pid,omitempty"`
-	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and those that this has started, where the system tells."`
+	Memory   int64  `json:"rss_bytes,omitempty" doc:"Memory of its process and the descendants, where known."`
 
 	Withheld     []Withheld `json:"withheld,omitempty" doc:"What it has and is not offered; the first 100."`
 	WithheldMore int        `json:"withheld_more,omitempty" doc:"How many more are withheld."`
 }
 
-// A Withheld is something that a server has and that is not offered.
+// A Withheld is a tool, prompt, resource or template of a server that is not offered.
 type Withheld struct {
 	Kind   string `json:"kind" doc:"tool, prompt, resource or resource template."`
 	Name   string `json:"name" doc:"As the server calls it, or its URI or URI template."`
@@ -32,10 +32,10 @@ type Withheld struct {
 	Remedy string `json:"remedy" doc:"What the user can do about it."`
 }
 
-// maxWithheld is how many of a server are told.
+// maxWithheld is the maximum number of Withheld in a Status.
 const maxWithheld = 100
 
-// Statuses are those of all servers.
+// Statuses are the states of all servers.
 type Statuses struct {
 	Servers []Status `json:"servers"`
 	Missing []string `json:"missing,omitempty" doc:"Servers of the profile that are not here."`
@@ -52,7 +52,9 @@ func (o *Options) statuses() Statuses {
 	}
 	all := Statuses{Servers: []Status{}}
 	for _, s := range o.Manager.Status() {
-		status := Status{Server: s.ID, Session: s.Session, State: string(s.State), Since: stamp(s.Since), Heard: stamp(s.Heard), Uses: s.Uses, Restarts: s.Restarts, Revision: string(s.Revision)}
+		status := Status{Server: s.ID, Session: s.Session, State: string(s.State),
+			Since: formatTime(s.Since), Heard: formatTime(s.Heard), Uses: s.Uses,
+			Restarts: s.Restarts, Revision: string(s.Revision)}
 		if s.Err != nil {
 			status.Error = s.Err.Error()
 		}
@@ -69,7 +71,8 @@ func (o *Options) statuses() Statuses {
 		if s.Process != nil {
 			status.Pid, status.Memory = s.Process.Pid, memory(s.Process.Pid)
 		}
-		if out := withheld[s.ID]; out != nil { // with the first session of a server that is not shared
+		if out := withheld[s.ID]; out != nil {
+			// only once, for the first session of a server that is not shared
 			status.Withheld = out[:min(maxWithheld, len(out))]
 			status.WithheldMore = len(out) - len(status.Withheld)
 			delete(withheld, s.ID)
@@ -79,23 +82,23 @@ func (o *Options) statuses() Statuses {
 	return all
 }
 
-// stamp is a time as JSON has it, "" for none.
-func stamp(t time.Time) string {
+// formatTime formats a time in RFC 3339; "" for the zero time.
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
 	return t.UTC().Format(time.RFC3339)
 }
 
-// An About is what a gateway is.
+// An About describes a gateway.
 type About struct {
 	Pid      int      `json:"pid"`
 	Version  string   `json:"version"`
 	Since    string   `json:"since" doc:"When it was started."`
-	Dir      string   `json:"dir" doc:"The directory in which it works."`
-	Endpoint string   `json:"endpoint" doc:"Where its clients find it: a URL, or stdio."`
+	Dir      string   `json:"dir" doc:"Its working directory."`
+	Endpoint string   `json:"endpoint" doc:"How clients reach it: a URL, or stdio."`
 	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
-	Profiles []string `json:"profiles" doc:"The sets of servers that have a name."`
+	Profiles []string `json:"profiles" doc:"The named sets of servers."`
 
-	Waiting []Waiting `json:"waiting,omitempty" doc:"What the files say by now, and the operator has not let in."`
+	Waiting []Waiting `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 }

@@ -2,5 +2,5 @@
 
 package proc
 
-// allows reports whether a command is the one that an entry of an allow list names.
+// allows reports whether an entry of an allow list permits a command.
 func allows(entry, command string) bool { return command == entry }

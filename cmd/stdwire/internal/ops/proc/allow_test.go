@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// copyOfSelf puts this test program into a new directory under another name, and returns its path.
+// copyOfSelf copies this test program to a new directory under another name, and returns its path.
 func copyOfSelf(t testing.TB, name string) string {
 	t.Helper()
 	content, err := os.ReadFile(self(t))
@@ -20,13 +20,13 @@ func copyOfSelf(t testing.TB, name string) string {
 	return path
 }
 
-// onPath puts a directory in front of the others in PATH.
+// onPath prepends a directory to PATH.
 func onPath(t *testing.T, dir string) {
 	t.Helper()
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// named returns the arguments of program, of a program of another name.
+// named is program for another name of the program.
 func named(t testing.TB, command string, steps ...string) args {
 	t.Helper()
 	a := program(t, steps...)
@@ -40,7 +40,8 @@ func (b *bench) notAllowed(t testing.TB, commands []string) {
 	for _, command := range commands {
 		envelope := b.dispatch(t.Context(), "proc.start", named(t, command))
 		assert.Assert(t, envelope.Err != nil, "%q: %s", command, envelope.Data)
-		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command, envelope.Err)
+		assert.Equal(t, envelope.Err.Code, dispatch.PermissionDenied, "%q: %v", command,
+			envelope.Err)
 		assert.DeepEqual(t, details[[]string](t, envelope.Err, "allowed"), []string(b.allow))
 	}
 }
@@ -62,8 +63,7 @@ func TestProcAllow(t *testing.T) {
 	})
 }
 
-// An allowed name is that of the program on the PATH of this program, whatever lies in the
-// directory.
+// An allowed name is a program on the PATH of this program, never one in the working directory.
 func TestProcAllowNotFromDirectory(t *testing.T) {
 	tool := copyOfSelf(t, "tool")
 	onPath(t, filepath.Dir(tool))
@@ -82,10 +82,14 @@ func TestProcAllowEnvironment(t *testing.T) {
 		return a
 	}
 	for _, name := range []string{
-		"PATH", "Path", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "BASH_FUNC_ls%%", "SHELLOPTS", "PS4",
-		"NODE_OPTIONS", "NODE_PATH", "npm_config_script_shell", "npm_config_//registry/:x", "PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB",
-		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "GIT_SSH_COMMAND", "GIT_EXEC_PATH", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "MANPAGER",
-		"EDITOR", "VISUAL", "LESSOPEN", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "HOME", "XDG_CONFIG_HOME", "IFS", "SHELL", "RUSTC_WRAPPER", "LUA_INIT",
+		"PATH", "Path", "LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
+		"BASH_ENV", "ENV", "BASH_FUNC_ls%%", "SHELLOPTS", "PS4",
+		"NODE_OPTIONS", "NODE_PATH", "npm_config_script_shell", "npm_config_//registry/:x",
+		"PYTHONSTARTUP", "PYTHONPATH", "PYTHONHOME", "PERL5OPT", "PERL5LIB",
+		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "GIT_SSH_COMMAND",
+		"GIT_EXEC_PATH", "GIT_CONFIG_COUNT", "GIT_PAGER", "PAGER", "MANPAGER",
+		"EDITOR", "VISUAL", "LESSOPEN", "GOFLAGS", "GOTOOLCHAIN", "MAKEFLAGS", "HOME",
+		"XDG_CONFIG_HOME", "IFS", "SHELL", "RUSTC_WRAPPER", "LUA_INIT",
 		"ComSpec", "PATHEXT", "SystemRoot", "windir", "APPDATA", "LOCALAPPDATA", "USERPROFILE",
 		"HOMEPATH", "ProgramFiles(x86)", "COR_PROFILER_PATH", "__COMPAT_LAYER",
 	} {
@@ -97,7 +101,7 @@ func TestProcAllowEnvironment(t *testing.T) {
 	} {
 		run[StartOutput](t, b, "proc.start", with(name))
 	}
-	// Without a list, all may be set.
+	// Without a list, all variables may be set.
 	free := newBench(t, Options{})
 	id := run[StartOutput](t, free, "proc.start", with("BASH_ENV")).Session
 	free.expect(t, id, "^BASH_ENV=x$")

@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A name is allowed to the letter, and is not that of a link to what is not.
+// A name must match exactly; a link of an allowed name to another program is not followed.
 func TestProcAllowOnUnix(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Allow: []string{"cat"}})

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What Windows takes for one command is one for the list; what it takes for one beyond that is not.
+// The list accepts some spellings of a command that Windows accepts, and refuses others.
 func TestProcAllowSpellings(t *testing.T) {
 	t.Setenv("PATHEXT", ".COM;.EXE;.BAT;.CMD;.;;.E X;..")
 	for _, test := range []struct {
@@ -24,7 +24,7 @@ func TestProcAllowSpellings(t *testing.T) {
 		{"npx", "npx.cmd", true},
 		{`C:\Tools\x`, `c:/TOOLS/X.exe`, true},
 		{`C:/Tools/x.exe`, `C:\Tools\x.exe`, true},
-		{"node.exe", "node", false}, // which could be node.com
+		{"node.exe", "node", false}, // node may be node.com
 		{"node", "node.", false},
 		{"node", "node ", false},
 		{"node", "node.exe.", false},
@@ -47,16 +47,17 @@ func TestProcAllowSpellings(t *testing.T) {
 	}
 }
 
-// hostile are arguments that cmd.exe would take for more than arguments.
+// hostile are arguments that cmd.exe would execute.
 var hostile = []string{
 	`"&echo pwned>pwned.txt&ver`, `&echo pwned>pwned.txt`, `"|echo pwned>pwned.txt`, `a"b`, `"a&b"`,
 	`\"&echo pwned>pwned.txt&rem \"`, `^"&echo pwned>pwned.txt`, "%CD%", `%ComSpec:~-1%`,
-	`"%CMDCMDLINE:~-1%&echo pwned>pwned.txt`, "!CD!", "a b", "(a)", "a;b,c=d", "a\\", `a b\`, "é", "",
+	`"%CMDCMDLINE:~-1%&echo pwned>pwned.txt`, "!CD!", "a b", "(a)", "a;b,c=d", "a\\", `a b\`, "é",
+	"",
 	"a\r\nb", "a\necho pwned>pwned.txt", "/?", "*", `<nul`, `>pwned.txt`, `2>pwned.txt`,
 }
 
-// An allowed batch file runs itself and nothing else, whatever its arguments: they are handed on
-// unchanged, or it is not started.
+// Arguments of an allowed batch file run no other program: they are passed on unchanged, or it is
+// not started.
 func TestProcAllowBatchFile(t *testing.T) {
 	dir := t.TempDir()
 	onPath(t, dir)

@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// cmd.exe, talked to. It shows what it reads.
+// A session with cmd.exe, which echoes its input.
 func TestProcCmd(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})

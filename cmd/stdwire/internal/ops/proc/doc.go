@@ -1,70 +1,76 @@
-// Package proc has the process operations of stdwire. Behind [dispatch.GateExec] are proc.start, proc.send, proc.read, proc.wait,
-// proc.signal, proc.list and proc.stop, for a program that runs on between calls; behind [dispatch.GateEval] is proc.eval, for a shell
-// script that is run to its end.
+// Package proc implements the process operations of stdwire. proc.start, proc.send, proc.read,
+// proc.wait, proc.signal, proc.list and proc.stop are for a program that runs between calls, and
+// need [dispatch.GateExec]. proc.eval runs a shell script to its end, and needs
+// [dispatch.GateEval].
 //
 //	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: "."}})
 //	…
-//	service, err := proc.Register(catalog, proc.Options{Roots: roots, Allow: []string{"python3", "git"}})
+//	service, err := proc.Register(catalog, proc.Options{Roots: roots, Allow: []string{"git"}})
 //	…
 //	defer service.Shutdown(ctx)
 //
-// The program has to call Main of internal/guard first thing in main.
+// The program must call Main of package guard first in main.
 //
 // # The life of a process
 //
-// proc.start runs a program in a directory of a root, directly and not by a shell. Its environment is what internal/child lets every child
-// inherit, and what the caller adds. Its stdin is a pipe, its stdout and stderr another. It becomes a session (see [dispatch.Sessions]) of the caller who
-// started it, named after the program: "python3-4f9a2c".
+// proc.start runs a program in a directory of a root, directly and not by a shell. Its environment
+// has the variables that every child inherits (see internal/child) and those that the caller adds.
+// Its stdin is a pipe; stdout and stderr are one other pipe. The process is a session (see
+// [dispatch.Sessions]) of its caller, named after the program: "python3-4f9a2c".
 //
-// proc.send writes to its stdin. What it writes is always taken, whether or not somebody reads, so that it never waits; proc.read returns
-// what has come, or waits: for anything, for a pattern, for the end. Each read goes on where the last one ended. That is all it takes to talk
-// to an interpreter:
+// proc.send writes to its stdin. Its output is always read, so that the process does not block.
+// proc.read returns that output, or waits for some, for a pattern, or for the end. Each read
+// continues where the last one ended. So a caller can use an interpreter:
 //
 //	proc.start {"command":"python3","args":["-i","-q","-u"]}
 //	proc.read  {"pattern":"^>>> $"}
 //	proc.send  {"text":"6*7"}
 //	proc.read  {"pattern":"^>>> $"}
 //
-// The end of a process is its own exit; all that it started and left behind is killed with it. An ended process stays a session, for its
-// output to be read and its exit status to be asked for, until proc.stop. A session also ends, and with it the process if it still runs,
+// A process ends when it exits; its descendants are killed then. An ended process remains a
+// session, so that its output and its exit status can be read, until proc.stop. A session also
+// ends, and its process with it,
 //
 //   - when no call has used it for [Options.Idle];
 //   - when the client that started it is gone ([dispatch.Call.Client]);
-//   - when its caller starts another one and there are [Options.Max]: then the oldest of the caller's that has ended makes room;
-//   - with [Service.Shutdown], and whatever this program dies of (see internal/guard).
+//   - when its caller starts another one and there are [Options.Max]: then the oldest of the
+//     caller's sessions whose process has ended is closed;
+//   - with [Service.Shutdown], and when this program dies of any cause (see package guard).
 //
-// A process that has to end gets the end of its stdin, half a second later SIGTERM, and SIGKILL when two seconds are over, or as many as
-// proc.stop says.
+// To end a process, its stdin is closed; half a second later it gets SIGTERM, and after two
+// seconds, or the grace of proc.stop, SIGKILL.
 //
 // # Limits
 //
-// Of each session the last [Options.Buffer] bytes of output are kept, stdout and stderr together: they are one pipe, so that it comes in the
-// order in which it was written, and cannot be told apart. A reader that is too slow, or a cursor that is too old, is told how many bytes are
-// lost. A pattern is found, however the output comes, if it matches within 4 KiB; a longer match may be missed.
-// A read returns 256 KiB at most, a script 64 KiB: the first and the last half of what it wrote. A send takes a MiB and waits for the process
-// to read it. No wait is longer than ten minutes.
+// The last [Options.Buffer] bytes of a session's output are kept. stdout and stderr are one pipe,
+// so that output is in the order in which it was written; they cannot be told apart. If a reader is
+// too slow, or a cursor too old, the result has the number of bytes lost. A match of a pattern is
+// always found if it is at most 4 KiB long; a longer one may be missed. A read returns at most 256
+// KiB, a script at most 64 KiB: the first and the last half of its output. A send takes up to 1 MiB
+// and waits for the process to read it. No wait is longer than ten minutes.
 //
-// # What is not promised
+// # Not a sandbox
 //
-// A program that is started can do whatever this program's user can: read and write all of the user's files, use the network, start others.
-// The root only bounds the directory that it starts in. What bounds more is for the operating system: another user, a container.
+// A process has all rights of this program's user: it can read and write the user's files, use the
+// network, and start other programs. The root only bounds its initial directory. Stronger limits
+// are up to the operating system: another user, a container.
 //
-// With [Options.Allow] only the programs of a list are started by proc.start, by the name or the path that is on the list, to the letter, and
-// a caller cannot set the environment variables that are known to have them run something else. A list is as good as what is on it: one that
-// has an interpreter, a shell, make, or anything else that runs what it is told to, or a program in a place where callers write, allows
-// everything. It is not for proc.eval, which is a shell; who opens that gate wants one. There the dispatcher's blocklist catches mistakes, no
-// more.
+// With [Options.Allow], proc.start starts only the listed programs, by exactly the listed name or
+// path, and a caller cannot set environment variables that are known to make them run other code. A
+// list that has an interpreter, a shell, make, or another program that runs given commands, or a
+// program in a directory where callers can write, allows everything. The list does not apply to
+// proc.eval, which is a shell; there the dispatcher's blocklist catches mistakes, and no more.
 //
 // # Windows
 //
-// There is no proc.eval, as there is no sh. A process that has to end gets the end of its stdin,
-// then a CTRL_BREAK event if it has a console together with this program, and is killed, with all
-// that it has started, when its time is over.
+// There is no proc.eval, because there is no sh. To end a process, its stdin is closed; then it
+// gets a CTRL_BREAK event if it shares a console with this program; after its grace, it is killed
+// with its descendants.
 //
-// A name that is allowed is one in letters of either case, with or without an extension of PATHEXT:
-// "npx" allows NPX.CMD. An allowed path may have either slash. Batch files are run by cmd.exe, which
-// cannot be given every argument; one that it would take for something else is refused.
+// Allowed names are case-insensitive and may lack an extension of PATHEXT: "npx" allows NPX.CMD.
+// Allowed paths may have either slash. Batch files are run by cmd.exe, which cannot pass on every
+// argument; others are refused.
 //
-// Many programs write in the code page of the console, not in UTF-8, and of what they write only
-// ASCII is left. Some have a setting for that, as python3 -X utf8.
+// Many programs write in the code page of the console instead of UTF-8; of their output only ASCII
+// characters are kept. Some have a setting for UTF-8, such as python3 -X utf8.
 package proc

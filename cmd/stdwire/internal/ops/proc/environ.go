@@ -10,14 +10,17 @@ const (
 	maxEnvironment = 128 << 10 // bytes of names and values
 )
 
-// environ returns the environment for a program: what every child inherits of this program's, and what the caller sets.
+// environ returns the environment for a program: the variables that every child inherits, and those
+// that the caller sets.
 func environ(set map[string]string) ([]string, error) {
 	size := 0
 	for name, value := range set {
 		size += len(name) + len(value)
 	}
 	if len(set) > maxVariables || size > maxEnvironment {
-		return nil, dispatch.InvalidArgument("/env", "it has %d variables in %d bytes; %d in %d are allowed", len(set), size, maxVariables, maxEnvironment)
+		return nil, dispatch.InvalidArgument("/env",
+			"it has %d variables in %d bytes; %d in %d are allowed", len(set), size, maxVariables,
+			maxEnvironment)
 	}
 	env, err := child.Config{Env: set}.Environ()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Names are the same in capitals and small letters: one that is set takes the place of the
-// inherited one, and which of two counts is not left to chance.
+// Names are case-insensitive: a variable that is set replaces the inherited one, and two spellings
+// are an error.
 func TestProcEnvironmentSpellings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})

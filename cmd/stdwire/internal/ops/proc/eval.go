@@ -21,10 +21,11 @@ var evalSpec = dispatch.Spec{
 	Kind:      dispatch.Eval,
 	OpenWorld: true,
 	Errors:    []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError},
-	Timeout:   beyond,
+	Timeout:   waitTimeout,
 	Examples: []dispatch.Example{
 		{Summary: "A pipeline", Input: json.RawMessage(`{"script":"git log --oneline | head -5"}`)},
-		{Summary: "With input", Input: json.RawMessage(`{"script":"sort | uniq -c","input":"b\na\nb\n"}`)},
+		{Summary: "With input",
+			Input: json.RawMessage(`{"script":"sort | uniq -c","input":"b\na\nb\n"}`)},
 	},
 }
 
@@ -52,18 +53,19 @@ func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err e
 		return out, err
 	}
 	defer done()
-	g, err := s.launch(run, in.Instance.Instance, in.Dir, in.Env, guard.Command{Name: "sh", Args: []string{"-c", "--", in.Script}})
+	g, err := s.launch(run, in.Instance.Instance, in.Dir, in.Env,
+		guard.Command{Name: "sh", Args: []string{"-c", "--", in.Script}})
 	if err != nil {
 		return out, err
 	}
 	output := newExcerpt()
-	p := follow(g, output.write)
+	p := watchProcess(g, output.write)
 	var feeding sync.WaitGroup
 	feeding.Go(func() {
-		io.WriteString(g.Stdin(), in.Input) // it is the script's business whether it reads that
+		io.WriteString(g.Stdin(), in.Input) // the script need not read it
 		g.Stdin().Close()
 	})
-	ended := p.endsWithin(run, milliseconds(in.TimeoutMS))
+	ended := p.waitFor(run, milliseconds(in.TimeoutMS))
 	if !ended {
 		if err := p.kill(); err != nil {
 			return out, err

@@ -2,5 +2,5 @@
 
 package proc
 
-// HasEval tells whether there is proc.eval. It needs sh, which is where Unix is.
+// HasEval reports whether proc.eval exists. It needs sh, which Unix has.
 const HasEval = false

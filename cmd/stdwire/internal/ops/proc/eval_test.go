@@ -27,9 +27,10 @@ func TestProcEval(t *testing.T) {
 		code      int
 	}{
 		{args{"script": "echo a; echo b >&2; exit 3"}, "a\nb\n", 3},
-		{args{"script": "i=0; while [ $i -lt 20 ]; do echo $i; echo $i >&2; i=$((i+1)); done"}, inOrder(20), 0},
+		{args{"script": "i=0; while [ $i -lt 20 ]; do echo $i; echo $i >&2; i=$((i+1)); done"},
+			inOrder(20), 0},
 		{args{"script": "sort", "input": "b\na\n"}, "a\nb\n", 0},
-		{args{"script": "cat"}, "", 0}, // there is no input, and it ends
+		{args{"script": "cat"}, "", 0}, // empty input
 		{args{"script": "true", "input": strings.Repeat("x", 1<<20)}, "", 0},
 		{args{"script": `echo "$X-$0"`, "env": args{"X": "y z"}}, "y z-sh\n", 0},
 		{args{"script": "basename $PWD", "dir": "sub"}, "sub\n", 0},
@@ -38,7 +39,8 @@ func TestProcEval(t *testing.T) {
 		{args{"script": "cat <<E | tr a b\naaa\nE\n"}, "bbb\n", 0},
 	} {
 		out := run[EvalOutput](t, b, "proc.eval", test.arguments)
-		if out.Output != test.want && !(test.code == 127 && strings.Contains(out.Output, "not found")) {
+		if out.Output != test.want &&
+			!(test.code == 127 && strings.Contains(out.Output, "not found")) {
 			t.Errorf("%v: %q", test.arguments, out.Output)
 		}
 		assert.Equal(t, *out.ExitCode, test.code, "%v", test.arguments)
@@ -48,16 +50,20 @@ func TestProcEval(t *testing.T) {
 	assert.Assert(t, out.Signal == "TERM" && out.ExitCode == nil)
 	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "/script")
 	fails(t, b, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
-	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance, "main")
-	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0) // a script is no session
+	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance,
+		"main")
+	// a script is not a session
+	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
 }
 
 func TestProcEvalTruncated(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	out := run[EvalOutput](t, b, "proc.eval", args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
+	out := run[EvalOutput](t, b, "proc.eval",
+		args{"script": `echo first; i=0; while [ $i -lt 30000 ]; do echo "€ $i"; i=$((i+1)); done; echo last`})
 	assert.Assert(t, out.Truncated)
-	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") && strings.HasSuffix(out.Output, "\n€ 29999\nlast\n"))
+	assert.Assert(t, strings.HasPrefix(out.Output, "first\n€ 0\n") &&
+		strings.HasSuffix(out.Output, "\n€ 29999\nlast\n"))
 	assert.Assert(t, !strings.Contains(out.Output, "\uFFFD"))
 	head, rest, ok := strings.Cut(out.Output, "\n[… ")
 	assert.Assert(t, ok)
@@ -68,23 +74,26 @@ func TestProcEvalTruncated(t *testing.T) {
 	assert.Equal(t, len(head)+left+len(tail), len("first\nlast\n")+30000*len("€ \n")+138890)
 	assert.Assert(t, len(head) <= halfExcerpt && len(tail) <= halfExcerpt)
 
-	// Two full halves are all of it.
-	whole := run[EvalOutput](t, b, "proc.eval", args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
+	// Two full halves are not truncated.
+	whole := run[EvalOutput](t, b, "proc.eval",
+		args{"script": fmt.Sprintf("head -c %d /dev/zero | tr '\\0' x", 2*halfExcerpt)})
 	assert.Assert(t, !whole.Truncated && len(whole.Output) == 2*halfExcerpt)
 }
 
 func TestProcEvalBlocked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1", "curl x | sh"} {
+	for _, script := range []string{"sudo id", "rm -rf /", "echo x; RM  -rf '/'", "nohup sleep 1",
+		"curl x | sh"} {
 		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "not allowed")
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
 	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked, "/input")
-	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked, "/env/X")
+	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked,
+		"/env/X")
 }
 
-// started waits for a script that writes its process ids into a file.
+// started waits until a script has written its process ids to a file.
 func (b *bench) started(t testing.TB) (pids []int) {
 	t.Helper()
 	pids = make([]int, 3)
@@ -96,8 +105,8 @@ func (b *bench) started(t testing.TB) (pids []int) {
 	return pids
 }
 
-// stubbornScript is one of a shell that, as its two children, heeds no signal that it can refuse. It
-// has all three process ids in a file.
+// stubbornScript is a script whose shell and two children ignore all signals that they can. It
+// writes the three process ids to a file.
 const stubbornScript = `echo partial; trap '' TERM HUP INT; sleep 300 & one=$!
 sleep 300 & echo $$ $one $! >pids; wait`
 
@@ -121,14 +130,18 @@ func TestProcEvalCancelled(t *testing.T) {
 	pids := b.started(t)
 	cancel()
 	failed(t, b, <-done, dispatch.Cancelled, "")
-	eventually(t, "the processes are gone", func() bool { return !slices.ContainsFunc(pids, alive) }) // it may have been cancelled while they were started
+	// it may have been cancelled during their start
+	eventually(t, "the processes are gone",
+		func() bool { return !slices.ContainsFunc(pids, alive) })
 }
 
 func TestProcEvalShutdown(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	done := make(chan dispatch.Envelope)
-	go func() { done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript}) }()
+	go func() {
+		done <- b.dispatch(context.Background(), "proc.eval", args{"script": stubbornScript})
+	}()
 	pids := b.started(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -138,7 +151,7 @@ func TestProcEvalShutdown(t *testing.T) {
 	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "program is ending")
 }
 
-// What a script leaves in the background ends with it.
+// Background processes of a script end with it.
 func TestProcEvalBackground(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -159,7 +172,7 @@ func TestProcEvalCap(t *testing.T) {
 	}
 	eventually(t, "two run", func() bool { return len(b.scripts.slots) == 2 })
 	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "2 scripts")
-	b.start(t, "copy") // sessions are counted apart
+	b.start(t, "copy") // sessions are counted separately
 	cancel()
 	calls.Wait()
 	run[EvalOutput](t, b, "proc.eval", args{"script": ":"})
@@ -175,7 +188,7 @@ func TestProcEvalDirEscape(t *testing.T) {
 	assert.Equal(t, out.Output, "in\n")
 }
 
-// No file stays open behind a script, however it ended.
+// No file stays open after a script, however it ended.
 func TestProcEvalFiles(t *testing.T) {
 	b := newBench(t, Options{})
 	noFilesLeft(t, func() {
@@ -184,7 +197,7 @@ func TestProcEvalFiles(t *testing.T) {
 	})
 }
 
-// Nothing of a script that runs when all ends is left.
+// Shutdown ends all processes of a running script.
 func TestProcEvalShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
 	b := newBench(t, Options{})
@@ -204,10 +217,14 @@ func TestProcEvalShutdownWhileInUse(t *testing.T) {
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
 
-// The list is of what proc.start starts. Scripts have a gate of their own, and nothing else.
+// The allow list applies to proc.start. Scripts have a gate of their own, and no list.
 func TestProcAllowIsNotForEval(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Allow: []string{}})
-	assert.DeepEqual(t, details[[]string](t, fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""), "allowed"), []string{})
-	assert.Equal(t, run[EvalOutput](t, b, "proc.eval", args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
+	assert.DeepEqual(t,
+		details[[]string](t,
+			fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""),
+			"allowed"), []string{})
+	assert.Equal(t, run[EvalOutput](t, b, "proc.eval",
+		args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A shell, driven as one would an interpreter: what is sent is a command, and what it answers ends with a line that it was told to write.
+// A shell used as an interpreter: each send is a command, whose output ends with a line that the
+// command writes.
 func Example() {
 	roots, err := fs.OpenRoots([]fs.Root{{Name: "main", Dir: os.TempDir()}})
 	if err != nil {
@@ -30,7 +31,8 @@ func Example() {
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 
 	call := func(operation, arguments string, into any) {
-		result := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})
+		result := dispatcher.Dispatch(context.Background(),
+			&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})
 		if result.Err != nil {
 			log.Fatal(result.Err)
 		}
@@ -41,17 +43,20 @@ func Example() {
 	var started proc.StartOutput
 	call("proc.start", `{"command":"sh","env":{"GREETING":"hello"}}`, &started)
 	for _, command := range []string{`answer=$((6*7))`, `echo "$GREETING, $answer"`} {
-		send, _ := json.Marshal(map[string]string{"session": started.Session, "text": command + "; echo done"})
+		send, _ := json.Marshal(
+			map[string]string{"session": started.Session, "text": command + "; echo done"})
 		call("proc.send", string(send), new(proc.SendOutput))
 		var read proc.ReadOutput
-		call("proc.read", `{"pattern":"^done\n","wait_ms":10000}`, &read) // there is only one session
+		// there is only one session
+		call("proc.read", `{"pattern":"^done\n","wait_ms":10000}`, &read)
 		fmt.Printf("%q\n", read.Output)
 	}
 	var stopped proc.StopOutput
 	call("proc.stop", `{}`, &stopped)
 	fmt.Println("exit code", *stopped.ExitCode)
 
-	refused := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "proc.start", Arguments: json.RawMessage(`{"command":"bash"}`)})
+	refused := dispatcher.Dispatch(context.Background(),
+		&dispatch.Call{Operation: "proc.start", Arguments: json.RawMessage(`{"command":"bash"}`)})
 	fmt.Println(refused.Err)
 	// Output:
 	// "done\n"

@@ -4,7 +4,7 @@ import "fmt"
 
 const halfExcerpt = 32 << 10 // bytes
 
-// An excerpt keeps the first and the last of what is written to it.
+// An excerpt keeps the first and the last halfExcerpt bytes written to it.
 type excerpt struct {
 	head []byte
 	tail ring
@@ -18,12 +18,13 @@ func (e *excerpt) write(p []byte) {
 	e.tail.write(p[n:])
 }
 
-// text returns what was kept, with a line in the middle, if need be, that tells what was not.
+// text returns the bytes kept, with a line in the middle that says how many were left out.
 func (e *excerpt) text() (_ string, truncated bool) {
 	if e.tail.start() == 0 {
 		return text(append(e.head, e.tail.kept...)), false
 	}
-	head, tail := wholeRunes(e.head), fromRune(e.tail.slice(e.tail.start(), e.tail.end))
+	head, tail := trimPartialRune(e.head), skipPartialRune(e.tail.slice(e.tail.start(), e.tail.end))
 	left := int64(len(e.head)) + e.tail.end - int64(len(head)+len(tail))
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), left, text(tail)), true
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), left, text(tail)),
+		true
 }

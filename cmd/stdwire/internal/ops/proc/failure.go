@@ -11,14 +11,14 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A cause says what a failure to start a program is to the caller.
+// A cause maps an error of starting a program to a code.
 type cause struct {
 	is   error
 	code dispatch.Code
 }
 
-// causes are those of all systems; systemCauses, of this one. The first that matches counts.
-var causes = []cause{
+// startCauses are causes on all systems, systemCauses those of this system. The first match counts.
+var startCauses = []cause{
 	{exec.ErrNotFound, dispatch.NotFound},
 	{exec.ErrDot, dispatch.NotFound},
 	{fs.ErrNotExist, dispatch.NotFound},
@@ -33,18 +33,18 @@ var causes = []cause{
 	{syscall.ETXTBSY, dispatch.StateError},
 }
 
-// explain makes an error for the caller of one that guard.Start returned.
-func explain(err error) error {
+// startError converts an error of guard.Start to one for the caller.
+func startError(err error) error {
 	failure, ok := errors.AsType[*guard.StartError](err)
 	if !ok {
-		return err // nil, or that of a context
+		return err // nil, or the error of a context
 	}
-	for _, cause := range slices.Concat(causes, systemCauses) {
+	for _, cause := range slices.Concat(startCauses, systemCauses) {
 		if errors.Is(err, cause.is) {
 			return dispatch.Errorf(cause.code, "%w", failure)
 		}
 	}
-	if errno, ok := errors.AsType[syscall.Errno](err); ok { // no processes or files to be had
+	if errno, ok := errors.AsType[syscall.Errno](err); ok { // such as no more processes or files
 		return dispatch.Errorf(dispatch.UpstreamError, "cannot start %q: %w", failure.Name, errno)
 	}
 	return err

@@ -17,8 +17,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// fixtureEnv is set where this test program is to be a program that the operations start: it takes
-// its arguments as steps, one after the other, and exits with status 0.
+// fixtureEnv is set if this test program is a program that the operations start: it executes its
+// arguments as steps, and exits with status 0.
 const fixtureEnv = "PROC_FIXTURE"
 
 func TestMain(m *testing.M) {
@@ -30,10 +30,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// exit is not os.Exit: coverage would write to stderr, the race detector take a second.
+// exit avoids os.Exit, with which coverage would write to stderr, and the race detector wait a
+// second.
 func exit(code int) { syscall.Exit(code) }
 
-// steps are what the program can do, by their first word. The rest of the argument is the text.
+// steps maps the first words of steps to functions. The rest of the argument is the text.
 var steps = map[string]func(text string){
 	"say":    func(text string) { fmt.Println(text) },
 	"write":  func(text string) { fmt.Print(text) },
@@ -55,7 +56,7 @@ var steps = map[string]func(text string){
 		fmt.Println(path)
 	},
 
-	// count says how many bytes come.
+	// count writes the number of bytes read.
 	"count": func(string) {
 		n, _ := io.Copy(io.Discard, stdin)
 		fmt.Println(n)
@@ -69,20 +70,20 @@ var steps = map[string]func(text string){
 			<-time.After(time.Millisecond)
 		}
 	},
-	// fill writes that many x.
+	// fill writes a number of x.
 	"fill": func(text string) {
 		chunk := []byte(strings.Repeat("x", 32<<10))
 		for left := number(text); left > 0; left -= len(chunk) {
 			os.Stdout.Write(chunk[:min(left, len(chunk))])
 		}
 	},
-	// lines writes that many numbered lines.
+	// lines writes a number of numbered lines.
 	"lines": func(text string) {
 		for i := range number(text) {
 			fmt.Printf("line %d\n", i)
 		}
 	},
-	// both writes that many numbers to stdout and to stderr in turn.
+	// both writes a number of numbers alternately to stdout and stderr.
 	"both": func(text string) {
 		for i := range number(text) {
 			fmt.Println(i)
@@ -113,11 +114,12 @@ var steps = map[string]func(text string){
 	},
 }
 
-// stubborn are the steps of a process that heeds neither a signal that it can refuse nor the end of
-// its input, nor do its two children. It writes a line with all three process ids.
+// stubborn are the steps of a process that, like its two children, ignores the signals that it can
+// and the end of its input. It writes a line with the three process ids.
 var stubborn = []string{"ignore", "children 2", "sleep"}
 
-// takeSteps takes steps. One that is "arguments" writes those that follow, quoted, and is the last.
+// takeSteps executes steps. The step "arguments" writes the following ones, quoted, and is the
+// last.
 func takeSteps(all []string) {
 	for i, step := range all {
 		if step == "arguments" {
@@ -138,7 +140,7 @@ func line() string {
 
 func ignore() { signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) }
 
-// tell has signals written, and not end the process.
+// tell makes signals be written instead of ending the process.
 func tell() {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -167,7 +169,7 @@ func check(err error) {
 	}
 }
 
-// self is the path of this test program.
+// self returns the path of this test program.
 func self(t testing.TB) string {
 	t.Helper()
 	path, err := os.Executable()
@@ -175,14 +177,14 @@ func self(t testing.TB) string {
 	return path
 }
 
-// program returns the arguments with which proc.start starts this test program to take steps.
+// program returns the arguments of proc.start that make this test program execute steps.
 func program(t testing.TB, steps ...string) args {
 	t.Helper()
 	steps = append([]string{}, steps...)
 	return args{"command": self(t), "args": steps, "env": args{fixtureEnv: "1"}}
 }
 
-// start starts this test program to take steps, and returns the id of its session.
+// start starts this test program with steps, and returns the id of its session.
 func (b *bench) start(t testing.TB, steps ...string) string {
 	t.Helper()
 	return run[StartOutput](t, b, "proc.start", program(t, steps...)).Session

@@ -9,27 +9,28 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// maxWrite is how many bytes are written at a time. Windows does not say how much of a write that
-// was cut short has been read.
+// maxWrite is the maximum size of a write in bytes. Windows does not report how much of an
+// interrupted write has been read.
 const maxWrite = 4 << 10
 
-// An input is the stdin of a process. One at a time writes to it, so that what two callers send does not mix.
+// An input is the stdin of a process. It allows one writer at a time, so that data of two callers
+// is not mixed.
 type input struct {
 	f    *os.File
-	turn chan struct{} // full while somebody writes
+	lock chan struct{} // of capacity 1; full during a write
 }
 
 func newInput(f *os.File) input { return input{f, make(chan struct{}, 1)} }
 
-// write blocks until all has been written, and then, if it is the last, closes the input; or until ctx has ended. It returns how many bytes have been
-// written.
+// write writes data, and closes the input if last is set. It blocks until data is written or ctx
+// ends, and returns the number of bytes written.
 func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err error) {
 	select {
-	case i.turn <- struct{}{}:
+	case i.lock <- struct{}{}:
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	defer func() { <-i.turn }()
+	defer func() { <-i.lock }()
 	interrupted := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		i.f.SetWriteDeadline(time.Unix(1, 0))
@@ -42,7 +43,7 @@ func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err e
 	}
 	if !stop() {
 		<-interrupted
-		i.f.SetWriteDeadline(time.Time{}) // for the next
+		i.f.SetWriteDeadline(time.Time{}) // for the next write
 	}
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -52,9 +53,11 @@ func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err e
 	}
 	switch {
 	case errors.Is(err, os.ErrClosed):
-		err = dispatch.Errorf(dispatch.StateError, "the input of the process is closed: it was closed before, or the process has ended")
+		err = dispatch.Errorf(dispatch.StateError,
+			"the input of the process is closed: it was closed before, or the process has ended")
 	case err != nil:
-		err = dispatch.Errorf(dispatch.StateError, "the process does not read its input any more: it has closed it, or ended")
+		err = dispatch.Errorf(dispatch.StateError,
+			"the process does not read its input any more: it has closed it, or ended")
 	}
 	return n, err
 }

@@ -20,7 +20,8 @@ func TestProcList(t *testing.T) {
 	b := newBench(t, Options{})
 	assert.Equal(t, string(b.dispatch(t.Context(), "proc.list", nil).Data), `{"sessions":[]}`)
 	before := time.Now().Truncate(time.Millisecond)
-	one, two := b.start(t, "say hello", "exit 4"), run[StartOutput](t, b, "proc.start", program(t, "copy"))
+	one, two := b.start(t, "say hello", "exit 4"),
+		run[StartOutput](t, b, "proc.start", program(t, "copy"))
 	run[WaitOutput](t, b, "proc.wait", args{"session": one})
 	all := run[ListOutput](t, b, "proc.list", nil).Sessions
 	assert.Equal(t, len(all), 2)
@@ -29,7 +30,8 @@ func TestProcList(t *testing.T) {
 	assert.Assert(t, !all[0].Running && *all[0].ExitCode == 4 && all[0].OutputBytes == 6)
 	assert.Assert(t, !all[0].StartedAt.Before(before) && !all[0].StartedAt.After(time.Now()))
 	assert.Equal(t, all[1].Session, two.Session)
-	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) && all[1].ExitCode == nil)
+	assert.Assert(t, all[1].Running && all[1].PID == two.PID && all[1].Command == self(t) &&
+		all[1].ExitCode == nil)
 }
 
 func TestProcCap(t *testing.T) {
@@ -39,15 +41,16 @@ func TestProcCap(t *testing.T) {
 	for range 3 {
 		ids = append(ids, b.start(t, "copy"))
 	}
-	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "as many as there may be")
+	err := fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError,
+		"as many as there may be")
 	assert.DeepEqual(t, details[[]string](t, err, "sessions"), ids)
 
-	// One that has ended makes room, the oldest first.
+	// The oldest ended session makes room.
 	for _, id := range []string{ids[2], ids[1]} {
 		run[SendOutput](t, b, "proc.send", args{"session": id, "eof": true})
 		b.rest(t, id)
 	}
-	// But not for somebody else.
+	// But not for another caller.
 	fails(t, b.as("bob", nil), "proc.start", program(t, "copy"), dispatch.StateError, "as many")
 	added := b.start(t, "copy")
 	var left []string
@@ -56,7 +59,7 @@ func TestProcCap(t *testing.T) {
 	}
 	assert.DeepEqual(t, left, []string{ids[0], ids[2], added})
 
-	// A start that fails takes no room.
+	// A failed start does not count.
 	run[StopOutput](t, b, "proc.stop", args{"session": ids[0]})
 	for range 5 {
 		fails(t, b, "proc.start", args{"command": "no-such-program"}, dispatch.NotFound, "")
@@ -70,11 +73,14 @@ func TestProcIdle(t *testing.T) {
 	idle := b.start(t, stubborn...)
 	pids := b.pids(t, idle)
 	busy := b.start(t, "copy")
-	// A call that waits uses its session all the time.
-	waited := run[ReadOutput](t, b, "proc.read", args{"session": busy, "until": "output", "wait_ms": 1200})
+	// A waiting call keeps its session in use.
+	waited := run[ReadOutput](t, b, "proc.read",
+		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
-	eventually(t, "the idle one is ended", func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
-	eventually(t, "so is the other, once nobody uses it", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	eventually(t, "the idle one is ended",
+		func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
+	eventually(t, "so is the other, once nobody uses it",
+		func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	fails(t, b, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
 }
 
@@ -85,9 +91,11 @@ func TestProcPrincipals(t *testing.T) {
 	id := ann.start(t, "copy")
 	assert.Equal(t, len(run[ListOutput](t, bob, "proc.list", nil).Sessions), 0)
 	for operation, arguments := range map[string]args{
-		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {}, "proc.signal": {"signal": "KILL"},
+		"proc.send": {"text": "x"}, "proc.read": {}, "proc.wait": {},
+		"proc.signal": {"signal": "KILL"},
 	} {
-		fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running") // "" is not ann's only one
+		// "" is not ann's only one
+		fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running")
 		arguments["session"] = id
 		err := fails(t, bob, operation, arguments, dispatch.NotRunning, "no session is running")
 		assert.DeepEqual(t, details[[]string](t, err, "sessions"), []string{})
@@ -117,24 +125,27 @@ func TestProcClientGone(t *testing.T) {
 		}
 		return true
 	})
-	eventually(t, "only the other is left", func() bool { return len(b.sessions.List(context.Background())) == 1 })
+	eventually(t, "only the other is left",
+		func() bool { return len(b.sessions.List(context.Background())) == 1 })
 	run[SendOutput](t, b, "proc.send", args{"session": stays, "text": "x"})
 }
 
-// One who is gone before the process has started.
+// The client is gone before the process has started.
 func TestProcClientGoneBefore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	client, leave := context.WithCancel(t.Context())
 	leave()
 	envelope := b.as("", client).dispatch(t.Context(), "proc.start", program(t, "copy"))
-	eventually(t, "nothing is left", func() bool { return len(b.sessions.List(context.Background())) == 0 })
+	eventually(t, "nothing is left",
+		func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	if envelope.Success() {
-		eventually(t, "the process is gone", func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
+		eventually(t, "the process is gone",
+			func() bool { return !alive(decode[StartOutput](t, envelope).PID) })
 	}
 }
 
-// However stubborn the processes are, they end within the time that ctx gives.
+// Stubborn processes end before the deadline of ctx.
 func TestProcShutdown(t *testing.T) {
 	b := newBench(t, Options{})
 	var pids []int
@@ -147,9 +158,10 @@ func TestProcShutdown(t *testing.T) {
 	start := time.Now()
 	err := b.Shutdown(ctx)
 	gone(t, pids...)
-	took := time.Since(start)
-	t.Logf("20 stubborn processes: %v, %v", took, err)
-	assert.Assert(t, took < limit+7*time.Second, "%v", took) // a busy machine takes a while to kill 60; with all the grace it would be 40 s
+	duration := time.Since(start)
+	t.Logf("20 stubborn processes: %v, %v", duration, err)
+	// killing 60 takes a while on a busy machine; with the whole grace it would be 40 s
+	assert.Assert(t, duration < limit+7*time.Second, "%v", duration)
 	fails(t, b, "proc.start", program(t, "copy"), dispatch.StateError, "program is ending")
 	var again sync.WaitGroup
 	for range 4 {
@@ -164,11 +176,11 @@ func TestProcShutdownOutOfTime(t *testing.T) {
 	pids := append(b.pids(t, b.start(t, stubborn...)), b.pids(t, b.start(t, stubborn...))...)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = b.Shutdown(ctx) // whether it knows or not, they are gone
+	_ = b.Shutdown(ctx) // with or without an error, the processes are gone
 	gone(t, pids...)
 }
 
-// Calls that wait when all ends: they return, and nothing of what they started is left.
+// Calls that wait during Shutdown return, and none of their processes is left.
 func TestProcShutdownWhileInUse(t *testing.T) {
 	before := goroutines()
 	b := newBench(t, Options{})
@@ -183,13 +195,14 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 		calls.Go(func() { b.dispatch(context.Background(), operation, arguments) })
 	}
 	sleeper := program(t, "sleep")
-	for range 8 { // and some that are about to
+	for range 8 { // and some that start
 		calls.Go(func() {
 			for b.dispatch(context.Background(), "proc.start", sleeper).Success() {
 			}
 		})
 	}
-	eventually(t, "there are many", func() bool { return len(b.sessions.List(context.Background())) > 10 })
+	eventually(t, "there are many",
+		func() bool { return len(b.sessions.List(context.Background())) > 10 })
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	assert.NilError(t, b.Shutdown(ctx))
@@ -197,11 +210,13 @@ func TestProcShutdownWhileInUse(t *testing.T) {
 	eventually(t, "all goroutines have ended", func() bool { return goroutines() <= before })
 }
 
-// goroutines counts those of this package and of package guard that do not run a test.
+// goroutines counts the goroutines of this package and of package guard that do not run a test.
 func goroutines() (n int) {
 	buf := make([]byte, 1<<20)
 	for stack := range bytes.SplitSeq(buf[:runtime.Stack(buf, true)], []byte("\n\n")) {
-		if (bytes.Contains(stack, []byte("/ops/proc.")) || bytes.Contains(stack, []byte("/guard."))) && !bytes.Contains(stack, []byte("testing.tRunner")) {
+		if (bytes.Contains(stack, []byte("/ops/proc.")) ||
+			bytes.Contains(stack, []byte("/guard."))) &&
+			!bytes.Contains(stack, []byte("testing.tRunner")) {
 			n++
 		}
 	}
@@ -237,7 +252,7 @@ func TestProcRegister(t *testing.T) {
 	assert.ErrorContains(t, err, `"./x"`)
 }
 
-// What the operations say they are, and the codes that they may return.
+// The kinds and the error codes of the operations.
 func TestProcKinds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -263,7 +278,7 @@ func TestProcKinds(t *testing.T) {
 	assert.DeepEqual(t, got, want)
 }
 
-// No file stays open behind a process, however it ended, or did not begin.
+// No file stays open after a process, however it ended, or if it did not start.
 func TestProcFiles(t *testing.T) {
 	b := newBench(t, Options{})
 	garbage := b.garbage(t)
@@ -281,8 +296,8 @@ func TestProcFiles(t *testing.T) {
 	})
 }
 
-// noFilesLeft checks that rounds of work leave no more files open than one, in which some are
-// opened once.
+// noFilesLeft checks that repeated work opens no more files than the first round, which opens some
+// once.
 func noFilesLeft(t *testing.T, round func()) {
 	t.Helper()
 	round()

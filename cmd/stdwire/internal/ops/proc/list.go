@@ -18,11 +18,11 @@ var listSpec = dispatch.Spec{
 
 // ListOutput is the data of proc.list.
 type ListOutput struct {
-	Sessions []Listed `json:"sessions"`
+	Sessions []SessionInfo `json:"sessions"`
 }
 
-// Listed is one session in a list.
-type Listed struct {
+// SessionInfo is a session in a list.
+type SessionInfo struct {
 	Session string   `json:"session"`
 	PID     int      `json:"pid"`
 	Command string   `json:"command"`
@@ -33,11 +33,12 @@ type Listed struct {
 }
 
 func (s *Service) list(ctx context.Context, _ struct{}) (ListOutput, error) {
-	out := ListOutput{Sessions: []Listed{}}
+	out := ListOutput{Sessions: []SessionInfo{}}
 	for _, info := range s.sessions.List(ctx) {
 		v := info.Value
-		out.Sessions = append(out.Sessions, Listed{
-			v.id, v.guard.Pid(), v.command, v.args, v.status(), v.started.UTC().Truncate(time.Millisecond), v.output.total(),
+		out.Sessions = append(out.Sessions, SessionInfo{
+			v.id, v.guard.Pid(), v.command, v.args, v.status(),
+			v.started.UTC().Truncate(time.Millisecond), v.output.total(),
 		})
 	}
 	return out, nil

@@ -8,12 +8,12 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// An output is what a process has written, the last of it at least.
+// An output holds the last output of a process.
 type output struct {
 	mu      sync.Mutex
 	ring    ring
-	next    int64         // where the next read goes on that does not say where
-	changed chan struct{} // closed when there is more; nil while nobody waits for that
+	next    int64         // where the next read without a cursor continues
+	changed chan struct{} // closed at the next write; nil while nobody waits
 }
 
 func (o *output) write(p []byte) {
@@ -26,14 +26,14 @@ func (o *output) write(p []byte) {
 	}
 }
 
-// total returns how many bytes there were.
+// total returns the number of bytes written so far.
 func (o *output) total() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ring.end
 }
 
-// What a read waits for.
+// The conditions that a read can wait for.
 const (
 	untilNow     = "now"
 	untilOutput  = "output"
@@ -41,32 +41,33 @@ const (
 	untilExit    = "exit"
 )
 
-// A query is what somebody wants to read.
-type query struct {
-	cursor *int64 // from where; nil: where the last read ended
+// A readQuery is the input of a read.
+type readQuery struct {
+	cursor *int64 // start offset; nil for the end of the last read
 	max    int64  // bytes
 	until  string
 	search *search // for untilPattern
 	wait   time.Duration
 }
 
-// A part is what was read.
-type part struct {
+// A readResult is the result of a read.
+type readResult struct {
 	text    string
-	cursor  int64 // behind text
-	dropped int64 // bytes before it that are lost
+	cursor  int64 // offset of the end of text
+	dropped int64 // number of bytes lost before text
 	more    bool
 	matched bool
 }
 
-// read blocks until there is what the query waits for, or as much as it takes, or the process has ended, or the time is over: whatever there
-// is then, it returns. It fails when ctx has ended, and then has read nothing.
-func (s *session) read(ctx context.Context, q query) (part, Status, error) {
+// read blocks until the condition of the query holds, the result is full, the process has ended, or
+// the time has run out, and returns the output so far. If ctx ends, it returns an error and reads
+// nothing.
+func (s *session) read(ctx context.Context, q readQuery) (readResult, Status, error) {
 	timer := time.NewTimer(q.wait)
 	defer timer.Stop()
 	for last := q.until == untilNow; ; {
-		status := s.status() // before the output is looked at: when it has ended, all is there
-		found, changed, err := s.output.look(q, last || !status.Running)
+		status := s.status() // before poll: after the end, the output is complete
+		found, changed, err := s.output.poll(q, last || !status.Running)
 		if err != nil || changed == nil {
 			return found, status, err
 		}
@@ -76,14 +77,14 @@ func (s *session) read(ctx context.Context, q query) (part, Status, error) {
 		case <-timer.C:
 			last = true
 		case <-ctx.Done():
-			return part{}, status, ctx.Err()
+			return readResult{}, status, ctx.Err()
 		}
 	}
 }
 
-// look reads, if there is what the query waits for, or in any case if it is the last look. Otherwise it returns a channel that is closed when there
-// is more to look at.
-func (o *output) look(q query, last bool) (p part, changed <-chan struct{}, err error) {
+// poll reads if the condition of the query holds, or if last is set. Otherwise it returns a channel
+// that is closed at the next output.
+func (o *output) poll(q readQuery, last bool) (p readResult, changed <-chan struct{}, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := o.next
@@ -91,14 +92,15 @@ func (o *output) look(q query, last bool) (p part, changed <-chan struct{}, err 
 		from = *q.cursor
 	}
 	if from > o.ring.end {
-		return p, nil, dispatch.InvalidArgument("/cursor", "%d is behind the end of the output, which has %d bytes so far", from, o.ring.end)
+		return p, nil, dispatch.InvalidArgument("/cursor",
+			"%d is beyond the end of the output, which has %d bytes so far", from, o.ring.end)
 	}
 	if start := o.ring.start(); from < start {
 		p.dropped, from = start-from, start
 	}
 	limit := from + min(q.max, int64(o.ring.size))
 	to := min(limit, o.ring.end)
-	enough := to == limit // waiting for more would let this be lost
+	enough := to == limit // the result is full
 	switch q.until {
 	case untilOutput:
 		enough = to > from
@@ -116,7 +118,7 @@ func (o *output) look(q query, last bool) (p part, changed <-chan struct{}, err 
 	}
 	data := o.ring.slice(from, to)
 	if to < o.ring.end && !p.matched {
-		data = wholeRunes(data)
+		data = trimPartialRune(data)
 	}
 	p.text = text(data)
 	p.cursor = from + int64(len(data))
@@ -125,14 +127,14 @@ func (o *output) look(q query, last bool) (p part, changed <-chan struct{}, err 
 	return p, nil, nil
 }
 
-// tail returns the last of what nobody has read, at most that many bytes, and takes it for read.
+// tail reads the last unread bytes, at most limit.
 func (o *output) tail(limit int64) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := max(o.next, o.ring.start(), o.ring.end-limit)
 	data := o.ring.slice(from, o.ring.end)
 	if from > o.next {
-		data = fromRune(data)
+		data = skipPartialRune(data)
 	}
 	o.next = o.ring.end
 	return text(data)

@@ -10,29 +10,31 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A process is a running command whose output somebody takes.
+// A process is a command whose output is read.
 type process struct {
 	guard   *guard.Process
 	started time.Time
 
-	ended chan struct{} // closed when it and all that came of it has ended, and the last of the output was taken
-	exit  guard.Exit    // written before, as is took
-	took  time.Duration
+	// closed when the command and its descendants have ended and the output is read
+	ended    chan struct{}
+	exit     guard.Exit // written before ended is closed, as is duration
+	duration time.Duration
 }
 
-// follow has all that a process writes, stdout and stderr merged, handed to write, which one goroutine calls, until it has ended.
-func follow(g *guard.Process, write func([]byte)) *process {
+// watchProcess passes the output of a process, stdout and stderr merged, to write, until the
+// process has ended. One goroutine calls write.
+func watchProcess(g *guard.Process, write func([]byte)) *process {
 	p := &process{guard: g, started: time.Now(), ended: make(chan struct{})}
 	go func() {
 		defer close(p.ended)
 		g.Stderr().Close()
-		var pumping sync.WaitGroup
-		pumping.Go(func() { pump(g.Stdout(), write) })
+		var copying sync.WaitGroup
+		copying.Go(func() { copyOutput(g.Stdout(), write) })
 		p.exit = g.Exit()
-		p.took = time.Since(p.started)
+		p.duration = time.Since(p.started)
 		g.Stdin().Close()
-		late := time.AfterFunc(patience, func() { g.Stdout().Close() })
-		pumping.Wait()
+		late := time.AfterFunc(drainTimeout, func() { g.Stdout().Close() })
+		copying.Wait()
 		late.Stop()
 		g.Stdout().Close()
 	}()
@@ -40,45 +42,49 @@ func follow(g *guard.Process, write func([]byte)) *process {
 }
 
 const (
-	byItself  = 500 * time.Millisecond // for a process to end when its input has
-	dieWithin = 5 * time.Second        // when killed, and the output to end
+	eofWait = 500 * time.Millisecond // for a process to end after the end of its input
+	// for a process to end after it was killed, and for the end of its output
+	killTimeout = 5 * time.Second
 
-	// patience is for the end of the output when the process has ended, and something that got away
-	// may hold it open; see guard.Exit. It is part of dieWithin.
-	patience = dieWithin / 2
+	// drainTimeout is the time to wait for the end of the output after the process has ended; a
+	// descendant that escaped may hold it open, see guard.Exit. It is part of killTimeout.
+	drainTimeout = killTimeout / 2
 )
 
-// end has the process end: by the end of its input, by SIGTERM, or when grace is over, or ctx, by SIGKILL. It blocks until it has.
+// end ends the process: it closes its input, sends SIGTERM, and sends SIGKILL after grace or when
+// ctx ends. It blocks until the process has ended.
 func (p *process) end(ctx context.Context, grace time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok {
-		grace = min(grace, time.Until(deadline)*3/4) // the rest is for it to be killed
+		grace = min(grace, time.Until(deadline)*3/4) // the rest is for killing it
 	}
 	p.guard.Stdin().Close()
-	first := min(grace/4, byItself)
-	if p.endsWithin(ctx, first) {
+	first := min(grace/4, eofWait)
+	if p.waitFor(ctx, first) {
 		return nil
 	}
 	if grace > 0 {
-		_ = p.guard.Signal(syscall.SIGTERM) // if it cannot be asked, it still has the time
-		if p.endsWithin(ctx, grace-first) {
+		_ = p.guard.Signal(syscall.SIGTERM) // wait even if the signal cannot be sent
+		if p.waitFor(ctx, grace-first) {
 			return nil
 		}
 	}
 	return p.kill()
 }
 
-// kill kills the process, and blocks until it has ended.
+// kill kills the process and blocks until it has ended.
 func (p *process) kill() error {
 	p.guard.Kill()
-	if p.endsWithin(context.Background(), dieWithin) {
+	if p.waitFor(context.Background(), killTimeout) {
 		return nil
 	}
-	return dispatch.Errorf(dispatch.UpstreamError, "process %d has been killed, and does not end; it may have become another user's, or hang in the system",
+	return dispatch.Errorf(dispatch.UpstreamError,
+		"process %d has been killed, and does not end; it may have become another user's, or hang in the system",
 		p.guard.Pid())
 }
 
-// endsWithin blocks until the process has ended, that time is over, or ctx has ended, and reports whether it was the first.
-func (p *process) endsWithin(ctx context.Context, d time.Duration) bool {
+// waitFor blocks until the process has ended, d has passed, or ctx has ended. It reports whether
+// the process has ended.
+func (p *process) waitFor(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {

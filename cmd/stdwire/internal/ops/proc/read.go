@@ -13,16 +13,18 @@ var readSpec = dispatch.Spec{
 	Title:   "Read from process",
 	Summary: "Read what a session's process has written, and wait for it if asked to.",
 	Description: "Read what a session's process has written to stdout and stderr, in the order in which it wrote it, and wait for it if asked to. " +
-		"Each read goes on where the last one ended. With pattern it waits until that matches, say the prompt of an interpreter, and returns what is up " +
-		"to the end of the match; what follows is for the next read. A wait that runs out is no error: it returns what there is, with matched false. " +
+		"Each read continues where the last one ended. With pattern it waits until that matches, say the prompt of an interpreter, and returns the output " +
+		"up to the end of the match; the rest is for the next read. A wait that runs out is not an error: it returns the output so far, with matched false. " +
 		"A wait also ends when there is as much as max_bytes, and when the process ends. Only the last of the output is kept: a process that writes " +
 		"faster than it is read loses what is oldest, and dropped says how much.",
 	Kind:    dispatch.Wait,
-	Timeout: beyond,
+	Timeout: waitTimeout,
 	Examples: []dispatch.Example{
 		{Summary: "What there is now", Input: json.RawMessage(`{"session":"make-4f9a2c"}`)},
-		{Summary: "Up to the next prompt", Input: json.RawMessage(`{"pattern":"^>>> $","wait_ms":5000}`)},
-		{Summary: "All, when it has ended", Input: json.RawMessage(`{"until":"exit","wait_ms":60000,"max_bytes":262144}`)},
+		{Summary: "Up to the next prompt",
+			Input: json.RawMessage(`{"pattern":"^>>> $","wait_ms":5000}`)},
+		{Summary: "All, when it has ended",
+			Input: json.RawMessage(`{"until":"exit","wait_ms":60000,"max_bytes":262144}`)},
 	},
 }
 
@@ -39,7 +41,7 @@ type ReadInput struct {
 // ReadOutput is the data of proc.read.
 type ReadOutput struct {
 	Output  string `json:"output" doc:"stdout and stderr. What is not UTF-8 is U+FFFD."`
-	Cursor  int64  `json:"cursor" doc:"Offset behind output, where the next read goes on."`
+	Cursor  int64  `json:"cursor" doc:"Offset of the end of output, where the next read continues."`
 	Dropped int64  `json:"dropped,omitempty" doc:"How many bytes before output are lost."`
 	More    bool   `json:"more" doc:"There is more to read already."`
 	Matched bool   `json:"matched" doc:"The pattern matched; output ends with the match."`
@@ -55,18 +57,21 @@ func (s *Service) read(ctx context.Context, in ReadInput) (out ReadOutput, err e
 	if err != nil {
 		return out, err
 	}
-	part, status, err := session.read(ctx, q)
+	readResult, status, err := session.read(ctx, q)
 	if err != nil {
 		return out, err
 	}
-	return ReadOutput{part.text, part.cursor, part.dropped, part.more, part.matched, status}, nil
+	return ReadOutput{readResult.text, readResult.cursor, readResult.dropped, readResult.more,
+		readResult.matched, status}, nil
 }
 
-func (in ReadInput) query() (q query, err error) {
-	q = query{cursor: in.Cursor, max: int64(in.MaxBytes), until: in.Until, wait: milliseconds(in.WaitMS)}
+func (in ReadInput) query() (q readQuery, err error) {
+	q = readQuery{cursor: in.Cursor, max: int64(in.MaxBytes), until: in.Until,
+		wait: milliseconds(in.WaitMS)}
 	if in.Pattern != "" {
 		if q.until = cmp.Or(q.until, untilPattern); q.until != untilPattern {
-			return q, dispatch.InvalidArgument("/until", "it is %q, and there is a pattern to wait for; leave one of them out", in.Until)
+			return q, dispatch.InvalidArgument("/until",
+				"it is %q, and there is a pattern to wait for; leave one of them out", in.Until)
 		}
 		q.search, err = newSearch(in.Pattern)
 		return q, err

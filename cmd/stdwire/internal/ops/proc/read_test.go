@@ -18,7 +18,8 @@ func TestProcRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "say out", "warn err", "repeat")
-	nothing := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 1})
+	nothing := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 1})
 	assert.Assert(t, nothing.Running && !nothing.Matched && nothing.ExitCode == nil)
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "last"})
 	all := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": 0})
@@ -26,38 +27,45 @@ func TestProcRead(t *testing.T) {
 	assert.Assert(t, !all.Running && !all.More && *all.ExitCode == 0)
 	assert.Equal(t, all.Cursor, int64(len(all.Output)))
 
-	// What was read is not read again, unless asked for.
+	// Output is not returned again, unless a cursor asks for it.
 	again := run[ReadOutput](t, b, "proc.read", args{"session": id})
 	assert.Equal(t, again.Output, "")
 	assert.Equal(t, again.Cursor, all.Cursor)
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
 	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id}).Output, all.Output[7:])
 
 	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "/cursor")
 	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "/cursor")
 	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "/pattern")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"}, dispatch.InvalidInput, "smaller repetitions")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"}, dispatch.InvalidInput, "/until")
-	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam, "pattern")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"},
+		dispatch.InvalidInput, "smaller repetitions")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"},
+		dispatch.InvalidInput, "/until")
+	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam,
+		"pattern")
 }
 
 func TestProcReadUntilOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "repeat", "sleep")
-	quiet := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "wait_ms": 1})
+	quiet := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "until": "output", "wait_ms": 1})
 	assert.Equal(t, quiet.Output, "")
 	assert.Assert(t, quiet.Running)
 	read := make(chan ReadOutput)
 	go func() {
-		envelope := b.dispatch(context.Background(), "proc.read", args{"session": id, "until": "output", "wait_ms": 20000})
+		envelope := b.dispatch(context.Background(), "proc.read",
+			args{"session": id, "until": "output", "wait_ms": 20000})
 		read <- decode[ReadOutput](t, envelope)
 	}()
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "x"})
 	assert.Equal(t, (<-read).Output, "x\n")
 }
 
-// A pattern consumes the output up to the end of what it matches, no more, so that the next one finds what came together with it.
+// A pattern consumes the output up to the end of its match only, so that the next one finds the
+// rest.
 func TestProcReadUntilPattern(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -78,13 +86,15 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	b.start(t, "copy")
 	read := make(chan ReadOutput)
 	go func() {
-		read <- decode[ReadOutput](t, b.dispatch(context.Background(), "proc.read", args{"pattern": "READY é!", "wait_ms": 20000}))
+		read <- decode[ReadOutput](t,
+			b.dispatch(context.Background(), "proc.read",
+				args{"pattern": "READY é!", "wait_ms": 20000}))
 	}()
 	session := b.sessions.List(context.Background())[0].Value
 	for i, chunk := range []string{"..REA", "DY ", "\xc3", "\xa9", "! and more"} {
 		_, err := session.stdin.f.WriteString(chunk)
 		assert.NilError(t, err)
-		total := []int64{5, 8, 8, 10, 20}[i] // half a character is kept back
+		total := []int64{5, 8, 8, 10, 20}[i] // an incomplete character is held back
 		eventually(t, "it has come back", func() bool { return session.output.total() == total })
 	}
 	out := <-read
@@ -93,14 +103,16 @@ func TestProcReadPatternSpansChunks(t *testing.T) {
 	assert.Equal(t, b.expect(t, "", "more"), " and more")
 }
 
-// A wait for a pattern ends when there is no more room in the answer, so that nothing is lost of what a caller reads all the time.
+// A wait for a pattern ends when the result is full, so that a caller that reads all the time loses
+// nothing.
 func TestProcReadPatternFull(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "fill 100000", "write \ndone\n", "sleep")
 	var got int
 	for {
-		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
+		out := run[ReadOutput](t, b, "proc.read",
+			args{"session": id, "pattern": "^done$", "wait_ms": 20000, "max_bytes": 4096})
 		got += len(out.Output)
 		assert.Equal(t, out.Dropped, int64(0))
 		if out.Matched {
@@ -115,13 +127,16 @@ func TestProcReadWhenItEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "say bye", "exit 9")
-	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.Signal == "")
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, *out.ExitCode, 9)
-	// An end is all that is left to wait for.
+	// Only the end remains to wait for.
 	for _, until := range []string{"output", "exit"} {
-		assert.Assert(t, !run[ReadOutput](t, b, "proc.read", args{"session": id, "until": until, "wait_ms": 600000}).Running)
+		assert.Assert(t,
+			!run[ReadOutput](t, b, "proc.read",
+				args{"session": id, "until": until, "wait_ms": 600000}).Running)
 	}
 }
 
@@ -146,12 +161,13 @@ func TestProcReadCancelled(t *testing.T) {
 		session.output.changed = nil
 		session.output.mu.Unlock()
 	}
-	// It has taken nothing from who reads next.
+	// It has consumed nothing of the next read.
 	run[SendOutput](t, b, "proc.send", args{"session": id, "text": "here"})
 	assert.Equal(t, b.expect(t, id, "here\n"), "here\n")
 }
 
-// A process that writes far more than is kept: it does not wait, memory is bounded, and what is lost is counted.
+// A process that writes far more than is kept does not block, memory is bounded, and lost bytes are
+// counted.
 func TestProcReadFlood(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 64 << 10})
@@ -166,11 +182,13 @@ func TestProcReadFlood(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(out.Output, "x\nend\n") && !out.More)
 	session := b.sessions.List(context.Background())[0].Value
 	assert.Assert(t, cap(session.output.ring.kept) <= 2*64<<10, "%d", cap(session.output.ring.kept))
-	// A cursor to what is lost says so each time.
-	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped, int64(total-64<<10-10))
+	// A cursor to lost output reports the loss each time.
+	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id, "cursor": 10}).Dropped,
+		int64(total-64<<10-10))
 }
 
-// A reader that is slower than the writer: each read goes on where the last one ended, or says how much is lost in between.
+// A reader slower than the writer: each read continues where the last one ended, or reports how
+// much was lost.
 func TestProcReadSlowReader(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 8 << 10})
@@ -178,7 +196,8 @@ func TestProcReadSlowReader(t *testing.T) {
 	var cursor, read, dropped int64
 	var last string
 	for {
-		out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "output", "max_bytes": 100})
+		out := run[ReadOutput](t, b, "proc.read",
+			args{"session": id, "until": "output", "max_bytes": 100})
 		assert.Equal(t, out.Cursor, cursor+out.Dropped+int64(len(out.Output)))
 		cursor = out.Cursor
 		read += int64(len(out.Output))
@@ -198,11 +217,12 @@ func TestProcReadBinary(t *testing.T) {
 	b := newBench(t, Options{})
 	id := b.start(t, "hex 610062fffe63c32864eda08065f09f")
 	out := b.rest(t, id)
-	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD") // half a character at the end is not kept back for ever
+	// an incomplete character at the end is returned
+	assert.Equal(t, out.Output, "a\x00b\uFFFDc\uFFFD(d\uFFFDe\uFFFD")
 	assert.Equal(t, out.Cursor, int64(15))
 }
 
-// No character is cut in two by where a read ends.
+// A read does not split characters.
 func TestProcReadRunesWhole(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -211,7 +231,8 @@ func TestProcReadRunesWhole(t *testing.T) {
 	for maximum := 4; maximum < 10; maximum++ {
 		var got string
 		for cursor, more := int64(0), true; more; {
-			out := run[ReadOutput](t, b, "proc.read", args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
+			out := run[ReadOutput](t, b, "proc.read",
+				args{"session": id, "until": "exit", "cursor": cursor, "max_bytes": maximum})
 			assert.Assert(t, 0 < len(out.Output) && len(out.Output) <= maximum)
 			got += out.Output
 			cursor, more = out.Cursor, out.More || out.Running
@@ -236,7 +257,7 @@ func inOrder(n int) string {
 	return b.String()
 }
 
-// Each byte is for one of those who read at the same time.
+// Each byte goes to one of several concurrent readers.
 func TestProcReadTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -247,7 +268,8 @@ func TestProcReadTogether(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for {
-				envelope := b.dispatch(t.Context(), "proc.read", args{"session": id, "until": "output", "max_bytes": 64})
+				envelope := b.dispatch(t.Context(), "proc.read",
+					args{"session": id, "until": "output", "max_bytes": 64})
 				out := decode[ReadOutput](t, envelope)
 				mu.Lock()
 				total += len(out.Output)
@@ -262,12 +284,12 @@ func TestProcReadTogether(t *testing.T) {
 	assert.Equal(t, int64(total), run[ListOutput](t, b, "proc.list", nil).Sessions[0].OutputBytes)
 }
 
-// Interpreters that are talked to.
+// Sessions with interpreters.
 func TestProcREPL(t *testing.T) {
 	t.Parallel()
 	for _, repl := range []struct {
 		command, args, prompt, send, want string
-		asked                             bool // for its version, as it may only stand for one
+		asked                             bool // its version was queried, because it may be a stub
 	}{
 		{"python3", "-i -q -u", "^>>> $", "print(6*7)", "42\n>>> ", true},
 		{"node", "-i", "^> $", "6*7", "42\n> ", true},
@@ -283,18 +305,20 @@ func TestProcREPL(t *testing.T) {
 				t.Skipf("%s is not there", repl.command)
 			}
 			b := newBench(t, Options{})
-			id := run[StartOutput](t, b, "proc.start", args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
+			id := run[StartOutput](t, b, "proc.start",
+				args{"command": repl.command, "args": strings.Fields(repl.args)}).Session
 			b.expect(t, id, repl.prompt)
 			for range 3 {
 				run[SendOutput](t, b, "proc.send", args{"session": id, "text": repl.send})
-				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want)) // prompts may be on stderr
+				// prompts may be on stderr
+				assert.Assert(t, strings.HasPrefix(b.expect(t, id, repl.prompt), repl.want))
 			}
 			run[StopOutput](t, b, "proc.stop", args{"session": id})
 		})
 	}
 }
 
-// Looking for a pattern costs about as much as there is output, however small the pieces in which it comes.
+// The cost of a search is linear in the output, however small its chunks.
 func TestProcSearchIsLinear(t *testing.T) {
 	looking := func(size int) time.Duration {
 		best := time.Hour
@@ -312,7 +336,8 @@ func TestProcSearchIsLinear(t *testing.T) {
 		return best
 	}
 	small, large := looking(16<<10), looking(128<<10)
-	assert.Assert(t, large < 30*small, "%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
+	assert.Assert(t, large < 30*small,
+		"%v for 16 KiB, %v for 128 KiB: 8 times as much, not 64, would be right", small, large)
 }
 
 func TestProcSearch(t *testing.T) {
@@ -321,15 +346,17 @@ func TestProcSearch(t *testing.T) {
 	for _, test := range []struct {
 		pattern string
 		chunks  []string
-		want    string // what is up to the end of the match; "" for none
+		want    string // the output up to the end of the match; "" for none
 	}{
 		{"b", []string{"abc"}, "ab"},
 		{"b$", []string{"ab", "c\nb"}, "ab"}, // at the end of what has arrived
 		{"^c", []string{"ab", "c"}, ""},
 		{"^c", []string{"ab\n", "c"}, "ab\nc"},
 		{`\bc`, []string{"ab", "c"}, ""},
-		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) + "needle"},
-		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"}, strings.Repeat(line, 2000) + "needle"},
+		{"needle", []string{strings.Repeat(line, 2000), "nee", "dle"}, strings.Repeat(line, 2000) +
+			"needle"},
+		{"^needle$", []string{strings.Repeat(line, 2000), "nee", "dle\n"},
+			strings.Repeat(line, 2000) + "needle"},
 		{"^nee", []string{strings.Repeat(line, 2000), "x", "nee"}, ""},
 		// A line may end with CR LF.
 		{"b$", []string{"ab\r\nc"}, "ab\r"},
@@ -355,7 +382,7 @@ func TestProcSearch(t *testing.T) {
 	}
 }
 
-// What is behind the room for the answer is not matched, but is there to tell whether a line ends.
+// Output after the limit is not matched, but decides whether a line ends.
 func TestProcSearchEdge(t *testing.T) {
 	t.Parallel()
 	o := output{ring: ring{size: 1 << 10}}
@@ -389,23 +416,25 @@ func TestProcRing(t *testing.T) {
 
 func BenchmarkProcOutput(b *testing.B) {
 	o := output{ring: ring{size: 1 << 20}}
-	chunk := make([]byte, pumped)
+	chunk := make([]byte, copyBuffer)
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
 		o.write(chunk)
 	}
 }
 
-// One line to a process and back.
+// A line to a process and back.
 func BenchmarkProcRoundTrip(b *testing.B) {
 	s := newBench(b, Options{})
-	if envelope := s.dispatch(context.Background(), "proc.start", program(b, "copy")); !envelope.Success() {
+	if envelope := s.dispatch(context.Background(), "proc.start",
+		program(b, "copy")); !envelope.Success() {
 		b.Fatal(envelope.Err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		s.dispatch(context.Background(), "proc.send", args{"text": "x"})
-		if out := s.dispatch(context.Background(), "proc.read", args{"pattern": "x\n"}); !out.Success() {
+		if out := s.dispatch(context.Background(), "proc.read",
+			args{"pattern": "x\n"}); !out.Success() {
 			b.Fatal(out.Err)
 		}
 	}
@@ -414,7 +443,8 @@ func BenchmarkProcRoundTrip(b *testing.B) {
 func BenchmarkProcStartStop(b *testing.B) {
 	s := newBench(b, Options{})
 	for b.Loop() {
-		if envelope := s.dispatch(context.Background(), "proc.start", program(b, "copy")); !envelope.Success() {
+		if envelope := s.dispatch(context.Background(), "proc.start",
+			program(b, "copy")); !envelope.Success() {
 			b.Fatal(envelope.Err)
 		}
 		s.dispatch(context.Background(), "proc.stop", nil)

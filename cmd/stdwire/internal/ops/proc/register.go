@@ -14,19 +14,20 @@ import (
 
 // Options are the settings of the operations. Only Roots is required.
 type Options struct {
-	Roots *fs.Roots // where working directories are: the instances that callers name
+	Roots *fs.Roots // roots of working directories, which callers name as instances
 
-	// Allow is what callers may start: names to be found on the PATH of this program ("git"), and
-	// absolute paths, to the letter, but on Windows as the package says. nil: anything.
+	// Allow lists the programs that callers may start: names on the PATH of this program ("git"),
+	// and absolute paths. They are compared exactly, except on Windows; see the package
+	// documentation. nil allows any.
 	Allow []string
 
-	Max    int           // how many sessions there may be at a time, and as many scripts; 0: 32
-	Buffer int           // how many bytes of output are kept of each session; 0: 1 MiB
-	Idle   time.Duration // a session that no call has used for so long is ended; 0: 1 h
-	Logger *slog.Logger  // hears of processes that do not end, if nobody else does; nil: slog.Default()
+	Max    int           // maximum number of sessions, and of scripts; 0 means 32
+	Buffer int           // bytes of output kept for each session; 0 means 1 MiB
+	Idle   time.Duration // a session without calls for this time ends; 0 means 1 h
+	Logger *slog.Logger  // logs processes that do not end; nil means slog.Default()
 }
 
-// A Service is the operations and their processes.
+// A Service holds the state of the operations and their processes.
 type Service struct {
 	roots    *fs.Roots
 	allow    allowList
@@ -36,10 +37,11 @@ type Service struct {
 	scripts  *scripts
 }
 
-const stopGrace = 2 * time.Second // for a process to end when nobody says how long it may take
+const stopGrace = 2 * time.Second // for a process to end, by default
 
-// Register adds the operations to a catalog. It fails if one of the names is taken, or an entry of the allow-list is neither a name nor an absolute path.
-// [Service.Shutdown] is to be called when no more calls come.
+// Register adds the operations to a catalog. It fails if an operation of one of the names exists,
+// or if an entry of the allow list is neither a name nor an absolute path. The caller must call
+// [Service.Shutdown] when no more calls are made.
 func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 	if o.Roots == nil {
 		return nil, errors.New("proc: no roots for working directories")
@@ -48,9 +50,13 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("proc: %w", err)
 	}
-	s := &Service{roots: o.Roots, allow: allow, max: cmp.Or(o.Max, 32), buffer: cmp.Or(o.Buffer, 1<<20)}
+	s := &Service{roots: o.Roots, allow: allow, max: cmp.Or(o.Max, 32),
+		buffer: cmp.Or(o.Buffer, 1<<20)}
 	s.sessions = dispatch.NewSessions(dispatch.SessionOptions[*session]{
-		Close:  func(ctx context.Context, _ string, session *session) error { return session.end(ctx, stopGrace) },
+		Close: func(ctx context.Context, _ string,
+			session *session) error {
+			return session.end(ctx, stopGrace)
+		},
 		Max:    s.max,
 		Idle:   cmp.Or(o.Idle, time.Hour),
 		Logger: o.Logger,
@@ -76,21 +82,23 @@ func Register(c *dispatch.Catalog, o Options) (*Service, error) {
 	return s, c.Register(ops...)
 }
 
-func operation[In, Out any](errs *[]error, gate dispatch.Gate, spec dispatch.Spec, fn func(context.Context, In) (Out, error)) *dispatch.Operation {
+func operation[In, Out any](errs *[]error, gate dispatch.Gate, spec dispatch.Spec,
+	fn func(context.Context, In) (Out, error)) *dispatch.Operation {
 	spec.Gate = gate
 	op, err := dispatch.New(spec, fn)
 	*errs = append(*errs, err)
 	return op
 }
 
-// Shutdown ends all processes, and blocks until they have ended; none can be started any more. First the scripts are killed, then the
-// sessions are stopped, the last one first; each may take two seconds, or if ctx has a deadline its share of the time that is left. When ctx
-// has ended, all that are left are killed at once. It may be called any number of times. The error tells of sessions whose process has not
-// ended five seconds after it was killed.
+// Shutdown ends all processes and blocks until they have ended; no process can be started
+// afterwards. It kills the scripts, then stops the sessions, the newest first; each has two
+// seconds, or, if ctx has a deadline, its share of the remaining time. When ctx ends, all remaining
+// processes are killed. Shutdown may be called any number of times. The error lists sessions whose
+// process has not ended five seconds after it was killed.
 func (s *Service) Shutdown(ctx context.Context) error {
 	defer context.AfterFunc(ctx, func() {
 		for _, info := range s.sessions.List(context.Background()) {
-			info.Value.guard.Kill() // and not one after the other
+			info.Value.guard.Kill() // all at once
 		}
 	})()
 	s.scripts.shutdown()

@@ -2,14 +2,15 @@ package proc
 
 import "slices"
 
-// A ring keeps the last bytes of a stream, by their offset in it. It takes memory as it fills.
+// A ring keeps the last bytes of a stream, addressed by their offset in the stream. It allocates
+// memory as it fills.
 type ring struct {
-	size int // how many bytes it keeps
+	size int // maximum number of bytes kept
 	kept []byte
-	end  int64 // how many there were
+	end  int64 // length of the stream so far
 }
 
-// start is the offset of the first byte that is kept.
+// start returns the offset of the first byte kept.
 func (r *ring) start() int64 { return r.end - int64(len(r.kept)) }
 
 func (r *ring) write(p []byte) {
@@ -26,7 +27,8 @@ func (r *ring) write(p []byte) {
 	}
 }
 
-// slice returns the bytes from one offset to another, which have to be there. It may be the ring's own memory, good until the next write.
+// slice returns the bytes between two offsets, which must be kept. The result may alias the ring
+// and is valid until the next write.
 func (r *ring) slice(from, to int64) []byte {
 	if from == to {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// scripts counts those that run, and can end them all.
+// scripts limits the number of running scripts, and can end all of them.
 type scripts struct {
-	slots chan struct{} // one is in it for each that runs
+	slots chan struct{} // has a value for each running script
 	life  context.Context
 	end   context.CancelFunc
 
-	shutting sync.Mutex // one takes all slots
+	shutdownMu sync.Mutex // held by the call of shutdown that fills slots
 }
 
 func newScripts(limit int) *scripts {
@@ -21,7 +21,8 @@ func newScripts(limit int) *scripts {
 	return &scripts{slots: make(chan struct{}, limit), life: life, end: end}
 }
 
-// begin makes a context for a script, which ends with ctx or with all scripts. done is to be called when the script has ended.
+// begin returns a context for a script, which ends with ctx or at shutdown. The caller must call
+// done when the script has ended.
 func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), err error) {
 	free := false
 	select {
@@ -29,12 +30,13 @@ func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), er
 		free = true
 	default:
 	}
-	err = s.ended() // asked now, shutdown waits for the slot
+	err = s.ended() // checked while holding a slot, for which shutdown waits
 	switch {
 	case err != nil && free:
 		<-s.slots
 	case err == nil && !free:
-		err = dispatch.Errorf(dispatch.StateError, "%d scripts are running, as many as may; try again when one has ended", cap(s.slots))
+		err = dispatch.Errorf(dispatch.StateError,
+			"%d scripts are running, the maximum; try again when one has ended", cap(s.slots))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -48,21 +50,23 @@ func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), er
 	}, nil
 }
 
-// ended returns an error once all scripts are to end.
+// ended returns an error after shutdown has begun.
 func (s *scripts) ended() error {
 	if s.life.Err() != nil {
-		return dispatch.Errorf(dispatch.StateError, "no script can run any more: the program is ending")
+		return dispatch.Errorf(dispatch.StateError,
+			"no script can run any more: the program is ending")
 	}
 	return nil
 }
 
-// shutdown ends all scripts and blocks until their calls have returned, which takes no longer than to kill a process; none begins any more.
+// shutdown ends all scripts and blocks until their calls have returned, which takes no longer than
+// killing a process. No script can begin afterwards.
 func (s *scripts) shutdown() {
 	s.end()
-	s.shutting.Lock()
-	defer s.shutting.Unlock()
+	s.shutdownMu.Lock()
+	defer s.shutdownMu.Unlock()
 	for range cap(s.slots) {
 		s.slots <- struct{}{}
-		defer func() { <-s.slots }() // begin fails all the same
+		defer func() { <-s.slots }() // begin fails even with a slot
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// longest is how long a call may be told to wait. Operations that wait have a timeout a little beyond it, which is only there to be shown.
+// maxWait is the maximum wait of a call. The operations' own timeout is longer, and never reached.
 const (
-	longest = 10 * time.Minute
-	beyond  = longest + time.Minute
+	maxWait     = 10 * time.Minute
+	waitTimeout = maxWait + time.Minute
 )
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -26,10 +26,12 @@ var sendSpec = dispatch.Spec{
 		"If the time runs out before all is written, the error is timeout, and details.bytes_written says how much has been.",
 	Kind:    dispatch.Write,
 	Errors:  []dispatch.Code{dispatch.StateError},
-	Timeout: beyond,
+	Timeout: waitTimeout,
 	Examples: []dispatch.Example{
-		{Summary: "A line", Input: json.RawMessage(`{"session":"python3-4f9a2c","text":"print(6*7)"}`)},
-		{Summary: "The last of the input", Input: json.RawMessage(`{"text":"b,a\n","newline":false,"eof":true}`)},
+		{Summary: "A line",
+			Input: json.RawMessage(`{"session":"python3-4f9a2c","text":"print(6*7)"}`)},
+		{Summary: "The last of the input",
+			Input: json.RawMessage(`{"text":"b,a\n","newline":false,"eof":true}`)},
 	},
 }
 
@@ -68,17 +70,19 @@ func (s *Service) send(ctx context.Context, in SendInput) (out SendOutput, err e
 		return out, failure.With(written)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return out, dispatch.Errorf(dispatch.Timeout, "%q does not read its input: %d of %d bytes were written in %d ms",
+		return out, dispatch.Errorf(dispatch.Timeout,
+			"%q does not read its input: %d of %d bytes were written in %d ms",
 			session.id, out.BytesWritten, len(data), in.TimeoutMS).With(written)
 	}
 	return out, err
 }
 
-// data returns the bytes to be sent.
+// data returns the bytes to send.
 func (in SendInput) data() ([]byte, error) {
 	switch {
 	case in.Text == nil && !in.EOF:
-		return nil, dispatch.MissingArgument("text", "there is nothing to send without it, unless eof is set")
+		return nil, dispatch.MissingArgument("text",
+			"there is nothing to send without it, unless eof is set")
 	case in.Text == nil:
 		return nil, nil
 	case in.Encoding == "base64":

@@ -19,14 +19,17 @@ func TestProcSend(t *testing.T) {
 	assert.Equal(t, run[SendOutput](t, b, "proc.send", args{"text": "line"}).BytesWritten, 5)
 	run[SendOutput](t, b, "proc.send", args{"text": "no line", "newline": false})
 	run[SendOutput](t, b, "proc.send", args{"text": ""})
-	run[SendOutput](t, b, "proc.send", args{"text": base64.StdEncoding.EncodeToString([]byte("\x01\x02é")), "encoding": "base64"})
+	run[SendOutput](t, b, "proc.send",
+		args{"text": base64.StdEncoding.EncodeToString([]byte("\x01\x02é")), "encoding": "base64"})
 	assert.Equal(t, run[SendOutput](t, b, "proc.send", args{"eof": true}).BytesWritten, 0)
 	assert.Equal(t, b.rest(t, "").Output, "line\nno line\n\x01\x02é")
 
 	fails(t, b, "proc.send", args{"text": "x"}, dispatch.StateError, "has ended")
 	fails(t, b, "proc.send", args{}, dispatch.MissingParam, "eof")
-	fails(t, b, "proc.send", args{"text": "!", "encoding": "base64"}, dispatch.InvalidInput, "/text")
-	fails(t, b, "proc.send", args{"session": "copy-000000", "text": "x"}, dispatch.NotRunning, "copy-")
+	fails(t, b, "proc.send", args{"text": "!", "encoding": "base64"}, dispatch.InvalidInput,
+		"/text")
+	fails(t, b, "proc.send", args{"session": "copy-000000", "text": "x"}, dispatch.NotRunning,
+		"copy-")
 }
 
 func TestProcSendAfterEOF(t *testing.T) {
@@ -39,32 +42,39 @@ func TestProcSendAfterEOF(t *testing.T) {
 	fails(t, b, "proc.send", args{"session": id, "eof": true}, dispatch.StateError, "closed")
 }
 
-// A process that closes its stdin and lives on.
-func TestProcSendToDeafProcess(t *testing.T) {
+// A process that closes its stdin and continues.
+func TestProcSendToProcessThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "deaf", "say deaf", "sleep")
 	b.expect(t, id, "deaf\n")
-	eventually(t, "nobody reads", func() bool { return !b.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success() })
-	err := fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError, "does not read")
+	eventually(t, "nobody reads", func() bool {
+		return !b.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success()
+	})
+	err := fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError,
+		"does not read")
 	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
 }
 
-// big is more than a pipe takes.
+// big is more than a pipe holds.
 var big = strings.Repeat("0123456789abcde\n", 1<<16)
 
 func TestProcSendTimesOut(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "skip", "await go", "count")
-	err := fails(t, b, "proc.send", args{"session": id, "text": big, "newline": false, "timeout_ms": 50}, dispatch.Timeout, "does not read")
+	err := fails(t, b, "proc.send",
+		args{"session": id, "text": big, "newline": false, "timeout_ms": 50}, dispatch.Timeout,
+		"does not read")
 	assert.Assert(t, err.Recoverable)
 	written := details[int](t, err, "bytes_written")
 	assert.Assert(t, 0 < written && written < len(big), "%d", written)
 	b.put(t, "go", "", 0o666)
-	// The rest can be sent once there is somebody who reads.
-	run[SendOutput](t, b, "proc.send", args{"session": id, "text": big[written:], "newline": false, "eof": true})
-	assert.Equal(t, strings.TrimSpace(b.rest(t, id).Output), "1048560") // without the line that was read
+	// The rest can be sent once the process reads.
+	run[SendOutput](t, b, "proc.send",
+		args{"session": id, "text": big[written:], "newline": false, "eof": true})
+	// without the line that was read
+	assert.Equal(t, strings.TrimSpace(b.rest(t, id).Output), "1048560")
 }
 
 func TestProcSendCancelled(t *testing.T) {
@@ -73,26 +83,29 @@ func TestProcSendCancelled(t *testing.T) {
 	id := b.start(t, "sleep")
 	eventually(t, "the pipe is full", func() bool {
 		full := args{"session": id, "text": big, "timeout_ms": 20}
-		return details[int](t, fails(t, b, "proc.send", full, dispatch.Timeout, ""), "bytes_written") == 0
+		return details[int](t, fails(t, b, "proc.send", full, dispatch.Timeout, ""),
+			"bytes_written") == 0
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
-	for range 3 { // one waits for room in the pipe, others for their turn
+	for range 3 { // one waits for the pipe, the others for the lock
 		calls.Go(func() {
 			envelope := b.dispatch(ctx, "proc.send", args{"session": id, "text": big})
-			assert.Check(t, envelope.Err != nil && envelope.Err.Code == dispatch.Cancelled, "%v", envelope.Err)
+			assert.Check(t, envelope.Err != nil &&
+				envelope.Err.Code == dispatch.Cancelled, "%v", envelope.Err)
 		})
 	}
 	info := b.sessions.List(context.Background())[0]
-	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.turn) == 1 })
+	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
 	cancel()
 	calls.Wait()
-	// The cancellation was of those calls only.
-	err := fails(t, b, "proc.send", args{"session": id, "text": "x", "timeout_ms": 20}, dispatch.Timeout, "")
+	// Only those calls were cancelled.
+	err := fails(t, b, "proc.send", args{"session": id, "text": "x", "timeout_ms": 20},
+		dispatch.Timeout, "")
 	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
 }
 
-// What is sent at the same time does not mix, however the pipe takes it.
+// Concurrent sends are not mixed.
 func TestProcSendOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{Buffer: 4 << 20})
@@ -100,7 +113,8 @@ func TestProcSendOneAtATime(t *testing.T) {
 	var calls sync.WaitGroup
 	for _, letter := range []string{"a", "b", "c", "d"} {
 		calls.Go(func() {
-			envelope := b.dispatch(t.Context(), "proc.send", args{"session": id, "text": strings.Repeat(letter, 200<<10)})
+			envelope := b.dispatch(t.Context(), "proc.send",
+				args{"session": id, "text": strings.Repeat(letter, 200<<10)})
 			assert.Check(t, envelope.Success())
 		})
 	}
@@ -109,9 +123,9 @@ func TestProcSendOneAtATime(t *testing.T) {
 	var all strings.Builder
 	for running := true; running; {
 		out := b.dispatch(t.Context(), "proc.read", args{"session": id, "until": "exit"})
-		part := decode[ReadOutput](t, out)
-		all.WriteString(part.Output)
-		running = part.Running || part.More
+		readResult := decode[ReadOutput](t, out)
+		all.WriteString(readResult.Output)
+		running = readResult.Running || readResult.More
 	}
 	lines := strings.Fields(all.String())
 	assert.Equal(t, len(lines), 4)
@@ -121,15 +135,17 @@ func TestProcSendOneAtATime(t *testing.T) {
 	}
 }
 
-// Stopping a session ends who waits to write to it.
+// Stopping a session ends calls that wait to write to it.
 func TestProcSendEndsWithSession(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "sleep")
 	done := make(chan dispatch.Envelope)
-	go func() { done <- b.dispatch(context.Background(), "proc.send", args{"session": id, "text": big}) }()
+	go func() {
+		done <- b.dispatch(context.Background(), "proc.send", args{"session": id, "text": big})
+	}()
 	info := b.sessions.List(context.Background())[0]
-	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.turn) == 1 })
+	eventually(t, "somebody writes", func() bool { return len(info.Value.stdin.lock) == 1 })
 	run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 100})
 	select {
 	case envelope := <-done:

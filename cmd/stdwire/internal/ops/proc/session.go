@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
-// A session is a process that was started to be talked to.
+// A session is a process started by proc.start.
 type session struct {
 	*process
 	id      string
@@ -20,18 +20,20 @@ type session struct {
 }
 
 func newSession(g *guard.Process, command string, args []string, kept int) *session {
-	s := &session{id: newID(command), command: command, args: args, stdin: newInput(g.Stdin()), output: output{ring: ring{size: kept}}}
-	s.process = follow(g, s.output.write)
+	s := &session{id: newID(command), command: command, args: args, stdin: newInput(g.Stdin()),
+		output: output{ring: ring{size: kept}}}
+	s.process = watchProcess(g, s.output.write)
 	return s
 }
 
 const maxIDName = 32 // bytes of the command's name in an id
 
-// newID makes an id of a command: "python3-4f9a2c". It is for people and models to tell sessions apart; that others do not use them is
-// for [dispatch.Sessions].
+// newID derives an id from a command: "python3-4f9a2c". It distinguishes sessions for people and
+// models; [dispatch.Sessions] checks their owners.
 func newID(command string) string {
 	name := strings.Map(func(c rune) rune {
-		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' {
+		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
+			c == '-' {
 			return c
 		}
 		return '_'

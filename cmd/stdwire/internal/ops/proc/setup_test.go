@@ -15,15 +15,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A bench is the operations on one directory, called as any surface calls them.
+// A bench calls the operations on a directory as a surface does.
 type bench struct {
 	*Service
 	dir        string
 	dispatcher *dispatch.Dispatcher
-	call       dispatch.Call // what calls have in common
+	call       dispatch.Call // template of all calls
 }
 
-// newBench returns the operations, with a new directory for the root "main". They are shut down when the test ends.
+// newBench returns the operations with a new directory as the root "main". They are shut down when
+// the test ends.
 func newBench(t testing.TB, o Options) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir()}
@@ -43,7 +44,7 @@ func newBench(t testing.TB, o Options) *bench {
 	return b
 }
 
-// as returns the same operations, called by somebody else.
+// as returns the same operations with another caller.
 func (b *bench) as(principal string, client context.Context) *bench {
 	other := *b
 	other.call = dispatch.Call{Principal: principal, Client: client}
@@ -68,13 +69,16 @@ func run[Out any](t testing.TB, b *bench, operation string, arguments args) Out 
 	return decode[Out](t, b.dispatch(t.Context(), operation, arguments))
 }
 
-// fails calls an operation, which must fail with this code and a message that holds text, and no path of the host.
-func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code, text string) *dispatch.Error {
+// fails calls an operation, which must fail with a code and a message that contains text and no
+// path of the host.
+func fails(t testing.TB, b *bench, operation string, arguments args, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	return failed(t, b, b.dispatch(t.Context(), operation, arguments), code, text)
 }
 
-func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code, text string) *dispatch.Error {
+func failed(t testing.TB, b *bench, envelope dispatch.Envelope, code dispatch.Code,
+	text string) *dispatch.Error {
 	t.Helper()
 	if envelope.Err == nil {
 		t.Fatalf("succeeded: %s", envelope.Data)
@@ -97,10 +101,11 @@ func details[T any](t testing.TB, err *dispatch.Error, member string) T {
 	return value
 }
 
-// expect reads up to what matches pattern, which has to come.
+// expect reads up to a match of pattern, which must come.
 func (b *bench) expect(t testing.TB, session, pattern string) string {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "pattern": pattern, "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": session, "pattern": pattern, "wait_ms": 20000})
 	assert.Assert(t, out.Matched, "%+v", out)
 	return out.Output
 }
@@ -108,7 +113,8 @@ func (b *bench) expect(t testing.TB, session, pattern string) string {
 // rest reads until the process has ended.
 func (b *bench) rest(t testing.TB, session string) ReadOutput {
 	t.Helper()
-	out := run[ReadOutput](t, b, "proc.read", args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": session, "until": "exit", "wait_ms": 20000, "max_bytes": 262144})
 	assert.Assert(t, !out.Running, "%+v", out)
 	return out
 }

@@ -16,7 +16,7 @@ var signalSpec = dispatch.Spec{
 	Title:   "Signal process",
 	Summary: "Send a signal to a session's process and its whole process group.",
 	Description: "Send a signal to a session's process and its whole process group. " +
-		signalsMean + " The session remains: see proc.stop to end it.",
+		signalHelp + " The session remains: see proc.stop to end it.",
 	Kind:     dispatch.Lifecycle,
 	Errors:   []dispatch.Code{dispatch.StateError, dispatch.UpstreamError, dispatch.NotImplemented},
 	Timeout:  time.Minute,
@@ -37,16 +37,18 @@ func (s *Service) signal(ctx context.Context, in SignalInput) (out SignalOutput,
 	err = session.guard.Signal(signals[in.Signal])
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		return out, dispatch.Errorf(dispatch.NotImplemented, "this system has no signal %s", in.Signal)
+		return out, dispatch.Errorf(dispatch.NotImplemented, "this system has no signal %s",
+			in.Signal)
 	case errors.Is(err, os.ErrProcessDone):
 		return out, dispatch.Errorf(dispatch.StateError, "the process of %q has ended", session.id)
 	case err != nil:
-		return out, dispatch.Errorf(dispatch.UpstreamError, "signal %s to %q: %w", in.Signal, session.id, err)
+		return out, dispatch.Errorf(dispatch.UpstreamError, "signal %s to %q: %w", in.Signal,
+			session.id, err)
 	}
 	return SignalOutput{session.id, in.Signal}, nil
 }
 
-// signalName is the name of a signal without the SIG.
+// signalName returns the name of a signal without SIG.
 func signalName(sig syscall.Signal) string {
 	for name, number := range signals {
 		if number == sig {

@@ -18,10 +18,11 @@ import (
 // sh starts a shell with a script and returns the id of its session.
 func (b *bench) sh(t testing.TB, script string) string {
 	t.Helper()
-	return run[StartOutput](t, b, "proc.start", args{"command": "sh", "args": []string{"-c", script}}).Session
+	return run[StartOutput](t, b, "proc.start",
+		args{"command": "sh", "args": []string{"-c", script}}).Session
 }
 
-// state is the letter by which the system says what a process does, "" for one that there is not.
+// state returns the state letter of a process in /proc, or "" if it does not exist.
 func state(t testing.TB, pid int) string {
 	t.Helper()
 	out, _ := exec.Command("ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
@@ -31,7 +32,7 @@ func state(t testing.TB, pid int) string {
 	return string(out[:1])
 }
 
-// A process leads a group of its own, so that signals to this program's do not reach it.
+// A process leads a group of its own, so that signals to this program's group do not reach it.
 func TestProcStartGroup(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -56,13 +57,14 @@ func TestProcReadWhenSignalEnds(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.sh(t, "echo bye; kill -SEGV $$")
-	out := run[ReadOutput](t, b, "proc.read", args{"session": id, "pattern": "never", "wait_ms": 20000})
+	out := run[ReadOutput](t, b, "proc.read",
+		args{"session": id, "pattern": "never", "wait_ms": 20000})
 	assert.Assert(t, !out.Running && !out.Matched && out.ExitCode == nil)
 	assert.Equal(t, out.Output, "bye\n")
 	assert.Equal(t, out.Signal, "SEGV")
 }
 
-// The end of the process is the end of what it left behind, in a session of its own as well.
+// When the process ends, its descendants end, also those in sessions of their own.
 func TestProcEndTakesDescendants(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -82,7 +84,8 @@ func TestProcSignal(t *testing.T) {
 	id := b.sh(t, `for s in INT TERM HUP QUIT USR1 USR2; do trap "echo got $s" $s; done; echo ready; while :; do sleep 0.01; done`)
 	b.expect(t, id, "ready\n")
 	for _, signal := range []string{"INT", "TERM", "HUP", "QUIT", "USR1", "USR2"} {
-		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}), SignalOutput{id, signal})
+		assert.Equal(t, run[SignalOutput](t, b, "proc.signal", args{"signal": signal}),
+			SignalOutput{id, signal})
 		b.expect(t, id, "got "+signal+"\n")
 	}
 	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")
@@ -115,7 +118,7 @@ func TestProcSignalStopAndContinue(t *testing.T) {
 	assert.Equal(t, run[ReadOutput](t, b, "proc.read", nil).Output, "")
 	run[SignalOutput](t, b, "proc.signal", args{"signal": "CONT"})
 	b.expect(t, id, "x\n")
-	// One that is stopped can be ended too.
+	// A stopped process can be ended too.
 	run[SignalOutput](t, b, "proc.signal", args{"signal": "STOP"})
 	assert.Assert(t, run[StopOutput](t, b, "proc.stop", args{"grace_ms": 50}).Stopped)
 	gone(t, pid)

@@ -7,17 +7,18 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The schema offers the signals that there are, and who asks for another is told which these are.
+// The schema lists the signals of Windows, and an error for another signal does so too.
 func TestProcSignalsOfWindows(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	b.start(t, "copy")
 	for _, signal := range []string{"INT", "HUP", "STOP", "USR1"} {
-		fails(t, b, "proc.signal", args{"signal": signal}, dispatch.InvalidInput, `"TERM" or "KILL"`)
+		fails(t, b, "proc.signal", args{"signal": signal}, dispatch.InvalidInput,
+			`"TERM" or "KILL"`)
 	}
 }
 
-// TERM is a CTRL_BREAK event: a program that handles it goes on.
+// TERM is a CTRL_BREAK event: a program that handles it continues.
 func TestProcSignalBreak(t *testing.T) {
 	t.Parallel()
 	if onWine() {
@@ -32,7 +33,7 @@ func TestProcSignalBreak(t *testing.T) {
 		t.Skipf("there is no console here, without which there are no events: %v", envelope.Err)
 	}
 	b.expect(t, id, "signalled\n")
-	// One that does not handle it ends, and so does what it has started.
+	// A program that does not handle it ends, with its descendants.
 	other := b.start(t, "children 2", "sleep")
 	pids := b.pids(t, other)
 	run[SignalOutput](t, b, "proc.signal", args{"session": other, "signal": "TERM"})

@@ -16,8 +16,8 @@ type SignalInput struct {
 }
 
 const (
-	signalsMean = "There is only KILL here."
-	stopsBy     = "close its stdin, and kill it when grace_ms are over."
+	signalHelp = "There is only KILL here."
+	stopHelp   = "close its stdin, and kill it when grace_ms are over."
 )
 
 var signalExample = dispatch.Example{
@@ -25,5 +25,5 @@ var signalExample = dispatch.Example{
 	Input:   json.RawMessage(`{"session":"python3-4f9a2c","signal":"KILL"}`),
 }
 
-// signals are those that there are here, by their names.
+// signals maps names to the signals of this system.
 var signals = map[string]syscall.Signal{"KILL": syscall.SIGKILL}

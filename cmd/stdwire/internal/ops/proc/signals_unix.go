@@ -16,9 +16,9 @@ type SignalInput struct {
 }
 
 const (
-	signalsMean = "INT is what Ctrl-C would be. " +
+	signalHelp = "INT is what Ctrl-C would be. " +
 		"A process that STOP has stopped takes other signals when CONT has let it go on."
-	stopsBy = "close its stdin, send SIGTERM soon after if that does not end it, " +
+	stopHelp = "close its stdin, send SIGTERM soon after if that does not end it, " +
 		"and SIGKILL when grace_ms are over."
 )
 
@@ -27,11 +27,15 @@ var signalExample = dispatch.Example{
 	Input:   json.RawMessage(`{"session":"python3-4f9a2c","signal":"INT"}`),
 }
 
-// signals are those that a caller can send, or that may be seen to have ended a process, by their names.
+// signals maps names to the signals that a caller can send or that can end a process.
 var signals = map[string]syscall.Signal{
-	"ABRT": syscall.SIGABRT, "ALRM": syscall.SIGALRM, "BUS": syscall.SIGBUS, "CONT": syscall.SIGCONT, "FPE": syscall.SIGFPE,
-	"HUP": syscall.SIGHUP, "ILL": syscall.SIGILL, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL, "PIPE": syscall.SIGPIPE,
-	"PROF": syscall.SIGPROF, "QUIT": syscall.SIGQUIT, "SEGV": syscall.SIGSEGV, "STOP": syscall.SIGSTOP, "SYS": syscall.SIGSYS,
-	"TERM": syscall.SIGTERM, "TRAP": syscall.SIGTRAP, "USR1": syscall.SIGUSR1, "USR2": syscall.SIGUSR2, "VTALRM": syscall.SIGVTALRM,
+	"ABRT": syscall.SIGABRT, "ALRM": syscall.SIGALRM, "BUS": syscall.SIGBUS,
+	"CONT": syscall.SIGCONT, "FPE": syscall.SIGFPE,
+	"HUP": syscall.SIGHUP, "ILL": syscall.SIGILL, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL,
+	"PIPE": syscall.SIGPIPE,
+	"PROF": syscall.SIGPROF, "QUIT": syscall.SIGQUIT, "SEGV": syscall.SIGSEGV,
+	"STOP": syscall.SIGSTOP, "SYS": syscall.SIGSYS,
+	"TERM": syscall.SIGTERM, "TRAP": syscall.SIGTRAP, "USR1": syscall.SIGUSR1,
+	"USR2": syscall.SIGUSR2, "VTALRM": syscall.SIGVTALRM,
 	"XCPU": syscall.SIGXCPU, "XFSZ": syscall.SIGXFSZ,
 }

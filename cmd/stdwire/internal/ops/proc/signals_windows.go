@@ -14,10 +14,10 @@ type SignalInput struct {
 }
 
 const (
-	signalsMean = "TERM is a CTRL_BREAK event, which ends a program that does not handle it. " +
+	signalHelp = "TERM is a CTRL_BREAK event, which ends a program that does not handle it. " +
 		"It takes a console that both stdwire and the process have. " +
 		"KILL ends the process and all that it has started. Windows has no other signals."
-	stopsBy = "close its stdin, send a CTRL_BREAK event soon after if that does not end it, " +
+	stopHelp = "close its stdin, send a CTRL_BREAK event soon after if that does not end it, " +
 		"and kill it when grace_ms are over."
 )
 
@@ -26,8 +26,8 @@ var signalExample = dispatch.Example{
 	Input:   json.RawMessage(`{"session":"python3-4f9a2c","signal":"TERM"}`),
 }
 
-// signals are those that a caller can send, or that may be seen to have ended a process, by their
-// names: INT is the end by an event of the console.
+// signals maps names to the signals that a caller can send or that can end a process. INT stands
+// for the end by a console event.
 var signals = map[string]syscall.Signal{
 	"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL,
 }

@@ -22,8 +22,11 @@ var startSpec = dispatch.Spec{
 	Errors:    []dispatch.Code{dispatch.NotFound, dispatch.StateError, dispatch.UpstreamError},
 	Timeout:   time.Minute,
 	Examples: []dispatch.Example{
-		{Summary: "An interpreter", Input: json.RawMessage(`{"command":"python3","args":["-i","-q","-u"]}`)},
-		{Summary: "A build, in a directory of the root", Input: json.RawMessage(`{"command":"make","args":["test"],"dir":"backend","env":{"CI":"1"}}`)},
+		{Summary: "An interpreter",
+			Input: json.RawMessage(`{"command":"python3","args":["-i","-q","-u"]}`)},
+		{Summary: "A build, in a directory of the root",
+			Input: json.RawMessage(
+				`{"command":"make","args":["test"],"dir":"backend","env":{"CI":"1"}}`)},
 	},
 }
 
@@ -50,10 +53,11 @@ func (s *Service) start(ctx context.Context, in StartInput) (out StartOutput, er
 	if strings.ContainsRune(in.Command, 0) {
 		return out, dispatch.InvalidArgument("/command", "it contains a NUL byte")
 	}
-	s.makeRoom(ctx)
+	s.evictEnded(ctx)
 	out.Command = in.Command
 	out.Session, err = s.sessions.Open(ctx, func(ctx context.Context) (string, *session, error) {
-		g, err := s.launch(ctx, in.Instance.Instance, in.Dir, in.Env, guard.Command{Name: in.Command, Args: in.Args})
+		g, err := s.launch(ctx, in.Instance.Instance, in.Dir, in.Env,
+			guard.Command{Name: in.Command, Args: in.Args})
 		if err != nil {
 			return "", nil, err
 		}
@@ -64,22 +68,23 @@ func (s *Service) start(ctx context.Context, in StartInput) (out StartOutput, er
 	return out, err
 }
 
-// makeRoom ends the caller's oldest session whose process has ended, if there is no room for another.
-func (s *Service) makeRoom(ctx context.Context) {
-	everybodys := context.Background()
-	if len(s.sessions.List(everybodys)) < s.max {
+// evictEnded closes the caller's oldest session whose process has ended, if the maximum is reached.
+func (s *Service) evictEnded(ctx context.Context) {
+	allCallers := context.Background()
+	if len(s.sessions.List(allCallers)) < s.max {
 		return
 	}
 	for _, info := range s.sessions.List(ctx) {
 		if info.Value.hasEnded() {
-			s.sessions.Close(everybodys, info.ID)
+			s.sessions.Close(allCallers, info.ID)
 			return
 		}
 	}
 }
 
-// launch starts a command in a directory of a root, with an environment.
-func (s *Service) launch(ctx context.Context, instance, dir string, env map[string]string, c guard.Command) (*guard.Process, error) {
+// launch starts a command in a directory of a root.
+func (s *Service) launch(ctx context.Context, instance, dir string, env map[string]string,
+	c guard.Command) (*guard.Process, error) {
 	var err error
 	if c.Env, err = environ(env); err != nil {
 		return nil, err
@@ -88,7 +93,7 @@ func (s *Service) launch(ctx context.Context, instance, dir string, env map[stri
 		return nil, err
 	}
 	defer c.Dir.Close()
-	c.Merged = true // what a prompt follows has to come before it
+	c.Merged = true // keeps output on stderr and prompts on stdout in order
 	g, err := guard.Start(ctx, c)
-	return g, explain(err)
+	return g, startError(err)
 }

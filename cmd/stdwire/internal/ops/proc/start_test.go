@@ -16,10 +16,12 @@ func TestProcStart(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	// No shell looks at the arguments.
-	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é", ""}
+	arguments := []string{"a b", "$HOME *", `"`, `\`, `\"`, `a\`, `c:\a b\`, "%PATH%", "^&|<>", "é",
+		""}
 	steps := append([]string{"arguments"}, arguments...)
 	started := run[StartOutput](t, b, "proc.start", program(t, steps...))
-	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session), started.Session)
+	assert.Assert(t, regexp.MustCompile(`^[a-z_]+-[0-9a-f]{6}$`).MatchString(started.Session),
+		started.Session)
 	assert.Equal(t, started.Command, self(t))
 	out := b.rest(t, started.Session)
 	assert.Equal(t, out.Output, fmt.Sprintf("%q\n", arguments))
@@ -27,14 +29,15 @@ func TestProcStart(t *testing.T) {
 	assert.Equal(t, out.Signal, "")
 }
 
-// The envelope tells the session, by id, of every call that is about one.
+// The envelope has the session id of every call about a session.
 func TestProcStartSessionOfTheCall(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	envelope := b.dispatch(t.Context(), "proc.start", program(t, "copy"))
 	id := decode[StartOutput](t, envelope).Session
 	assert.Equal(t, envelope.Session, id)
-	for _, operation := range []string{"proc.read", "proc.stop"} { // the only session need not be named
+	for _, operation := range []string{"proc.read", "proc.stop"} {
+		// the only session need not be named
 		assert.Equal(t, b.dispatch(t.Context(), operation, nil).Session, id)
 	}
 }
@@ -59,7 +62,7 @@ func TestProcStartDir(t *testing.T) {
 	assert.Equal(t, directory("./"+tool, "sub"), filepath.Join(real, "sub")) // relative to dir
 }
 
-// tool puts this test program into a directory of the root, and returns the name of its file.
+// tool copies this test program to a directory of the root, and returns the name of its file.
 func (b *bench) tool(t testing.TB, dir string) string {
 	t.Helper()
 	name := "tool" + executable
@@ -104,8 +107,8 @@ func TestProcStartLinkEscape(t *testing.T) {
 	assert.Assert(t, b.dispatch(t.Context(), "proc.start", inside).Success())
 }
 
-// linksOut makes symbolic links, and returns the paths by which they lead out of the root. "inside"
-// is one that does not.
+// linksOut makes symbolic links, and returns paths through them that lead out of the root. "inside"
+// stays inside.
 func (b *bench) linksOut(t testing.TB) []string {
 	t.Helper()
 	assert.NilError(t, os.Mkdir(filepath.Join(b.dir, "in"), 0o777))
@@ -115,7 +118,7 @@ func (b *bench) linksOut(t testing.TB) []string {
 		link := filepath.Join(b.dir, name)
 		err := os.Symlink(target, link)
 		if err == nil {
-			_, err = os.Lstat(link) // Wine says that it has made one
+			_, err = os.Lstat(link) // Wine reports success without a link
 		}
 		if err != nil {
 			t.Skipf("no symbolic links can be made here: %v", err)
@@ -124,7 +127,7 @@ func (b *bench) linksOut(t testing.TB) []string {
 	return []string{"abs", "rel", "chain", "in/up", "abs/.", "rel/x"}
 }
 
-// garbage puts a file that is no program where one could be, and returns its name.
+// garbage creates an executable file that is not a program, and returns its name.
 func (b *bench) garbage(t testing.TB) string {
 	t.Helper()
 	name := "garbage" + executable
@@ -138,7 +141,9 @@ func TestProcStartFailures(t *testing.T) {
 	b.put(t, "plain.txt", "text\n", 0o644)
 	garbage := b.garbage(t)
 	withEnv := func(env args) args { return args{"command": self(t), "env": env} }
-	withArgument := func(text string) args { return args{"command": self(t), "args": []string{text}} }
+	withArgument := func(text string) args {
+		return args{"command": self(t), "args": []string{text}}
+	}
 	for _, test := range []struct {
 		arguments args
 		code      dispatch.Code
@@ -169,18 +174,20 @@ func TestProcStartArgumentsTooLong(t *testing.T) {
 		t.Skip("Wine takes command lines of any length, Windows 32,767 characters")
 	}
 	b := newBench(t, Options{})
-	fails(t, b, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput, "too long")
+	fails(t, b, "proc.start", program(t, strings.Repeat("x", 4<<20)), dispatch.InvalidInput,
+		"too long")
 }
 
-// A caller's variables are set on top of a few that are inherited; the rest of this program's
-// environment, its secrets, is not.
+// A caller's variables are added to a few inherited ones; the rest of this program's environment,
+// with its secrets, is not inherited.
 func TestProcStartEnvironment(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_SECRET", "s3cret")
 	b := newBench(t, Options{})
 	a := program(t, "environ")
 	a["env"] = args{fixtureEnv: "1", "TZ": "Mars/Olympus", "OWN": "1"}
 	got := map[string]string{}
-	for line := range strings.Lines(b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
+	for line := range strings.Lines(
+		b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		got[strings.ToUpper(name)] = value
 		assert.Assert(t, !strings.Contains(line, "s3cret"))
@@ -188,18 +195,21 @@ func TestProcStartEnvironment(t *testing.T) {
 	assert.Equal(t, got["TZ"], "Mars/Olympus")
 	assert.Equal(t, got["OWN"], "1")
 	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
-	// Nor are values shown to who asks for the list.
-	assert.Assert(t, !strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
+	// proc.list does not show values either.
+	assert.Assert(t,
+		!strings.Contains(string(b.dispatch(t.Context(), "proc.list", nil).Data), "Olympus"))
 }
 
 func TestProcNewID(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
-		"python3": "python3-", "/usr/bin/python3": "python3-", "./a b.sh": "a_b_sh-", "/": "process-", "...": "process-", "ü": "process-",
+		"python3": "python3-", "/usr/bin/python3": "python3-", "./a b.sh": "a_b_sh-",
+		"/": "process-", "...": "process-", "ü": "process-",
 		strings.Repeat("x", 100): strings.Repeat("x", maxIDName) + "-",
 	} {
 		id := newID(command)
-		assert.Assert(t, strings.HasPrefix(id, want) && len(id) == len(want)+6, "%s: %s", command, id)
+		assert.Assert(t, strings.HasPrefix(id, want) &&
+			len(id) == len(want)+6, "%s: %s", command, id)
 	}
 	assert.Assert(t, newID("x") != newID("x"))
 }

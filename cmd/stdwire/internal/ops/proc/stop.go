@@ -16,13 +16,14 @@ var stopSpec = dispatch.Spec{
 	Title:   "Stop process",
 	Summary: "End a session, and its process if that still runs.",
 	Description: "End a session, and its process if that still runs, with all that it started: " +
-		stopsBy + " Says how it ended, and the last of what it wrote that was not read, up to 4 KiB. " +
-		"A session that is not there, or not any more, is no error: stopped is false.",
+		stopHelp + " Returns how it ended, and the end of its unread output, up to 4 KiB. " +
+		"Stopping a session that does not exist is not an error: stopped is false.",
 	Kind:       dispatch.Lifecycle,
 	Idempotent: true,
 	Errors:     []dispatch.Code{dispatch.UpstreamError},
 	Timeout:    2 * time.Minute,
-	Examples:   []dispatch.Example{{Summary: "At once", Input: json.RawMessage(`{"session":"python3-4f9a2c","grace_ms":0}`)}},
+	Examples: []dispatch.Example{
+		{Summary: "At once", Input: json.RawMessage(`{"session":"python3-4f9a2c","grace_ms":0}`)}},
 }
 
 // StopInput are the arguments of proc.stop.
@@ -35,7 +36,7 @@ type StopInput struct {
 type StopOutput struct {
 	Stopped bool `json:"stopped" doc:"There was such a session, and this call ended it."`
 	End
-	Output string `json:"output,omitempty" doc:"The last of what was not read."`
+	Output string `json:"output,omitempty" doc:"The end of its unread output."`
 }
 
 func (s *Service) stop(ctx context.Context, in StopInput) (out StopOutput, err error) {
@@ -46,7 +47,8 @@ func (s *Service) stop(ctx context.Context, in StopInput) (out StopOutput, err e
 	if err != nil {
 		return out, err
 	}
-	_ = session.end(ctx, milliseconds(in.GraceMS)) // ended or not, the session goes; if not, Close says so
+	// the session is closed in any case; Close reports a process that has not ended
+	_ = session.end(ctx, milliseconds(in.GraceMS))
 	if out.Stopped, err = s.sessions.Close(ctx, session.id); err != nil {
 		return out, err
 	}

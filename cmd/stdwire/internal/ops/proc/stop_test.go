@@ -10,7 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A process that heeds the end of its input is not signalled.
+// A process that exits at the end of its input is not signalled.
 func TestProcStopByEOF(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -41,7 +41,8 @@ func TestProcStopAtOnce(t *testing.T) {
 	b := newBench(t, Options{})
 	id := b.start(t, stubborn...)
 	pids := b.pids(t, id)
-	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal, "KILL")
+	assert.Equal(t, run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 0}).Signal,
+		"KILL")
 	gone(t, pids...)
 }
 
@@ -58,7 +59,7 @@ func TestProcStopIsIdempotent(t *testing.T) {
 	fails(t, b, "proc.stop", nil, dispatch.InvalidInput, "several sessions")
 }
 
-// Of what was not read, the last 4 KiB are returned, and no piece of a character.
+// The last 4 KiB of unread output are returned, without partial characters.
 func TestProcStopOutput(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -74,7 +75,7 @@ func TestProcStopOutput(t *testing.T) {
 	assert.Equal(t, strings.Trim(out, "€"), ".\n")
 }
 
-// A caller that stops waiting for the end does not stop the end.
+// The process ends even if the caller stops waiting.
 func TestProcStopCancelled(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -89,18 +90,18 @@ func TestProcStopCancelled(t *testing.T) {
 	assert.Equal(t, len(run[ListOutput](t, b, "proc.list", nil).Sessions), 0)
 }
 
-// A process has all of the time that it is given, also where it cannot be asked to end.
+// A process has its whole grace, also where it cannot be asked to end.
 func TestProcStopGivesTime(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
-	id := b.start(t, "ignore", "say ready", "copy", "pause 1000", "exit 7") // longer than byItself
+	id := b.start(t, "ignore", "say ready", "copy", "pause 1000", "exit 7") // longer than eofWait
 	b.expect(t, id, "ready\n")
 	out := run[StopOutput](t, b, "proc.stop", args{"session": id, "grace_ms": 60000})
 	assert.Assert(t, out.ExitCode != nil, "ended by %q", out.Signal)
 	assert.Equal(t, *out.ExitCode, 7)
 }
 
-// The end of a process is the end of what it left behind, and of their output, at once.
+// When a process ends, its descendants and their output end at once.
 func TestProcEndTakesChildren(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
@@ -109,5 +110,5 @@ func TestProcEndTakesChildren(t *testing.T) {
 	pids := b.pids(t, id)
 	assert.Equal(t, *b.rest(t, id).ExitCode, 3)
 	gone(t, pids...)
-	assert.Assert(t, time.Since(start) < patience, "the output did not end by itself")
+	assert.Assert(t, time.Since(start) < drainTimeout, "the output did not end by itself")
 }

@@ -12,8 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// alive takes one that has ended and whose parent has not asked for its status for dead, where
-// there is a /proc to tell.
+// alive treats a zombie as dead, if /proc exists.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false
@@ -34,4 +33,4 @@ func openFiles(t testing.TB) int {
 
 func onWine() bool { return false }
 
-const executable = "" // what names of programs end with
+const executable = "" // extension of programs

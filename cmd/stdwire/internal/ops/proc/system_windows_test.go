@@ -29,6 +29,8 @@ func openFiles(t testing.TB) int {
 	return int(n)
 }
 
-func onWine() bool { return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil }
+func onWine() bool {
+	return syscall.NewLazyDLL("ntdll.dll").NewProc("wine_get_version").Find() == nil
+}
 
-const executable = ".exe" // what names of programs end with
+const executable = ".exe" // extension of programs

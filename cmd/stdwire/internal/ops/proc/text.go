@@ -5,11 +5,11 @@ import (
 	"unicode/utf8"
 )
 
-// text makes text of what a process wrote: what is not UTF-8 becomes U+FFFD.
+// text converts output to a string, with U+FFFD for invalid UTF-8.
 func text(data []byte) string { return string(bytes.ToValidUTF8(data, []byte("\uFFFD"))) }
 
-// wholeRunes cuts off a character that data holds only the start of.
-func wholeRunes(data []byte) []byte {
+// trimPartialRune removes an incomplete character from the end of data.
+func trimPartialRune(data []byte) []byte {
 	for i := len(data) - 1; i >= 0 && i > len(data)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(data[i]) {
 			if !utf8.FullRune(data[i:]) {
@@ -21,8 +21,8 @@ func wholeRunes(data []byte) []byte {
 	return data
 }
 
-// fromRune cuts off a character that data holds only the end of.
-func fromRune(data []byte) []byte {
+// skipPartialRune removes an incomplete character from the start of data.
+func skipPartialRune(data []byte) []byte {
 	for i := 0; i < len(data) && i < utf8.UTFMax; i++ {
 		if utf8.RuneStart(data[i]) {
 			return data[i:]

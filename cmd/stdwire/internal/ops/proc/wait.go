@@ -12,12 +12,14 @@ var waitSpec = dispatch.Spec{
 	Name:    "proc.wait",
 	Title:   "Wait for process",
 	Summary: "Wait until a session's process has ended.",
-	Description: "Wait until a session's process has ended, and say how. If the time runs out that is no error: running is true. " +
-		"Its output can be read with proc.read before and after; nobody has to read it for the process to get on.",
+	Description: "Wait until a session's process has ended, and say how. If the time runs out, that is not an error: running is true. " +
+		"Its output can be read with proc.read before and after; the process does not wait for it to be read.",
 	Kind:       dispatch.Wait,
 	Idempotent: true,
-	Timeout:    beyond,
-	Examples:   []dispatch.Example{{Summary: "A minute at most", Input: json.RawMessage(`{"session":"make-4f9a2c","timeout_ms":60000}`)}},
+	Timeout:    waitTimeout,
+	Examples: []dispatch.Example{
+		{Summary: "A minute at most",
+			Input: json.RawMessage(`{"session":"make-4f9a2c","timeout_ms":60000}`)}},
 }
 
 // WaitInput are the arguments of proc.wait.
@@ -37,13 +39,13 @@ func (s *Service) wait(ctx context.Context, in WaitInput) (out WaitOutput, err e
 	if err != nil {
 		return out, err
 	}
-	if !session.endsWithin(ctx, milliseconds(in.TimeoutMS)) && ctx.Err() != nil {
+	if !session.waitFor(ctx, milliseconds(in.TimeoutMS)) && ctx.Err() != nil {
 		return out, ctx.Err()
 	}
-	took := time.Since(session.started)
+	duration := time.Since(session.started)
 	if out.Status = session.status(); !out.Running {
-		took = session.took
+		duration = session.duration
 	}
-	out.DurationMS = took.Milliseconds()
+	out.DurationMS = duration.Milliseconds()
 	return out, nil
 }

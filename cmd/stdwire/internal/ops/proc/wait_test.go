@@ -17,12 +17,15 @@ func TestProcWait(t *testing.T) {
 	assert.Assert(t, early.Running && early.ExitCode == nil && early.DurationMS >= 5)
 	done := make(chan dispatch.Envelope)
 	go func() {
-		done <- b.dispatch(context.Background(), "proc.wait", args{"session": id, "timeout_ms": 600000})
+		done <- b.dispatch(context.Background(), "proc.wait",
+			args{"session": id, "timeout_ms": 600000})
 	}()
 	run[SendOutput](t, b, "proc.send", args{"text": ""})
 	out := decode[WaitOutput](t, <-done)
-	assert.Assert(t, !out.Running && *out.ExitCode == 3 && out.Signal == "" && out.DurationMS >= early.DurationMS)
-	assert.DeepEqual(t, run[WaitOutput](t, b, "proc.wait", nil), out) // it has ended once and for all
+	assert.Assert(t, !out.Running && *out.ExitCode == 3 && out.Signal == "" &&
+		out.DurationMS >= early.DurationMS)
+	// it remains ended
+	assert.DeepEqual(t, run[WaitOutput](t, b, "proc.wait", nil), out)
 }
 
 func TestProcWaitCancelled(t *testing.T) {
@@ -31,16 +34,19 @@ func TestProcWaitCancelled(t *testing.T) {
 	id := b.start(t, "sleep")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	failed(t, b, b.dispatch(ctx, "proc.wait", args{"session": id, "timeout_ms": 600000}), dispatch.Timeout, "")
-	assert.Assert(t, run[WaitOutput](t, b, "proc.wait", args{"timeout_ms": 0}).Running) // the process is not touched
+	failed(t, b, b.dispatch(ctx, "proc.wait", args{"session": id, "timeout_ms": 600000}),
+		dispatch.Timeout, "")
+	// the process is unaffected
+	assert.Assert(t, run[WaitOutput](t, b, "proc.wait", args{"timeout_ms": 0}).Running)
 }
 
-// Nobody has to read for a process to end.
+// A process ends without a reader.
 func TestProcWaitWithoutReading(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	id := b.start(t, "fill 10000000")
-	assert.Equal(t, *run[WaitOutput](t, b, "proc.wait", args{"session": id, "timeout_ms": 20000}).ExitCode, 0)
+	assert.Equal(t, *run[WaitOutput](t, b, "proc.wait",
+		args{"session": id, "timeout_ms": 20000}).ExitCode, 0)
 }
 
 func TestProcSignalKill(t *testing.T) {

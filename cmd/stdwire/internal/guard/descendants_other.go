@@ -4,7 +4,7 @@ package guard
 
 import "syscall"
 
-// Without subreapers and a list of children the group stands for the descendants.
+// This system has no subreapers and no /proc: only the group is killed, not all descendants.
 
 func selfPath(path string) string { return path }
 
@@ -12,13 +12,13 @@ func guardAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: tru
 
 func commandAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func adopt() error { return nil }
+func becomeSubreaper() error { return nil }
 
 // ended reports whether the command has ended, and reaps it.
-func (g *guarded) ended() bool {
-	pid, err := syscall.Wait4(g.pid, &g.status, syscall.WNOHANG, nil)
-	g.reaped = pid == g.pid
-	return g.reaped || err != nil && err != syscall.EINTR
+func (c *child) ended() bool {
+	pid, err := syscall.Wait4(c.pid, &c.status, syscall.WNOHANG, nil)
+	c.reaped = pid == c.pid
+	return c.reaped || err != nil && err != syscall.EINTR
 }
 
 func killDescendants() {}

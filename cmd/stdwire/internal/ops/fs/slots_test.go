@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// endless is a file each block of which takes a second to be searched.
+// endless is a file each block of which takes a second to read.
 type endless struct{ ctx context.Context }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -21,51 +21,52 @@ func (e endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// as runs a function as an operation that a principal has called.
+// as runs a function as an operation called by a principal.
 func as(ctx context.Context, principal string, run func(context.Context)) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (struct{}, error) {
-		run(ctx)
-		return struct{}{}, nil
-	})
-	dispatch.NewDispatcher(c, dispatch.Options{Slow: -1}).Dispatch(ctx, &dispatch.Call{Operation: "run", Principal: principal})
+	dispatch.Add(c, dispatch.Spec{Name: "run", Summary: "Run.", Kind: dispatch.Read},
+		func(ctx context.Context, _ struct{}) (struct{}, error) {
+			run(ctx)
+			return struct{}{}, nil
+		})
+	dispatch.NewDispatcher(c, dispatch.Options{Slow: -1}).Dispatch(ctx,
+		&dispatch.Call{Operation: "run", Principal: principal})
 }
 
-// Searches that take for ever, of one principal or of several, keep another from searching for
-// moments only.
-func TestExpensiveSearchesLeaveTurnsToOthers(t *testing.T) {
+// Endless searches, of one principal or several, delay another principal only for moments.
+func TestExpensiveSearchesShareSlots(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := newTurns()
+		slots := newSlots()
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		for i := range 6 * turns.workers() {
+		for i := range 6 * slots.workers() {
 			principal := []string{"ada", "ada", "ada", "ben", "ben", "cem"}[i%6]
 			all.Go(func() {
 				as(ctx, principal, func(ctx context.Context) {
-					turn, err := turns.begin(ctx)
+					slot, err := slots.begin(ctx)
 					if err != nil {
 						return // cancelled
 					}
-					defer turn.end()
-					_, err = io.Copy(io.Discard, turn.from(endless{ctx}))
+					defer slot.end()
+					_, err = io.Copy(io.Discard, slot.from(endless{ctx}))
 					assert.Check(t, err == context.Canceled, "%v", err)
 				})
 			})
 		}
 		synctest.Wait()
-		assert.Equal(t, turns.places.Used(), turns.places.Total())
+		assert.Equal(t, slots.pool.Used(), slots.pool.Total())
 		for range 3 {
 			time.Sleep(time.Minute)
 			began := time.Now()
 			as(ctx, "eve", func(ctx context.Context) {
-				turn, err := turns.begin(ctx)
+				slot, err := slots.begin(ctx)
 				assert.Check(t, err)
-				turn.end()
+				slot.end()
 			})
 			assert.Check(t, time.Since(began) <= 3*time.Second, "%v", time.Since(began))
 		}
 		cancel()
 		all.Wait()
-		assert.Equal(t, turns.places.Used(), int64(0))
+		assert.Equal(t, slots.pool.Used(), int64(0))
 	})
 }

@@ -9,10 +9,12 @@ import (
 	"unsafe"
 )
 
-// selfPath is this very program, also when its file has been replaced by a newer version, whose guards might speak differently.
+// selfPath returns a path of the running program, even after its file has been replaced by another
+// version, whose guards might use another protocol.
 func selfPath(string) string { return "/proc/self/exe" }
 
-// guardAttr has the guard look, when a thread of the program ends, whether it was the last.
+// guardAttr makes the guard get a signal when a thread of the program ends; it then checks whether
+// the program lives.
 func guardAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGCHLD}
 }
@@ -21,9 +23,10 @@ func commandAttr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// adopt makes this process the parent of its descendants that lose theirs, and makes sure that they can be found.
-func adopt() error {
-	// In a namespace of processes that has no /proc of its own, the ids there are those of others.
+// becomeSubreaper makes this process the parent of its descendants whose own parents die. It fails
+// if /proc does not show them.
+func becomeSubreaper() error {
+	// In a process namespace without a /proc of its own, /proc has the ids of another namespace.
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return syscall.ENOENT
 	}
@@ -34,20 +37,21 @@ func adopt() error {
 	return nil
 }
 
-// siginfo begins as the system's siginfo_t of a child's exit.
+// siginfo has the layout of the start of siginfo_t for the exit of a child.
 type siginfo struct {
 	_   [3]int32
-	_   [0]uintptr // what follows is aligned to words
+	_   [0]uintptr // aligns the next field to a word
 	pid int32
 	_   [128]byte
 }
 
-// ended reports whether the command has ended, and leaves it unreaped, so that its id, and with it the id of its group, cannot pass to somebody else.
-// It reaps who else has died.
-func (g *guarded) ended() bool {
+// ended reports whether the command has ended. It does not reap it, so that no other process can
+// get its id, or a group of that id. It reaps other dead children.
+func (c *child) ended() bool {
 	for {
 		var dead siginfo
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, 0 /* P_ALL */, 0, uintptr(unsafe.Pointer(&dead)),
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, 0 /* P_ALL */, 0,
+			uintptr(unsafe.Pointer(&dead)),
 			syscall.WEXITED|syscall.WNOHANG|syscall.WNOWAIT, 0, 0)
 		switch {
 		case errno == syscall.EINTR:
@@ -55,7 +59,7 @@ func (g *guarded) ended() bool {
 			return true
 		case dead.pid == 0:
 			return false
-		case int(dead.pid) == g.pid:
+		case int(dead.pid) == c.pid:
 			return true
 		default:
 			syscall.Wait4(int(dead.pid), nil, syscall.WNOHANG, nil)
@@ -63,13 +67,13 @@ func (g *guarded) ended() bool {
 	}
 }
 
-// process is what /proc/PID/stat says of a process.
+// process is part of /proc/PID/stat.
 type process struct {
 	parent, group int
-	started       string // in ticks; together with the pid, who it is
+	started       string // in clock ticks; identifies a process together with its id
 }
 
-// killDescendants looks once through all processes and kills those that descend from this one.
+// killDescendants lists all processes once and kills the descendants of this one.
 func killDescendants() {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -95,7 +99,7 @@ func killDescendants() {
 			children[p.parent] = append(children[p.parent], pid)
 			continue
 		}
-		// Our own children keep their ids until we reap them.
+		// This process's children keep their ids until it reaps them.
 		if p.group == pid {
 			syscall.Kill(-pid, syscall.SIGKILL)
 		} else {
@@ -103,12 +107,13 @@ func killDescendants() {
 		}
 		children[self] = append(children[self], pid)
 	}
-	doomed := children[self]
-	for i := 0; i < len(doomed); i++ {
-		doomed = append(doomed, children[doomed[i]]...)
+	descendants := children[self]
+	for i := 0; i < len(descendants); i++ {
+		descendants = append(descendants, children[descendants[i]]...)
 	}
-	for _, pid := range doomed[len(children[self]):] {
-		// Others may be gone by now. A handle stays with the process that has the id now; if that is still the one that was seen, it is killed.
+	for _, pid := range descendants[len(children[self]):] {
+		// Another descendant may be gone, and its id another process's. Open a handle, and kill the
+		// process only if it is still the one listed.
 		handle, err := os.FindProcess(pid)
 		if err != nil {
 			continue
@@ -120,7 +125,7 @@ func killDescendants() {
 	}
 }
 
-// stat reads about a process, with as few calls of the system as can be.
+// stat reads /proc/PID/stat with few system calls.
 func stat(pid string) (p process, ok bool) {
 	fd, err := syscall.Open("/proc/"+pid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -133,7 +138,8 @@ func stat(pid string) (p process, ok bool) {
 		return p, false
 	}
 	text := string(buf[:n])
-	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // the name before may contain anything
+	// the name before it may contain any character
+	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:])
 	if len(fields) < 20 {
 		return p, false
 	}

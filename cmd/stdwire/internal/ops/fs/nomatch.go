@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// maxCompared is how many lines of what was not found are compared with those of the file.
+// maxCompared is the maximum number of lines of old that are compared with the file.
 const maxCompared = 50
 
-// whyNot guesses, for the caller to act on, why old is not in data.
-func whyNot(data, old []byte) string {
+// explainNoMatch guesses, for the caller to act on, why old is not in data.
+func explainNoMatch(data, old []byte) string {
 	crlf, lf := []byte("\r\n"), []byte("\n")
 	if !bytes.Contains(old, crlf) && bytes.Contains(data, bytes.ReplaceAll(old, lf, crlf)) {
 		return `the lines of the file end with \r\n, those of old with \n`
@@ -40,11 +40,13 @@ func whyNot(data, old []byte) string {
 	case longest == min(len(want), maxCompared):
 		return fmt.Sprintf("line %d and what follows differ from it in white space", nearest)
 	default:
-		return fmt.Sprintf("line %d is like its first line, but line %d differs from its line %d", nearest, nearest+longest, 1+longest)
+		return fmt.Sprintf("line %d is like its first line, but line %d differs from its line %d",
+			nearest, nearest+longest, 1+longest)
 	}
 }
 
-// sameLines counts how many lines at the start of data are those wanted, white space around them aside.
+// sameLines counts the lines at the start of data that equal those of want, ignoring white space
+// around them.
 func sameLines(data []byte, want [][]byte) int {
 	for i, line := range want[:min(len(want), maxCompared-1)] {
 		got, after, more := bytes.Cut(data, []byte("\n"))

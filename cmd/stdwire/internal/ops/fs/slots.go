@@ -1,0 +1,109 @@
+package fs
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
+)
+
+// slots bounds the processor time of all searches together. A scan of a file holds a slot of the
+// pool while it runs. Principals have shares of the pool and get slots in turn, so that an
+// expensive search delays others only for moments.
+type slots struct {
+	pool    *quota.Pool
+	buffers sync.Pool // of *lineBuffer
+}
+
+const (
+	maxHold    = 100 * time.Millisecond // after which a scan releases its slot to others
+	maxBlock   = 16 << 10               // bytes to search before a scan checks the time
+	maxWorkers = 8                      // concurrent scans of one search
+)
+
+func newSlots() *slots {
+	return &slots{
+		pool: quota.NewPool(int64(max(2, runtime.GOMAXPROCS(0)))),
+		buffers: sync.Pool{New: func() any {
+			return &lineBuffer{bufio.NewReaderSize(nil, maxLine)}
+		}},
+	}
+}
+
+// workers returns the maximum number of concurrent scans of one search.
+func (s *slots) workers() int { return int(min(s.pool.Total(), maxWorkers)) }
+
+// A slot is the buffer of a scan and its slot of the pool.
+type slot struct {
+	*slots
+	ctx    context.Context
+	owner  string
+	buffer *lineBuffer
+	since  time.Time // when it got its slot of the pool
+	held   bool
+}
+
+// begin waits for a slot, in the share of the call's principal. The caller must call end.
+func (s *slots) begin(ctx context.Context) (*slot, error) {
+	own := &slot{slots: s, ctx: ctx}
+	if call := dispatch.CallFrom(ctx); call != nil {
+		own.owner = call.Principal
+	}
+	if err := own.enter(); err != nil {
+		return nil, err
+	}
+	own.buffer = s.buffers.Get().(*lineBuffer)
+	return own, nil
+}
+
+func (s *slot) enter() error {
+	if err := s.pool.Wait(s.ctx, s.owner, 1); err != nil {
+		return err
+	}
+	s.held, s.since = true, time.Now()
+	return nil
+}
+
+func (s *slot) leave() {
+	if s.held {
+		s.held = false
+		s.pool.Give(s.owner, 1)
+	}
+}
+
+// end releases the slot and its buffer.
+func (s *slot) end() {
+	s.leave()
+	s.buffer.Reset(nil)
+	s.buffers.Put(s.buffer)
+}
+
+// from returns the buffer, which reads from file. A read after maxHold releases the slot of the
+// pool and waits for another.
+func (s *slot) from(file io.Reader) *lineBuffer {
+	s.buffer.Reset(slotReader{s, file})
+	return s.buffer
+}
+
+type slotReader struct {
+	*slot
+	file io.Reader
+}
+
+func (b slotReader) Read(p []byte) (int, error) {
+	if time.Since(b.since) > maxHold {
+		b.leave()
+		if err := b.enter(); err != nil {
+			return 0, err
+		}
+	}
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return b.file.Read(p[:min(len(p), maxBlock)])
+}

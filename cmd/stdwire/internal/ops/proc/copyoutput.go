@@ -1,0 +1,22 @@
+package proc
+
+import "io"
+
+const copyBuffer = 32 << 10 // bytes of a read
+
+// copyOutput passes data from r to write until a read fails. It does not split characters. write
+// must not keep the slice.
+func copyOutput(r io.Reader, write func([]byte)) {
+	buf := make([]byte, copyBuffer)
+	for kept := 0; ; {
+		n, err := r.Read(buf[kept:])
+		data := buf[:kept+n]
+		if err != nil {
+			write(data)
+			return
+		}
+		whole := trimPartialRune(data)
+		write(whole)
+		kept = copy(buf, data[len(whole):])
+	}
+}

@@ -1,0 +1,144 @@
+package scan
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// lookalikes maps letters to the ASCII letters that they look like.
+var lookalikes = sync.OnceValue(func() map[rune]rune {
+	m := map[rune]rune{}
+	for toLatin, others := range map[rune]string{
+		'a': "аɑα", 'b': "Ьƅ", 'c': "сϲᴄ", 'd': "ԁɗ", 'e': "еҽє", 'g': "ɡց", 'h': "һհ", 'i': "іıɩι",
+		'j': "јϳ", 'k': "κкᴋ\u212a", 'l': "ӏⅼ", 'm': "мᴍ", 'n': "ո", 'o': "оοօᴏ", 'p': "рρ",
+		'q': "ԛզ", 'r': "ᴦ", 's': "ѕꜱſ", 't': "тτᴛ", 'u': "υսᴜ", 'v': "ѵνᴠ", 'w': "ԝѡᴡ", 'x': "хχ",
+		'y': "уүγ", 'z': "ᴢ",
+		'A': "АΑᎪ", 'B': "ВΒᏴ", 'C': "СϹᏟ", 'D': "Ꭰ", 'E': "ЕΕᎬ", 'F': "Ϝ", 'G': "ԌᏀ", 'H': "НΗᎻ",
+		'I': "ІΙӀ", 'J': "ЈᎫ", 'K': "КΚᏦ", 'L': "Ꮮ", 'M': "МΜᎷ", 'N': "Ν", 'O': "ОΟՕ", 'P': "РΡᏢ",
+		'R': "Ꭱ", 'S': "ЅՏᏚ", 'T': "ТΤᎢ", 'U': "Ս", 'V': "ѴᏙ", 'W': "ԜᎳ", 'X': "ХΧ", 'Y': "ΥҮ",
+		'Z': "ΖᏃ",
+	} {
+		for _, r := range others {
+			m[r] = toLatin
+		}
+	}
+	return m
+})
+
+// toLatin returns the ASCII character that r looks like, or r.
+func toLatin(r rune) rune {
+	switch {
+	case r < utf8.RuneSelf:
+		return r
+	case 0xff01 <= r && r <= 0xff5e: // full width
+		return r - 0xfee0
+	case 0x1d400 <= r && r <= 0x1d6a3: // mathematical alphabets
+		if r = (r - 0x1d400) % 52; r < 26 {
+			return 'A' + r
+		}
+		return 'a' + r - 26
+	case 0x1d7ce <= r && r <= 0x1d7ff: // mathematical digits
+		return '0' + (r-0x1d7ce)%10
+	case 0x24b6 <= r && r <= 0x24e9: // circled letters
+		if r -= 0x24b6; r < 26 {
+			return 'A' + r
+		}
+		return 'a' + r - 26
+	case r == '’' || r == 'ʼ':
+		return '\''
+	}
+	if l, ok := lookalikes()[r]; ok {
+		return l
+	}
+	return r
+}
+
+// normalize returns a text as a model reads it: without invisible characters, and with ASCII
+// letters for those that look like them. Words in other scripts become nonsense, which matches
+// nothing.
+func normalize(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' {
+			return strings.Map(func(r rune) rune {
+				switch hiddenUnicode := classOf(r); {
+				case r == '\n' || r == '\t':
+				case hiddenUnicode == separator:
+					return '\n'
+				case hiddenUnicode == control, hiddenUnicode == blank, unicode.IsSpace(r):
+					return ' '
+				case hiddenUnicode != visible:
+					return -1
+				}
+				return toLatin(r)
+			}, s)
+		}
+	}
+	return s
+}
+
+const (
+	maxName     = 200 // runes of a printed name
+	maxWhere    = 500
+	maxSentence = 600
+	maxEvidence = 300
+)
+
+// printableText returns a text as one printable line of at most limit runes, with invisible
+// characters escaped.
+func printableText(s string, limit int) string {
+	if !isPlainASCII(s) {
+		var b strings.Builder
+		for _, r := range strings.ToValidUTF8(s[:min(len(s), 8*limit)], "\uFFFD") {
+			// the rest is truncated
+			switch class := classOf(r); {
+			case class == visible:
+				b.WriteRune(r)
+			case r == '\r' || r == '\n' || r == '\t':
+				b.WriteByte(' ')
+			case r <= 0xff && class == control:
+				fmt.Fprintf(&b, `\x%02x`, r)
+			case r <= 0xffff:
+				fmt.Fprintf(&b, `\u%04x`, r)
+			default:
+				fmt.Fprintf(&b, `\U%08x`, r)
+			}
+		}
+		s = b.String()
+	}
+	return printable.TruncateRunes(printable.Line(s), limit)
+}
+
+// isPlainASCII reports whether a text is printable ASCII.
+func isPlainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// excerpt returns s[start:end] with some text around it.
+func excerpt(s string, start, end int) string {
+	const around = 40
+	from, to := max(0, start-around), min(len(s), end+around)
+	for from > 0 && !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	text := s[from:to]
+	if from > 0 {
+		text = "…" + text
+	}
+	if to < len(s) {
+		text += "…"
+	}
+	return text
+}

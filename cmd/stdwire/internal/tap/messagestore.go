@@ -1,0 +1,126 @@
+package tap
+
+import (
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A messageStore keeps the responses and requests of a server until a replay takes them, so that
+// the server never waits to write.
+type messageStore struct {
+	mu        sync.Mutex
+	pending   map[string]bool            // ids of requests without a response
+	responses map[string]storedMessage   // by id
+	requests  map[string][]storedMessage // the server's, by method
+	size      int                        // memory of all messages
+	ended     bool                       // the stream has ended
+	changed   chan struct{}              // closed at the next change
+}
+
+// A storedMessage is a response, or the id of a request.
+type storedMessage struct {
+	text   []byte // at most MaxFrame bytes
+	size   int64
+	sha256 string // set if text is truncated
+}
+
+// memory estimates the memory that the message takes, in bytes.
+func (m storedMessage) memory() int {
+	const overhead = 200
+	return len(m.text) + overhead
+}
+
+// messageKey selects the response to the request with an id, or, if request is set, the next
+// request for that method.
+type messageKey struct{ id, request string }
+
+// maxStored is the memory that a store holds. Further messages are dropped, and count as missing.
+const maxStored = 8 * MaxFrame
+
+func newMessageStore() *messageStore {
+	return &messageStore{pending: map[string]bool{}, responses: map[string]storedMessage{},
+		requests: map[string][]storedMessage{}, changed: make(chan struct{})}
+}
+
+// readAll reads messages until the stream ends.
+func (s *messageStore) readAll(out io.Reader) {
+	frames := frameSplitter{limit: MaxFrame, emit: s.frame}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := out.Read(buf)
+		frames.write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	frames.end()
+	s.update(func() { s.ended = true })
+}
+
+func (s *messageStore) frame(p rawFrame) {
+	if p.sha256 == "" && isBatch(p.payload) {
+		for element := range jsonscan.Elements(p.payload) {
+			s.add(storedMessage{text: slices.Clone(element), size: int64(len(element))})
+		}
+		return
+	}
+	s.add(storedMessage{slices.Clone(p.payload), p.size, p.sha256})
+}
+
+func (s *messageStore) add(stored storedMessage) {
+	m := parseMessage(stored.text, stored.sha256 == "")
+	id := string(m.ID)
+	s.update(func() {
+		switch {
+		case s.size+stored.memory() > maxStored:
+		case m.Kind == Response && s.pending[id]:
+			delete(s.pending, id)
+			s.responses[id] = stored
+			s.size += stored.memory()
+		case m.Kind == Request:
+			stored.text = []byte(id)
+			s.requests[m.Method] = append(s.requests[m.Method], stored)
+			s.size += stored.memory()
+		}
+	})
+}
+
+func (s *messageStore) update(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// expect makes the store keep the response to a request.
+func (s *messageStore) expect(id string) { s.update(func() { s.pending[id] = true }) }
+
+// isExpected reports whether the response to a request has come or may still come.
+func (s *messageStore) isExpected(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.responses[id]
+	return ok || s.pending[id]
+}
+
+// take removes a message from the store. If the store has none and the stream has not ended,
+// changed is closed at the next change.
+func (s *messageStore) take(m messageKey) (l storedMessage, ended bool, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ok := false
+	if ids := s.requests[m.request]; m.request != "" && len(ids) > 0 {
+		l, ok, s.requests[m.request] = ids[0], true, ids[1:]
+	} else if m.request == "" {
+		l, ok = s.responses[m.id]
+		delete(s.responses, m.id)
+	}
+	if ok {
+		s.size -= l.memory()
+	}
+	return l, s.ended, s.changed
+}
