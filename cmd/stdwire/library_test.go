@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 )
 
 // A library is a legacy server written by hand, as a fake is, that has what is no tool: resources, prompts, completions, questions. With a file, it writes there
@@ -108,12 +108,12 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 			return `{"messages":[]}`, ""
 		}
 		args, _ := json.Marshal(m.Params.Arguments)
-		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(arguments.Quote(string(args))), `"`)), ""
+		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(form.Quote(string(args))), `"`)), ""
 	case "completion/complete":
 		if m.Params.Argument["name"] == "style" {
 			return `{"completion":{"values":[],"total":0}}`, ""
 		}
-		context := arguments.Quote(string(m.Params.Context) + string(m.Params.Ref))
+		context := form.Quote(string(m.Params.Context) + string(m.Params.Ref))
 		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` + string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
 	default:
 		return "", `{"code":-32601,"message":"Method not found"}`
@@ -122,7 +122,7 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 }
 
 func said(text string) string {
-	return `{"content":[{"type":"text","text":` + string(arguments.Quote(text)) + `}]}`
+	return `{"content":[{"type":"text","text":` + string(form.Quote(text)) + `}]}`
 }
 
 func (l *library) call(m libraryMessage, send func(string, ...any)) (result, failed string) {

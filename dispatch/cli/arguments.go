@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -32,7 +33,7 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: parts of it are given already; give all of it first", g.name())
 		}
 		done = append(done, g.path)
-		var values []value
+		var values []form.Value
 		for _, other := range l.given[i:] {
 			if slices.Equal(other.path, g.path) {
 				v, err := other.value(from)
@@ -42,7 +43,7 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 				values = append(values, v)
 			}
 		}
-		encoded, ok := g.shape.join(values)
+		encoded, ok := g.shape.Join(values)
 		if !ok {
 			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array", g.name())
 		}
@@ -54,19 +55,19 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 }
 
 // value reads what was given to a flag.
-func (g given) value(from *sources) (v value, err error) {
+func (g given) value(from *sources) (v form.Value, err error) {
 	if g.isRaw {
-		v.json, err = from.json(g.name(), g.text)
+		v.JSON, err = from.json(g.name(), g.text)
 		return v, err
 	}
 	wanted := g.shape
-	if !wanted.is("string") && wanted.is("array") {
+	if !wanted.Is("string") && wanted.Is("array") {
 		wanted = wanted.items()
 	}
-	v.text = g.text
-	if types := wanted.types(); types == nil || slices.Contains(types, "string") {
-		encoding, _ := jsonscan.Unquote(wanted.annotation("contentEncoding"))
-		v.text, err = from.text(g.name(), g.text, string(encoding) == "base64")
+	v.Text = g.text
+	if types := wanted.Types(); types == nil || slices.Contains(types, "string") {
+		encoding, _ := jsonscan.Unquote(wanted.Annotation("contentEncoding"))
+		v.Text, err = from.text(g.name(), g.text, string(encoding) == "base64")
 	}
 	return v, err
 }
@@ -95,7 +96,7 @@ func replaced(object []byte, path []string, value []byte) (result []byte, ok boo
 		dst = append(append(append(append(dst, token...), ':'), old...), ',')
 	}
 	if !found {
-		dst = append(append(append(append(dst, quoted(path[0])...), ':'), member([]byte("{}"))...), ',')
+		dst = append(append(append(append(dst, form.Quote(path[0])...), ':'), member([]byte("{}"))...), ',')
 	}
 	dst[len(dst)-1] = '}'
 	return dst, ok

@@ -115,7 +115,7 @@ func (l *line) flags(current string) (all []candidate) {
 	input := shapeOf(l.op)
 	for _, f := range input.flags() {
 		given := slices.ContainsFunc(l.given, func(g given) bool { return slices.Equal(g.path, f.path) })
-		if f.free || given && !f.shape.is("array") {
+		if f.free || given && !f.shape.Is("array") {
 			continue
 		}
 		add(f, f.name())
@@ -123,7 +123,7 @@ func (l *line) flags(current string) (all []candidate) {
 			add(f, "--no-"+strings.TrimPrefix(f.name(), "--"))
 		}
 	}
-	if input.asks && !l.yes {
+	if input.canConfirm && !l.yes {
 		all = append(all, candidate{yesFlag, "Confirm it: do not ask"})
 	}
 	if l.whole == nil {
@@ -148,9 +148,9 @@ func (l *line) values(name string) (all []candidate) {
 	if f.shape.isSwitch() {
 		return words([]string{"true", "false"})
 	}
-	values := f.shape.values()
-	if values == nil && f.shape.is("array") {
-		values = f.shape.items().values()
+	values := f.shape.Values()
+	if values == nil && f.shape.Is("array") {
+		values = f.shape.items().Values()
 	}
 	for _, value := range values {
 		if text, ok := render.Inline(value); ok {

@@ -60,7 +60,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	if len(flags) == maxFlags {
 		rows = append(rows, [2]string{"…", "There are more."})
 	}
-	if input.asks {
+	if input.canConfirm {
 		rows = append(rows, [2]string{yesFlag + ", " + shortYesFlag, "Confirm it: do not ask before something is lost for good."})
 	}
 	rows = append(rows,
@@ -96,16 +96,21 @@ func valueNotes(input shape, flags []flag) string {
 		about func(flag) bool
 		text  string
 	}{
-		{func(f flag) bool { return f.shape.is("string") || f.shape.items().is("string") },
+		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
 			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
-		{func(f flag) bool { return f.shape.is("array") }, "A flag with … may be repeated."},
+		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
 		{func(f flag) bool { return !f.shape.isSwitch() }, "A value as JSON is given with --FLAG:=JSON."},
 	} {
 		if slices.ContainsFunc(flags, note.about) {
 			notes = append(notes, note.text)
 		}
 	}
-	hidden := slices.DeleteFunc(input.properties(), func(name string) bool { return !input.isReserved("--" + name) })
+	var hidden []string
+	for _, field := range input.Fields() {
+		if input.isReserved("--" + field.Name) {
+			hidden = append(hidden, field.Name)
+		}
+	}
 	if len(hidden) > 0 {
 		notes = append(notes, "Only "+wholeFlag+" takes "+strings.Join(hidden, " and ")+".")
 	}
@@ -133,7 +138,7 @@ func (f flag) head() string {
 		return "--[no-]" + strings.TrimPrefix(f.name(), "--")
 	case kind == "object" || kind == "array":
 		return f.name() + ":=" + kind
-	case f.shape.is("array"):
+	case f.shape.Is("array"):
 		return f.name() + " " + kind + " …"
 	}
 	return f.name() + " " + kind
@@ -144,7 +149,7 @@ const maxEnum = 60 // bytes of values that are shown in place of a type
 // typeName shows what may be given: a type, types with | between them, or the values that there are; of an array, what may be an element.
 func (s shape) typeName() string {
 	var names []string
-	for _, value := range s.values() {
+	for _, value := range s.Values() {
 		text, ok := render.Inline(value)
 		if !ok {
 			text = string(value)
@@ -155,12 +160,12 @@ func (s shape) typeName() string {
 		return text
 	}
 	names = nil
-	types := s.types()
+	types := s.Types()
 	for _, name := range types {
 		items := s.items()
 		switch {
 		case name == "null" && len(types) > 1: // there is no need to say it
-		case name == "array" && items.at != nil && !items.is("array") && !items.is("object"):
+		case name == "array" && items.At != nil && !items.Is("array") && !items.Is("object"):
 			names = append(names, items.typeName())
 		default:
 			names = append(names, name)
@@ -181,7 +186,7 @@ func (f flag) help() string {
 	if doc := f.shape.doc(); doc != "" {
 		parts = append(parts, doc)
 	}
-	if value := f.shape.annotation("default"); value != nil {
+	if value := f.shape.Annotation("default"); value != nil {
 		text, ok := render.Inline(value)
 		if !ok || text == "" {
 			text = string(value)

@@ -155,7 +155,7 @@ func (l *line) flagNames() (names []string) {
 	for _, f := range input.flags() {
 		names = append(names, f.name())
 	}
-	if input.asks {
+	if input.canConfirm {
 		names = append(names, yesFlag)
 	}
 	return append(names, wholeFlag, outputFlag, helpFlag)
@@ -175,7 +175,7 @@ func (l *line) unexpected(arg string) error {
 // firstText is the first flag that is required and a string: what a person has in mind who leaves the flag out.
 func firstText(input shape) (flag, bool) {
 	flags := input.flags()
-	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.is("string") })
+	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.Is("string") })
 	if i < 0 {
 		return flag{}, false
 	}

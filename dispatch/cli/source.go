@@ -13,12 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
-
-const maxSource = 64 << 20 // bytes of a file or of standard input
-
-var errTooLarge = errors.New("it has more than 64 MiB")
 
 // sources reads the files that arguments name, and standard input.
 type sources struct {
@@ -29,11 +26,8 @@ type sources struct {
 
 // text returns what the text of a flag stands for where a string may be: itself, or a file's content.
 func (s *sources) text(flag, text string, binary bool) (string, error) {
-	if literal, ok := strings.CutPrefix(text, "@@"); ok {
-		return "@" + literal, nil
-	}
-	if !isSource(text) {
-		return text, nil
+	if literal, isFile := form.FileName(text); !isFile && text != "-" {
+		return literal, nil
 	}
 	data, err := s.read(flag, text)
 	switch {
@@ -99,10 +93,7 @@ func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 		}
 		stdin = f
 	}
-	data, err := io.ReadAll(io.LimitReader(stdin, maxSource+1))
-	if err == nil && len(data) > maxSource {
-		err = errTooLarge
-	}
+	data, err := form.ReadAll(stdin)
 	return data, bare(err)
 }
 
