@@ -14,18 +14,21 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A Catalog holds the operations that can be called, the codes they can fail with, and which gates are open. All its methods are safe
-// for concurrent use. Reading takes no lock, except that the first read after a change sorts the list anew.
+// A Catalog holds the operations that can be called, the codes they can fail with, and which gates
+// are open. All its methods are safe for concurrent use. Reading takes no lock, except that the
+// first read after a change sorts the list anew.
 type Catalog struct {
 	open map[Gate]bool // never changes
 
-	mu        sync.Mutex
-	ops       map[string]*Operation // all that were registered, also those behind a closed gate, so that names stay unique whatever is open
+	mu sync.Mutex
+	// all that were registered, also those behind a closed gate, so that names stay unique whatever
+	// is open
+	ops       map[string]*Operation
 	codes     map[Code]CodeInfo
 	listeners map[*listener]struct{}
 
-	// now is what readers see of ops and codes, nil after a change until somebody looks: registering many operations one by one
-	// must not copy the list each time.
+	// now is what readers see of ops and codes, nil after a change until somebody looks:
+	// registering many operations one by one must not copy the list each time.
 	now atomic.Pointer[snapshot]
 }
 
@@ -35,9 +38,11 @@ type snapshot struct {
 	codes  map[Code]CodeInfo
 }
 
-// NewCatalog returns an empty catalog with these gates open, for good: a gate is opened when a program starts, or not at all.
+// NewCatalog returns an empty catalog with these gates open, for good: a gate is opened when a
+// program starts, or not at all.
 func NewCatalog(open ...Gate) *Catalog {
-	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{}, codes: map[Code]CodeInfo{}, listeners: map[*listener]struct{}{}}
+	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{},
+		codes: map[Code]CodeInfo{}, listeners: map[*listener]struct{}{}}
 	for _, gate := range open {
 		c.open[gate] = true
 	}
@@ -47,15 +52,18 @@ func NewCatalog(open ...Gate) *Catalog {
 	return c
 }
 
-// Clone returns a catalog with the same operations, codes and open gates. What is then done to either does not change the other, and the listeners stay where they are.
+// Clone returns a catalog with the same operations, codes and open gates. What is then done to
+// either does not change the other, and the listeners stay where they are.
 func (c *Catalog) Clone() *Catalog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes, listeners: map[*listener]struct{}{}}
+	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes,
+		listeners: map[*listener]struct{}{}}
 }
 
-// Declare adds an application's own codes, all or none of them. It must come before the operations that use them. A code that is there
-// already is refused, unless all that is said of it is the same.
+// Declare adds an application's own codes, all or none of them. It must come before the operations
+// that use them. A code that is there already is refused, unless all that is said of it is the
+// same.
 func (c *Catalog) Declare(codes ...CodeInfo) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,11 +90,13 @@ func (c *Catalog) CodeInfo(code Code) (CodeInfo, bool) {
 
 // Codes returns all codes, sorted. The slice is the caller's.
 func (c *Catalog) Codes() []CodeInfo {
-	return slices.SortedFunc(maps.Values(c.snapshot().codes), func(a, b CodeInfo) int { return cmp.Compare(a.Code, b.Code) })
+	return slices.SortedFunc(maps.Values(c.snapshot().codes),
+		func(a, b CodeInfo) int { return cmp.Compare(a.Code, b.Code) })
 }
 
-// Register adds operations, all or none of them. A name that is taken and a code that is not declared are refused. An operation whose
-// gate is closed is checked like the others and accepted, but it cannot be looked up and is in no list.
+// Register adds operations, all or none of them. A name that is taken and a code that is not
+// declared are refused. An operation whose gate is closed is checked like the others and accepted,
+// but it cannot be looked up and is in no list.
 func (c *Catalog) Register(ops ...*Operation) error {
 	return c.change(func() (changed bool, err error) {
 		for i, op := range ops {
@@ -103,7 +113,8 @@ func (c *Catalog) Register(ops ...*Operation) error {
 	})
 }
 
-// Replace adds an operation in place of the one that has its name, so that there is none at no time. For everything else it is as Register; after an error, nothing has changed.
+// Replace adds an operation in place of the one that has its name, so that there is none at no
+// time. For everything else it is as Register; after an error, nothing has changed.
 func (c *Catalog) Replace(op *Operation) error {
 	return c.change(func() (changed bool, err error) {
 		if op == nil {
@@ -129,13 +140,16 @@ func (c *Catalog) admit(op *Operation) error {
 	}
 	for _, code := range op.spec.Errors {
 		if _, ok := c.codes[code]; !ok {
-			return fmt.Errorf("dispatch: operation %q: declares the code %q, which the catalog does not have; Declare it first", op.Name(), code)
+			return fmt.Errorf(
+				"dispatch: operation %q: declares the code %q, which the catalog does not have; Declare it first",
+				op.Name(), code)
 		}
 	}
 	return nil
 }
 
-// Remove takes away the operations of these names and returns how many of them there were in the list. Calls that are running go on.
+// Remove takes away the operations of these names and returns how many of them there were in the
+// list. Calls that are running go on.
 func (c *Catalog) Remove(names ...string) (removed int) {
 	_ = c.change(func() (bool, error) {
 		for _, name := range names {
@@ -149,7 +163,8 @@ func (c *Catalog) Remove(names ...string) (removed int) {
 	return removed
 }
 
-// change runs edit under the lock and sees to it that the listeners are told if it changed the list.
+// change runs edit under the lock and sees to it that the listeners are told if it changed the
+// list.
 func (c *Catalog) change(edit func() (changed bool, err error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +227,8 @@ func (c *Catalog) Lookup(name string) (*Operation, bool) {
 	return op, ok
 }
 
-// Operations returns all operations, sorted by name. The slice is an immutable snapshot that callers share; it must not be changed.
+// Operations returns all operations, sorted by name. The slice is an immutable snapshot that
+// callers share; it must not be changed.
 func (c *Catalog) Operations() []*Operation { return c.snapshot().sorted }
 
 func (c *Catalog) snapshot() *snapshot {
@@ -224,7 +240,8 @@ func (c *Catalog) snapshot() *snapshot {
 	if s := c.now.Load(); s != nil {
 		return s
 	}
-	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)), sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
+	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)),
+		sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
 	for name, op := range c.ops {
 		if c.open[op.spec.Gate] {
 			s.byName[name] = op
@@ -236,9 +253,9 @@ func (c *Catalog) snapshot() *snapshot {
 	return s
 }
 
-// Add makes an operation and registers it. Like http.ServeMux.Handle it panics, naming the operation, if it is mis-declared or its
-// name is taken: that is a mistake in the program, to be found when it starts. Use [New] and [Catalog.Register] for operations that come
-// from elsewhere.
+// Add makes an operation and registers it. Like http.ServeMux.Handle it panics, naming the
+// operation, if it is mis-declared or its name is taken: that is a mistake in the program, to be
+// found when it starts. Use [New] and [Catalog.Register] for operations that come from elsewhere.
 func Add[In, Out any](c *Catalog, spec Spec, fn func(context.Context, In) (Out, error)) {
 	op, err := New(spec, fn)
 	if err == nil {

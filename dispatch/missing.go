@@ -36,6 +36,7 @@ func (d *Dispatcher) await(ctx context.Context, operation string) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").because(err)
 	}
-	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about, slog.Any("error", err))
+	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about,
+		slog.Any("error", err))
 	return internal(err)
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// arguments makes the arguments of the call: the object of --json, if there is one, with the flags on top of it.
+// arguments makes the arguments of the call: the object of --json, if there is one, with the flags
+// on top of it.
 func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	from := &sources{ctx: ctx, stdin: stdin}
 	defer func() { l.readInput = from.taken != "" }()
@@ -21,16 +22,21 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 			return nil, err
 		}
 		if object[0] != '{' {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: want a JSON object, not %.40s", wholeFlag, object)
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: want a JSON object, not %.40s",
+				wholeFlag, object)
 		}
 	}
 	var done [][]string // paths
 	for i, g := range l.given {
-		if slices.ContainsFunc(done, func(path []string) bool { return slices.Equal(path, g.path) }) {
+		if slices.ContainsFunc(done,
+			func(path []string) bool { return slices.Equal(path, g.path) }) {
 			continue // with the first
 		}
-		if slices.ContainsFunc(done, func(path []string) bool { return len(path) > len(g.path) && slices.Equal(path[:len(g.path)], g.path) }) {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: parts of it are given already; give all of it first", g.name())
+		if slices.ContainsFunc(done, func(path []string) bool {
+			return len(path) > len(g.path) && slices.Equal(path[:len(g.path)], g.path)
+		}) {
+			return nil, dispatch.Errorf(dispatch.InvalidInput,
+				"%s: parts of it are given already; give all of it first", g.name())
 		}
 		done = append(done, g.path)
 		var values []form.Value
@@ -45,10 +51,12 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 		}
 		encoded, ok := g.shape.Join(values)
 		if !ok {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array", g.name())
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array",
+				g.name())
 		}
 		if object, ok = replaced(object, g.path, encoded); !ok {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s leads into a value that is no object", g.name())
+			return nil, dispatch.Errorf(dispatch.InvalidInput,
+				"%s leads into a value that is no object", g.name())
 		}
 	}
 	return object, nil
@@ -72,8 +80,9 @@ func (g given) value(from *sources) (v form.Value, err error) {
 	return v, err
 }
 
-// replaced returns a copy of an object with the value at a path set. ok is false if something on the way is no object. A name that the object
-// has twice it still has twice: that is for the dispatcher to refuse.
+// replaced returns a copy of an object with the value at a path set. ok is false if something on
+// the way is no object. A name that the object has twice it still has twice: that is for the
+// dispatcher to refuse.
 func replaced(object []byte, path []string, value []byte) (result []byte, ok bool) {
 	if object[0] != '{' {
 		return nil, false
@@ -96,7 +105,8 @@ func replaced(object []byte, path []string, value []byte) (result []byte, ok boo
 		dst = append(append(append(append(dst, token...), ':'), old...), ',')
 	}
 	if !found {
-		dst = append(append(append(append(dst, form.Quote(path[0])...), ':'), member([]byte("{}"))...), ',')
+		dst = append(append(append(append(dst, form.Quote(path[0])...), ':'),
+			member([]byte("{}"))...), ',')
 	}
 	dst[len(dst)-1] = '}'
 	return dst, ok

@@ -27,7 +27,8 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	f, ok := s.find(strings.Join(path, "."))
 	switch {
-	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) || shellwords.Quote(f.name()) != f.name():
+	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) ||
+		shellwords.Quote(f.name()) != f.name():
 		return nil, false
 	case f.shape.isSwitch() && string(value) == "true":
 		return []string{f.name()}, true

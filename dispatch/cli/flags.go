@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/form"
 )
 
-// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of the same name has to stand back for them.
+// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of
+// the same name has to stand back for them.
 const (
 	helpFlag, shortHelpFlag = "--help", "-h"
 	outputFlag              = "-o"
@@ -38,11 +39,13 @@ const anyName = "NAME"
 
 const maxFlags = 500 // that are listed: properties of properties may be very many
 
-// flags lists the flags of an object's properties, for help and completion, in the schema's order. A property that is an object has the flags of
-// its own properties in its place, unless it is inside one of its own kind.
+// flags lists the flags of an object's properties, for help and completion, in the schema's order.
+// A property that is an object has the flags of its own properties in its place, unless it is
+// inside one of its own kind.
 func (s shape) flags() []flag { return appendFlags(nil, flag{shape: s, required: true}, nil) }
 
-// appendFlags appends the flags of an object's properties. within are the parts of the objects that the object is in.
+// appendFlags appends the flags of an object's properties. within are the parts of the objects that
+// the object is in.
 func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	within = slices.Clip(within)
 	for _, p := range outer.shape.Parts() {
@@ -50,8 +53,10 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	}
 	for _, field := range outer.shape.Fields() {
 		property := shape{Schema: field.Schema}
-		f := flag{path: append(slices.Clip(outer.path), field.Name), shape: property, required: outer.required && field.Required}
-		switch recursive := slices.ContainsFunc(property.Parts(), func(p form.Part) bool { return slices.Contains(within, &p.At[0]) }); {
+		f := flag{path: append(slices.Clip(outer.path), field.Name), shape: property,
+			required: outer.required && field.Required}
+		switch recursive := slices.ContainsFunc(property.Parts(),
+			func(p form.Part) bool { return slices.Contains(within, &p.At[0]) }); {
 		case len(dst) == maxFlags:
 			return dst
 		case outer.shape.isReserved(f.name()):
@@ -66,13 +71,15 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 		}
 	}
 	if free, open := outer.shape.additional(); open && len(dst) < maxFlags {
-		dst = append(dst, flag{path: append(slices.Clip(outer.path), anyName), shape: free, free: true})
+		dst = append(dst,
+			flag{path: append(slices.Clip(outer.path), anyName), shape: free, free: true})
 	}
 	return dst
 }
 
-// find returns the flag that a name means, '-' or '_' alike. A name with dots in it leads into an object, unless it is itself one of a
-// property. An object that takes any name takes it with its dots.
+// find returns the flag that a name means, '-' or '_' alike. A name with dots in it leads into an
+// object, unless it is itself one of a property. An object that takes any name takes it with its
+// dots.
 func (s shape) find(name string) (flag, bool) {
 	if name == "" {
 		return flag{}, false
@@ -107,8 +114,8 @@ func (s shape) own(name string) (flag, bool) {
 	return flag{path: []string{name}, shape: property, required: s.Required(name)}, ok
 }
 
-// flagOf returns the flag for the value that a path leads to, and how much of the path it covers: a flag does not lead into arrays. It is ""
-// if there is none.
+// flagOf returns the flag for the value that a path leads to, and how much of the path it covers: a
+// flag does not lead into arrays. It is "" if there is none.
 func (s shape) flagOf(path []string) (name string, covered int) {
 	at := s
 	for _, token := range path {

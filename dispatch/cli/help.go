@@ -14,7 +14,8 @@ import (
 // overview is the help of the program, or of the words that some operations' names begin with.
 func (s *surface) overview(words []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n", strings.Join(append([]string{s.Program}, words...), " "))
+	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n",
+		strings.Join(append([]string{s.Program}, words...), " "))
 	rows := summaries(s.below(strings.Join(words, ".")))
 	if len(words) == 0 {
 		rows = append(rows, s.ownCommands()...)
@@ -61,11 +62,15 @@ func (s *surface) manual(op *dispatch.Operation) string {
 		rows = append(rows, [2]string{"…", "There are more."})
 	}
 	if input.canConfirm {
-		rows = append(rows, [2]string{yesFlag + ", " + shortYesFlag, "Confirm it: do not ask before something is lost for good."})
+		rows = append(rows,
+			[2]string{yesFlag + ", " + shortYesFlag,
+				"Confirm it: do not ask before something is lost for good."})
 	}
 	rows = append(rows,
-		[2]string{wholeFlag + " JSON|@FILE|-", "All arguments as one object. What other flags say goes on top of it."},
-		[2]string{outputFlag + " " + strings.Join(outputs, "|"), "How to print the result. (default " + outputs[0] + ")"})
+		[2]string{wholeFlag + " JSON|@FILE|-",
+			"All arguments as one object. What other flags say goes on top of it."},
+		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
+			"How to print the result. (default " + outputs[0] + ")"})
 
 	b.WriteString(wrapped(usage+" [FLAG]…", "       ") + "\n")
 	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
@@ -99,7 +104,8 @@ func valueNotes(input shape, flags []flag) string {
 		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
 			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
 		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
-		{func(f flag) bool { return !f.shape.isSwitch() }, "A value as JSON is given with --FLAG:=JSON."},
+		{func(f flag) bool { return !f.shape.isSwitch() },
+			"A value as JSON is given with --FLAG:=JSON."},
 	} {
 		if slices.ContainsFunc(flags, note.about) {
 			notes = append(notes, note.text)
@@ -146,7 +152,8 @@ func (f flag) head() string {
 
 const maxEnum = 60 // bytes of values that are shown in place of a type
 
-// typeName shows what may be given: a type, types with | between them, or the values that there are; of an array, what may be an element.
+// typeName shows what may be given: a type, types with | between them, or the values that there
+// are; of an array, what may be an element.
 func (s shape) typeName() string {
 	var names []string
 	for _, value := range s.Values() {

@@ -24,7 +24,8 @@ type sources struct {
 	taken string    // the flag that standard input went to
 }
 
-// text returns what the text of a flag stands for where a string may be: itself, or a file's content.
+// text returns what the text of a flag stands for where a string may be: itself, or a file's
+// content.
 func (s *sources) text(flag, text string, binary bool) (string, error) {
 	if literal, isFile := form.FileName(text); !isFile && text != "-" {
 		return literal, nil
@@ -36,7 +37,8 @@ func (s *sources) text(flag, text string, binary bool) (string, error) {
 	case binary:
 		return base64.StdEncoding.EncodeToString(data), nil
 	case !utf8.Valid(data):
-		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text", flag)
+		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text",
+			flag)
 	}
 	return string(data), nil
 }
@@ -63,20 +65,27 @@ func (s *sources) read(flag, source string) ([]byte, error) {
 	name := strings.TrimPrefix(source, "@")
 	switch {
 	case name == "":
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: the name of a file is missing after @; write @@ for a text that begins with @", flag)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: the name of a file is missing after @; write @@ for a text that begins with @",
+			flag)
 	case name == "-" && s.taken != "":
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: standard input has been read already, for %s", flag, s.taken)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: standard input has been read already, for %s", flag, s.taken)
 	case name == "-" && s.stdin == nil:
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: %s is standard input, which is where the command lines come from; give @FILE", flag, source)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: %s is standard input, which is where the command lines come from; give @FILE",
+			flag, source)
 	case name == "-":
 		s.taken, name = flag, "standard input"
 	}
 	data, err := await(s.ctx, func() ([]byte, error) { return readAll(name, source, s.stdin) })
 	switch {
 	case err == errInterrupted:
-		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag, name)
+		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag,
+			name)
 	case err != nil:
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name, err)
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name,
+			err)
 	}
 	return data, nil
 }

@@ -26,7 +26,9 @@ type Assignment struct {
 func ParseAssignment(word string) (Assignment, error) {
 	name, text, ok := strings.Cut(word, "=")
 	if !ok {
-		return Assignment{}, command.Usagef("unexpected argument %q: an argument of the tool is name=value or name:=JSON", word)
+		return Assignment{},
+			command.Usagef("unexpected argument %q: an argument of the tool is name=value or name:=JSON",
+				word)
 	}
 	name, isJSON := strings.CutSuffix(name, ":")
 	if name == "" {
@@ -46,12 +48,15 @@ func ParseAssignment(word string) (Assignment, error) {
 	}
 	if !isJSON {
 		if !utf8.ValidString(text) {
-			return Assignment{}, command.BadArgs("argument %q is not UTF-8, which JSON cannot hold", name)
+			return Assignment{},
+				command.BadArgs("argument %q is not UTF-8, which JSON cannot hold", name)
 		}
 		return Assignment{name, Value{Text: text}}, nil
 	}
 	if err := jsonscan.Valid([]byte(text)); err != nil {
-		return Assignment{}, command.BadArgs("argument %q: %v", name, err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
+		return Assignment{},
+			command.BadArgs("argument %q: %v", name,
+				err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
 	}
 	return Assignment{name, Value{JSON: Compact([]byte(text))}}, nil
 }
@@ -98,7 +103,8 @@ func readFile(name string) ([]byte, error) {
 	return readAll(f)
 }
 
-// readInput is readAll that ends with the context. The read itself cannot be ended, but the program then is.
+// readInput is readAll that ends with the context. The read itself cannot be ended, but the program
+// then is.
 func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -135,8 +141,9 @@ func Plain(err error) error {
 	return err
 }
 
-// BuildArguments makes the arguments of a call: what -d gave, if anything, with the assignments on top. A name that is given several times is an array. A
-// name with dots in it is a property of a property, if the schema has it so.
+// BuildArguments makes the arguments of a call: what -d gave, if anything, with the assignments on
+// top. A name that is given several times is an array. A name with dots in it is a property of a
+// property, if the schema has it so.
 func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byte, error) {
 	root := ShapeOf(schema)
 	object := new(Tree)

@@ -183,12 +183,14 @@ func TestAssignmentsFromFiles(t *testing.T) {
 
 func TestWhatAssignmentsAreRefused(t *testing.T) {
 	for _, tt := range []struct{ word, code, why string }{
-		{"npx", "usage", `unexpected argument "npx": an argument of the tool is name=value or name:=JSON`},
+		{"npx", "usage",
+			`unexpected argument "npx": an argument of the tool is name=value or name:=JSON`},
 		{"=x", "usage", `"=x" has no name before the =`},
 		{":=1", "usage", `":=1" has no name before the =`},
 		{"a:=hello", "bad_args", `argument "a": invalid JSON at byte 0: 'h' cannot start a value`},
 		{"a:=", "bad_args", `argument "a": invalid JSON at byte 0: a value is missing`},
-		{"a:={", "bad_args", `argument "a": invalid JSON at byte 1: an object wants a string as a member's name here`},
+		{"a:={", "bad_args",
+			`argument "a": invalid JSON at byte 1: an object wants a string as a member's name here`},
 		{"a=\xff", "bad_args", `argument "a" is not UTF-8, which JSON cannot hold`},
 	} {
 		_, err := ParseAssignment(tt.word)

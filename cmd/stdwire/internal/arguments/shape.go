@@ -54,7 +54,8 @@ func (s Shape) resolved() Shape {
 
 func (s Shape) Keyword(name string) []byte { return jsonscan.Member(s.At, name) }
 
-// Alternatives yields the schemas of which one has to fit: those of anyOf and oneOf, however nested, or s itself.
+// Alternatives yields the schemas of which one has to fit: those of anyOf and oneOf, however
+// nested, or s itself.
 func (s Shape) Alternatives() iter.Seq[Shape] {
 	return func(yield func(Shape) bool) { s.eachAlternative(yield) }
 }
