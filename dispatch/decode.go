@@ -43,8 +43,7 @@ func invalid(err error) *Error {
 		failure.Error()).With(map[string]any{"errors": problems})
 }
 
-// A problem is one thing that is wrong with the arguments, in the details of invalid_input and
-// missing_param.
+// A problem is one error in the arguments, in the details of invalid_input and missing_param.
 type problem struct {
 	// a JSON Pointer into the arguments, "" for them all
 	Path string `json:"path"`
@@ -64,17 +63,16 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 		return nil
 	}
 	if err := jsonexact.Unmarshal(arguments, into); err != nil {
-		return undecodable(err)
+		return decodeError(err)
 	}
 	return settle(op.selectors, into, CallFrom(ctx))
 }
 
 const maxShown = 40 // bytes of a value that a message repeats
 
-// undecodable is for arguments that the schema allows and the Go type does not take: a number out
-// of its range, a key that occurs twice, or text that a method of the type refuses, whose error is
-// its own business.
-func undecodable(err error) error {
+// decodeError returns the error for arguments that the schema allows and the Go type does not: a
+// number out of range, a repeated key, or text that a method of the type refuses.
+func decodeError(err error) error {
 	if e := asError(err); e != nil {
 		return e
 	}

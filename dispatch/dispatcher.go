@@ -114,7 +114,7 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 	start := time.Now()
 	op, ok := d.catalog.Lookup(call.Operation)
 	if !ok && d.missing != nil {
-		if err := d.await(ctx, call.Operation); err != nil {
+		if err := d.awaitOperation(ctx, call.Operation); err != nil {
 			return Envelope{Err: err, Session: call.Session}
 		}
 		op, ok = d.catalog.Lookup(call.Operation)
@@ -144,11 +144,11 @@ func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
 	call *Call) (result Envelope) {
 	failure := contain.Call(func() {
 		if result = d.handle(ctx, op, call); result.Err != nil {
-			result = Envelope{Err: d.present(ctx, op, call, result.Err)}
+			result = Envelope{Err: d.completeError(ctx, op, call, result.Err)}
 		}
 	})
 	if failure != nil {
-		return d.panicked(ctx, op, call, failure)
+		return d.panicEnvelope(ctx, op, call, failure)
 	}
 	return result
 }
@@ -159,13 +159,13 @@ func (d *Dispatcher) recoverRun(ctx context.Context, op *Operation, call *Call) 
 	failure := contain.Call(func() {
 		data, err := d.run(ctx, op, call)
 		if err != nil {
-			result = Envelope{Err: d.judge(ctx, op, call, err)}
+			result = Envelope{Err: d.operationError(ctx, op, call, err)}
 			return
 		}
 		result = Envelope{Data: data}
 	})
 	if failure != nil {
-		return d.panicked(ctx, op, call, failure)
+		return d.panicEnvelope(ctx, op, call, failure)
 	}
 	return result
 }

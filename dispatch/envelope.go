@@ -7,8 +7,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An Envelope is the outcome of a call: data or an error, never both. What is in it is only to be
-// read.
+// An Envelope is the outcome of a call: data or an error, never both. It must not be changed.
 type Envelope struct {
 	// what the operation returned: one JSON value on one line; nil on failure
 	Data    json.RawMessage
@@ -68,8 +67,8 @@ func (e Envelope) appendEnd(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseEnvelope reads what [Envelope.AppendJSON] has written, for those who get it from elsewhere.
-// ok is false for anything else. What it returns refers to the text.
+// ParseEnvelope parses what [Envelope.AppendJSON] writes. ok is false for other text. The envelope
+// refers to the text.
 func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	members := map[string]json.RawMessage{}
 	for token, value := range jsonscan.Members(text) {

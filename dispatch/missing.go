@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// await asks for an operation that there is not. The error is for the caller.
-func (d *Dispatcher) await(ctx context.Context, operation string) *Error {
+// awaitOperation calls Options.Missing. The error is for the caller.
+func (d *Dispatcher) awaitOperation(ctx context.Context, operation string) *Error {
 	about := slog.String("operation", operation)
 	var err error
 	if panicked := contain.Call(func() { err = d.missing(ctx, operation) }); panicked != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// judge decides what the caller gets to know of an operation's error.
-func (d *Dispatcher) judge(ctx context.Context, op *Operation, call *Call, err error) *Error {
+// operationError returns the error that the caller receives for an operation's error.
+func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call, err error) *Error {
 	if e := asError(err); e != nil {
 		info, _ := d.catalog.CodeInfo(e.Code)
 		if !info.Universal && !slices.Contains(op.spec.Errors, e.Code) {
@@ -30,10 +30,9 @@ func (d *Dispatcher) judge(ctx context.Context, op *Operation, call *Call, err e
 	return internal(err)
 }
 
-// present completes an error for the caller, whether it comes from the operation or from an
-// interceptor: it has a code of the closed set, a message, a decision on Recoverable and encoded
-// details.
-func (d *Dispatcher) present(ctx context.Context, op *Operation, call *Call, e *Error) *Error {
+// completeError completes an error of an operation or an interceptor, so that it has a known code,
+// a message, a value of Recoverable and encoded details.
+func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Call, e *Error) *Error {
 	info, ok := d.catalog.CodeInfo(e.Code)
 	if !ok {
 		d.report(ctx, slog.LevelError, "call ended with a code that the catalog does not have", op,
@@ -61,8 +60,8 @@ func (d *Dispatcher) present(ctx context.Context, op *Operation, call *Call, e *
 	return &shown
 }
 
-// panicked turns a panic into an outcome.
-func (d *Dispatcher) panicked(ctx context.Context, op *Operation, call *Call,
+// panicEnvelope returns the envelope of a call that panicked, and logs the panic.
+func (d *Dispatcher) panicEnvelope(ctx context.Context, op *Operation, call *Call,
 	failure *contain.PanicError) Envelope {
 	err := failure.Unwrap()
 	d.report(ctx, slog.LevelError, "operation panicked", op, call,
@@ -75,7 +74,7 @@ func internal(cause error) *Error {
 		"the operation failed unexpectedly; the log has the cause").because(cause)
 }
 
-// report logs without a word of the arguments: they may be secret.
+// report logs an event without the arguments, which can be secret.
 func (d *Dispatcher) report(ctx context.Context, level slog.Level, message string, op *Operation,
 	call *Call, attrs ...slog.Attr) {
 	about := []slog.Attr{slog.String("operation", op.Name())}

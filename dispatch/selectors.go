@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// A selector is an argument by which a caller says what the call is about, beside the place that a
-// surface may have for it in the [Call]. There are two: [Instance] and [Session].
+// A selector is an argument that selects what the call is about, which a surface can also give in
+// the [Call]. There are two: [Instance] and [Session].
 type selector struct {
 	name     string                                            // of the argument
 	typeName string                                            // of what is embedded
@@ -21,7 +21,7 @@ var allSelectors = [...]selector{
 	{"session", "Session", sessionOf, func(c *Call) *string { return &c.Session }, NotRunning},
 }
 
-// selectors returns those that an input type embeds.
+// selectors returns the selectors that an input type embeds.
 func selectors(input any) (found []selector, err error) {
 	input = pointee(input)
 	for _, s := range allSelectors {
@@ -36,8 +36,7 @@ func selectors(input any) (found []selector, err error) {
 	return found, nil
 }
 
-// pointee sees through an input type that is a pointer itself: of pointers to pointers, the last
-// one.
+// pointee returns the type that an input type points to, through any number of pointers.
 func pointee(input any) any {
 	v := reflect.ValueOf(input)
 	for ; v.Elem().Kind() == reflect.Pointer; v = v.Elem() {
