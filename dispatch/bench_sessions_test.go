@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// All that a program with that many operations does at its start: infer and compile their schemas, register them one by one, list them once.
+// All that a program with that many operations does at its start: infer and compile their schemas,
+// register them one by one, list them once.
 func BenchmarkAdd10000(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
@@ -21,13 +22,18 @@ func BenchmarkAdd10000(b *testing.B) {
 
 func BenchmarkDispatchInASession(b *testing.B) {
 	all := dispatch.NewSessions(dispatch.SessionOptions[int]{Idle: 1 << 40})
-	_, err := all.Open(b.Context(), func(context.Context) (string, int, error) { return "a", 1, nil })
+	_, err := all.Open(b.Context(),
+		func(context.Context) (string, int, error) { return "a", 1, nil })
 	assert.NilError(b, err)
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Write},
-		func(ctx context.Context, in using) (int, error) { return all.Get(ctx, in.Session.Session) })
+		func(ctx context.Context, in using) (int,
+			error) {
+			return all.Get(ctx, in.Session.Session)
+		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
-	arguments := json.RawMessage(`{"session":"a","text":"0123456789012345678901234567890123456789"}`)
+	arguments := json.RawMessage(
+		`{"session":"a","text":"0123456789012345678901234567890123456789"}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op", Arguments: arguments})
@@ -38,12 +44,14 @@ func BenchmarkDispatchInASession(b *testing.B) {
 func BenchmarkDispatchEval(b *testing.B) {
 	d := evaluator(dispatch.Options{}).Dispatcher
 	for _, size := range []int{64, 64 << 10} {
-		arguments := json.RawMessage(`{"code":` + quoted(strings.Repeat("for f in *; do echo \"$f\"; done\n", size/32)) + `}`)
+		arguments := json.RawMessage(`{"code":` +
+			quoted(strings.Repeat("for f in *; do echo \"$f\"; done\n", size/32)) + `}`)
 		b.Run(map[int]string{64: "64B", 64 << 10: "64KiB"}[size], func(b *testing.B) {
 			b.SetBytes(int64(len(arguments)))
 			b.ReportAllocs()
 			for b.Loop() {
-				d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.b", Arguments: arguments})
+				d.Dispatch(context.Background(),
+					&dispatch.Call{Operation: "a.b", Arguments: arguments})
 			}
 		})
 	}

@@ -17,13 +17,15 @@ type message struct {
 
 func say(_ context.Context, in message) (message, error) { return in, nil }
 
-var typical = json.RawMessage(`{"text":"0123456789012345678901234567890123456789012345678901234567890123"}`)
+var typical = json.RawMessage(
+	`{"text":"0123456789012345678901234567890123456789012345678901234567890123"}`)
 
 // with returns a dispatcher of n operations, "a.op0" one of them.
 func with(t testing.TB, n int) *dispatch.Dispatcher {
 	c := dispatch.NewCatalog()
 	for i := range n {
-		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i), Summary: "Says what you said.", Kind: dispatch.Read}, say)
+		dispatch.Add(c, dispatch.Spec{Name: fmt.Sprintf("a.op%d", i),
+			Summary: "Says what you said.", Kind: dispatch.Read}, say)
 	}
 	return dispatch.NewDispatcher(c, dispatch.Options{})
 }
@@ -35,7 +37,8 @@ func BenchmarkDispatch(b *testing.B) {
 			var reply []byte
 			b.ReportAllocs()
 			for b.Loop() {
-				e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+				e := d.Dispatch(context.Background(),
+					&dispatch.Call{Operation: "a.op0", Arguments: typical})
 				reply = e.AppendJSON(reply[:0])
 			}
 		})
@@ -44,7 +47,10 @@ func BenchmarkDispatch(b *testing.B) {
 
 func BenchmarkDispatchRaw(b *testing.B) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Read}, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "S.", Kind: dispatch.Read},
+		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+			return in, nil
+		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	b.ReportAllocs()
 	for b.Loop() {
@@ -88,7 +94,8 @@ func BenchmarkRegister10000(b *testing.B) {
 func BenchmarkNew(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, say)
+		_, err := dispatch.New(
+			dispatch.Spec{Name: "a.op", Summary: "Says what you said.", Kind: dispatch.Read}, say)
 		assert.NilError(b, err)
 	}
 }
@@ -97,7 +104,8 @@ func TestDispatchAllocatesLittle(t *testing.T) {
 	d := with(t, 10)
 	reply := make([]byte, 0, 256)
 	allocs := testing.AllocsPerRun(1000, func() {
-		e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.op0", Arguments: typical})
+		e := d.Dispatch(context.Background(),
+			&dispatch.Call{Operation: "a.op0", Arguments: typical})
 		reply = e.AppendJSON(reply[:0])
 	})
 	assert.Assert(t, allocs <= 15, "%v allocations", allocs)

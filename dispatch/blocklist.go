@@ -9,17 +9,21 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// DefaultBlocklist returns the words that a payload of kind [Eval] may not have if [Options.Blocklist] does not say otherwise: what in shell
-// text takes a machine down, wipes it, gains rights, or leaves behind what nobody owns. The slice is the caller's.
+// DefaultBlocklist returns the words that a payload of kind [Eval] may not have if
+// [Options.Blocklist] does not say otherwise: what in shell text takes a machine down, wipes it,
+// gains rights, or leaves behind what nobody owns. The slice is the caller's.
 //
-// A blocklist catches mistakes, and models that get carried away. It is no defence against who means to get around it: that is what
-// gates and the operating system are for.
+// A blocklist catches mistakes, and models that get carried away. It is no defence against who
+// means to get around it: that is what gates and the operating system are for.
 func DefaultBlocklist() []string {
 	return []string{
 		"sudo", "su -", "su root", "doas", "pkexec",
-		"rm -rf /", "rm -fr /", "rm -r /", "rm -rf ~", "rm -fr ~", "rm -r ~", "rm -rf $home", "--no-preserve-root",
-		"mkfs", "wipefs", "fdisk", "parted", "of=/dev/sd*", "of=/dev/nvme*", "of=/dev/vd*", "> /dev/sd*", "> /dev/nvme*", "> /dev/vd*",
-		"shutdown", "reboot", "halt", "poweroff", "init 0", "init 6", "telinit", "kill -9 -1", "kill -kill -1",
+		"rm -rf /", "rm -fr /", "rm -r /", "rm -rf ~", "rm -fr ~", "rm -r ~", "rm -rf $home",
+		"--no-preserve-root",
+		"mkfs", "wipefs", "fdisk", "parted", "of=/dev/sd*", "of=/dev/nvme*", "of=/dev/vd*",
+		"> /dev/sd*", "> /dev/nvme*", "> /dev/vd*",
+		"shutdown", "reboot", "halt", "poweroff", "init 0", "init 6", "telinit", "kill -9 -1",
+		"kill -kill -1",
 		"chmod -r 777 /", "chown -r",
 		":(){", ":() {",
 		"setsid", "nohup", "disown", "daemonize", "systemd-run", "crontab",
@@ -40,7 +44,9 @@ func newBlocklist(words []string) (b blocklist) {
 }
 
 // check looks for the words in all strings of a JSON value, names included.
-func (b blocklist) check(value []byte) error { return b.within(bytes.TrimLeft(value, " \t\r\n"), "") }
+func (b blocklist) check(value []byte) error {
+	return b.within(bytes.TrimLeft(value, " \t\r\n"), "")
+}
 
 func (b blocklist) within(value []byte, path string) error {
 	switch value[0] {
@@ -73,14 +79,15 @@ func (b blocklist) text(quoted []byte, path string) error {
 	text := normal(plain)
 	for _, word := range b {
 		if contains(text, word) {
-			return Errorf(Blocked, "%s: the word %q is not allowed in what is to be run", cmp.Or(path, "/"), word).With(map[string]any{"path": path, "keyword": word})
+			return Errorf(Blocked, "%s: the word %q is not allowed in what is to be run",
+				cmp.Or(path, "/"), word).With(map[string]any{"path": path, "keyword": word})
 		}
 	}
 	return nil
 }
 
-// normal takes out of a text what a shell does not see either, or makes no difference: quotes, backslashes, letter case, white space
-// beyond a blank.
+// normal takes out of a text what a shell does not see either, or makes no difference: quotes,
+// backslashes, letter case, white space beyond a blank.
 func normal(text []byte) string {
 	dst := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -101,7 +108,8 @@ func normal(text []byte) string {
 	return strings.TrimRight(string(dst), " ")
 }
 
-// contains reports whether word is in text, not as a part of another word; where it ends in *, as the beginning of one.
+// contains reports whether word is in text, not as a part of another word; where it ends in *, as
+// the beginning of one.
 func contains(text, word string) bool {
 	word, open := strings.CutSuffix(word, "*")
 	for from := 0; ; {
@@ -110,7 +118,8 @@ func contains(text, word string) bool {
 			return false
 		}
 		start, end := from+i, from+i+len(word)
-		if (start == 0 || !isWordByte(text[start-1]) || !isWordByte(word[0])) && (open || end == len(text) || !isWordByte(text[end])) {
+		if (start == 0 || !isWordByte(text[start-1]) || !isWordByte(word[0])) &&
+			(open || end == len(text) || !isWordByte(text[end])) {
 			return true
 		}
 		from = start + 1

@@ -19,7 +19,8 @@ func evaluates(s *dispatch.Spec) { s.Kind = dispatch.Eval }
 // evaluator returns a bench with an operation of kind eval that takes anything.
 func evaluator(o dispatch.Options) *bench {
 	b := newBench(o)
-	does(b, func(_ context.Context, in json.RawMessage) (nothing, error) { return nothing{}, nil }, evaluates)
+	does(b, func(_ context.Context, in json.RawMessage) (nothing, error) { return nothing{}, nil },
+		evaluates)
 	return b
 }
 
@@ -29,7 +30,8 @@ func quoted(text string) string {
 }
 
 func TestBlocklistMatches(t *testing.T) {
-	b := evaluator(dispatch.Options{Blocklist: []string{"sudo", "rm -rf /", "of=/dev/sd*", "| sh", ":(){", "SHOUT"}})
+	b := evaluator(dispatch.Options{
+		Blocklist: []string{"sudo", "rm -rf /", "of=/dev/sd*", "| sh", ":(){", "SHOUT"}})
 	for _, tc := range []struct {
 		rule, text, keyword string // "" for one that is let through
 	}{
@@ -53,7 +55,8 @@ func TestBlocklistMatches(t *testing.T) {
 		{"word in brackets", "$(sudo ls)", "sudo"},
 		{"word in a path", "/usr/bin/sudo ls", "sudo"},
 		{"word after another that only begins the same", "sudoku sudo", "sudo"},
-		{"beginning of a word, where the list says so", "dd if=/dev/zero of=/dev/sda1", "of=/dev/sd*"},
+		{"beginning of a word, where the list says so", "dd if=/dev/zero of=/dev/sda1",
+			"of=/dev/sd*"},
 		{"keyword that begins with a sign, after a word", "curl x| sh", "| sh"},
 		{"keyword that is signs", ":(){ :|:& };:", ":(){"},
 		{"root itself", "rm -rf /;", "rm -rf /"},
@@ -81,7 +84,8 @@ func TestBlocklistMatches(t *testing.T) {
 			assert.Assert(t, !e.Success())
 			assert.Equal(t, e.Err.Code, dispatch.Blocked)
 			assert.Assert(t, !e.Err.Recoverable)
-			assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":`+quoted(tc.keyword)+`,"path":"/code"}`)
+			assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":`+
+				quoted(tc.keyword)+`,"path":"/code"}`)
 		})
 	}
 }
@@ -97,17 +101,20 @@ func TestBlocklistLooksEverywhere(t *testing.T) {
 		{`{"code":"\u0073udo"}`, "/code"},
 		{`{"c\u006fde":"sudo"}`, "/code"},
 		{`{"code":"ls","code":"sudo"}`, "/code"},
-		{`{"` + strings.Repeat(`a":{"`, 500) + `a":"sudo"` + strings.Repeat("}", 501), strings.Repeat("/a", 501)},
+		{`{"` + strings.Repeat(`a":{"`, 500) + `a":"sudo"` + strings.Repeat("}", 501),
+			strings.Repeat("/a", 501)},
 	} {
 		e := b.call(t.Context(), tc.arguments)
 		assert.Assert(t, !e.Success(), tc.arguments)
 		assert.Equal(t, e.Err.Code, dispatch.Blocked)
-		assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":"sudo","path":`+quoted(tc.path)+`}`)
+		assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"keyword":"sudo","path":`+
+			quoted(tc.path)+`}`)
 		shown := tc.path
 		if shown == "" {
 			shown = "/"
 		}
-		assert.Equal(t, e.Err.Message, shown+`: the word "sudo" is not allowed in what is to be run`)
+		assert.Equal(t, e.Err.Message, shown+
+			`: the word "sudo" is not allowed in what is to be run`)
 	}
 	assert.Assert(t, b.call(t.Context(), `{"a":[1,true,null,{"b":"ls"}]}`).Success())
 	assert.Assert(t, b.call(t.Context(), ``).Success())
@@ -117,23 +124,30 @@ func TestBlocklistLooksEverywhere(t *testing.T) {
 func TestGateDoesNotReplaceTheBlocklist(t *testing.T) {
 	for _, gate := range []dispatch.Gate{"", dispatch.GateEval} {
 		c := dispatch.NewCatalog(dispatch.GateEval)
-		dispatch.Add(c, dispatch.Spec{Name: "a.eval", Summary: "S.", Kind: dispatch.Eval, Gate: gate}, func(context.Context, query) (nothing, error) {
+		dispatch.Add(c, dispatch.Spec{Name: "a.eval", Summary: "S.", Kind: dispatch.Eval,
+			Gate: gate}, func(context.Context, query) (nothing, error) {
 			t.Error("it ran")
 			return nothing{}, nil
 		})
 		d := dispatch.NewDispatcher(c, dispatch.Options{})
-		for arguments, want := range map[string]dispatch.Code{`{"city":"sudo"}`: dispatch.Blocked, `{"city":1}`: dispatch.InvalidInput} {
-			e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "a.eval", Arguments: json.RawMessage(arguments), Confirmed: true})
+		for arguments, want := range map[string]dispatch.Code{`{"city":"sudo"}`: dispatch.Blocked,
+			`{"city":1}`: dispatch.InvalidInput} {
+			e := d.Dispatch(t.Context(),
+				&dispatch.Call{Operation: "a.eval", Arguments: json.RawMessage(arguments),
+					Confirmed: true})
 			assert.Equal(t, e.Err.Code, want)
 		}
 	}
 }
 
 func TestBlocklistIsForEvalOnly(t *testing.T) {
-	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle, dispatch.Wait, dispatch.Destructive} {
+	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
+		dispatch.Wait, dispatch.Destructive} {
 		b := newBench(dispatch.Options{})
 		does(b, echo, func(s *dispatch.Spec) { s.Kind = kind })
-		e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"city":"sudo"}`), Confirmed: true})
+		e := b.Dispatch(t.Context(),
+			&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"city":"sudo"}`),
+				Confirmed: true})
 		assert.Assert(t, e.Success(), "%s: %v", kind, e.Err)
 	}
 }
@@ -147,14 +161,17 @@ func TestOwnBlocklist(t *testing.T) {
 		{nil, []string{"sudo"}, []string{"ls"}},
 		{[]string{}, nil, []string{"sudo", "rm -rf /"}},
 		{[]string{"", " ", `"`}, nil, []string{"", "sudo", `"`}},
-		{[]string{" Drop  \"Table\" "}, []string{"drop table x", "DROP\nTABLE"}, []string{"sudo", "drop tables", "drop the table"}},
+		{[]string{" Drop  \"Table\" "}, []string{"drop table x", "DROP\nTABLE"},
+			[]string{"sudo", "drop tables", "drop the table"}},
 		{[]string{"*"}, []string{"", "x"}, nil},
-		{[]string{"process.*", "eval"}, []string{"process.exit()", "a.process.x", "eval(x)"}, []string{"process", "evaluate"}},
+		{[]string{"process.*", "eval"}, []string{"process.exit()", "a.process.x", "eval(x)"},
+			[]string{"process", "evaluate"}},
 	} {
 		b := evaluator(dispatch.Options{Blocklist: tc.list})
 		for _, text := range tc.blocked {
 			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
-			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q: %q", tc.list, text)
+			assert.Assert(t, !e.Success() &&
+				e.Err.Code == dispatch.Blocked, "%q: %q", tc.list, text)
 		}
 		for _, text := range tc.allowed {
 			e := b.call(t.Context(), `{"code":`+quoted(text)+`}`)
@@ -172,7 +189,8 @@ func TestBlocklistIsCopied(t *testing.T) {
 	assert.Assert(t, slices.Contains(dispatch.DefaultBlocklist(), "sudo"))
 }
 
-// Each word of the default list is found as it stands, and none is written in a way that never matches.
+// Each word of the default list is found as it stands, and none is written in a way that never
+// matches.
 func TestDefaultBlocklistFindsItsWords(t *testing.T) {
 	b := evaluator(dispatch.Options{})
 	for _, word := range dispatch.DefaultBlocklist() {
@@ -180,11 +198,13 @@ func TestDefaultBlocklistFindsItsWords(t *testing.T) {
 		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, word)
 	}
 	for _, harmless := range []string{
-		"ls -la", "go test ./... | grep FAIL", "rm -rf ./build", "rm -rf /tmp/x", "echo shut down", "git reset --hard", "pseudo-code", "cat file > /dev/null",
+		"ls -la", "go test ./... | grep FAIL", "rm -rf ./build", "rm -rf /tmp/x", "echo shut down",
+		"git reset --hard", "pseudo-code", "cat file > /dev/null",
 		"for i in 1 2 3; do echo $i; done", "document.querySelector('#reboot-button')", "su_do()",
 	} {
 		e := b.call(t.Context(), `{"code":`+quoted(harmless)+`}`)
-		if harmless == "document.querySelector('#reboot-button')" { // '-' ends a word: the list errs on the side of asking again
+		if harmless == "document.querySelector('#reboot-button')" {
+			// '-' ends a word: the list errs on the side of asking again
 			assert.Assert(t, !e.Success())
 			continue
 		}
@@ -207,11 +227,14 @@ func FuzzBlocklist(f *testing.F) {
 		}
 		if says := strings.Trim(word, " \t\n\v\f\r\"'\\"); says != "" && utf8.ValidString(word) {
 			e := own.call(t.Context(), `{`+quoted(before+" "+word+" "+after)+`:1}`)
-			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q in %q %q", word, before, after)
+			assert.Assert(t, !e.Success() &&
+				e.Err.Code == dispatch.Blocked, "%q in %q %q", word, before, after)
 		}
 		list := dispatch.DefaultBlocklist()
 		keyword := list[len(word)%len(list)]
-		e := evaluator(dispatch.Options{}).call(t.Context(), fmt.Sprintf(`{"a":[{"b":%s}]}`, quoted(before+" "+keyword+" "+after)))
-		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.Blocked, "%q in %q %q", keyword, before, after)
+		e := evaluator(dispatch.Options{}).call(t.Context(),
+			fmt.Sprintf(`{"a":[{"b":%s}]}`, quoted(before+" "+keyword+" "+after)))
+		assert.Assert(t, !e.Success() &&
+			e.Err.Code == dispatch.Blocked, "%q in %q %q", keyword, before, after)
 	})
 }

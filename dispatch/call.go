@@ -7,46 +7,55 @@ import (
 	"slices"
 )
 
-// A Call is one request to run one operation, as a surface hands it to a [Dispatcher]. Only Operation is required.
+// A Call is a request to run one operation, which a surface passes to a [Dispatcher]. Only
+// Operation is required.
 //
-// A call is used once. From Dispatch until the operation has returned it belongs to the operation's goroutine, which may set Session
-// and Instance to what they resolved to, and Original; the surface reads them again afterwards.
+// A Call is used once. From Dispatch until the operation returns it belongs to the operation's
+// goroutine, which can set Original, and set Session and Instance to the values that it resolved.
+// The surface can read them when Dispatch has returned.
 type Call struct {
-	Operation string          // the operation's name
-	Arguments json.RawMessage // an object; nil, empty and null stand for {}. It must not change while the envelope is in use, which may refer to it
-	Session   string          // the id of the session to run in
-	Instance  string          // the instance to run on; the same as an "instance" argument
-	Principal string          // who is calling, as the surface has authenticated them
-	RequestID string          // for logs
-	Surface   string          // for logs: "mcp", "cli", "http"
-	Confirmed bool            // a person, or who speaks for one, has said that this operation is to run with these arguments; see [Operation.Destructive]
+	Operation string // the operation's name
+	// a JSON object; nil, empty and null stand for {}. The envelope can refer to it, so it must not
+	// change while the envelope is in use
+	Arguments json.RawMessage
+	Session   string // the id of the session to run in
+	Instance  string // the instance to run on; the same as an "instance" argument
+	Principal string // the caller, as authenticated by the surface
+	RequestID string // for logs
+	Surface   string // for logs: "mcp", "cli", "http"
+	// a person, or a policy on a person's behalf, has agreed to this operation with these
+	// arguments; see [Operation.Destructive]
+	Confirmed bool
 
-	// Logger is what [Logger] gives the operation, and may lead to the caller. The dispatcher's own log never goes there. nil: the
-	// dispatcher's.
+	// Logger is what the function [Logger] returns to the operation. Its records can be shown to
+	// the caller; those of the dispatcher's own log are not. If nil, the dispatcher's logger is
+	// used.
 	Logger *slog.Logger
 
-	// Client ends when whoever made the call is gone for good, and the sessions that the call opens with it. nil: nobody can tell.
+	// Client ends when the client that made the call has disconnected for good. Sessions that the
+	// call opens end with it. If nil, they do not depend on a client.
 	Client context.Context
 
-	// Original is for operations whose data is a part of what something else has answered: if there is more in that, they set it, a JSON value, so that nothing is lost. It counts if the
-	// call succeeds.
+	// Original is set by an operation whose data is only a part of a JSON value that another
+	// service returned: it is the whole value. It is ignored if the call fails.
 	Original json.RawMessage
 
-	// Progress hears what the operation reports with [Progress], on the operation's goroutines. nil: nobody listens.
+	// Progress receives what the operation reports with the function [Progress], on the operation's
+	// goroutines. If nil, reports are discarded.
 	Progress func(done, total float64, message string)
 }
 
 type callKey struct{}
 
-// callContext carries the call at the cost of one allocation.
+// callContext carries the call in a context at the cost of one allocation.
 type callContext struct {
 	context.Context
 	call *Call
-	log  *slog.Logger // if the call has none
-	ends []func()     // to be done when the operation has returned
+	log  *slog.Logger // used if the call has no logger
+	ends []func()     // functions that run when the operation has returned
 }
 
-// end does what is to be done when the operation has returned.
+// end runs the functions that were registered for the end of the operation, last first.
 func (c *callContext) end() {
 	for _, fn := range slices.Backward(c.ends) {
 		fn()
@@ -60,7 +69,7 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// CallFrom returns the call that ctx belongs to, nil outside of one.
+// CallFrom returns the call to which ctx belongs, nil if there is none.
 func CallFrom(ctx context.Context) *Call {
 	if c := find(ctx); c != nil {
 		return c.call
@@ -73,17 +82,18 @@ func find(ctx context.Context) *callContext {
 	return c
 }
 
-// Progress tells the caller how far the operation has come: done of total, 0 for a total not known, and what it is at. done is
-// meant to grow. Outside of a call, or if nobody listens, it does nothing. It is safe for concurrent use if the surface's is, as
-// those of stdwire are, and is not to be called after the operation has returned.
+// Progress reports to the caller that done of total is complete, with a message. A total of 0 is
+// unknown; done should increase. It does nothing outside of a call, or if the call has no Progress
+// function. It is safe for concurrent use if the surface's function is, which is the case for all
+// surfaces of this module. It must not be called after the operation has returned.
 func Progress(ctx context.Context, done, total float64, message string) {
 	if call := CallFrom(ctx); call != nil && call.Progress != nil {
 		call.Progress(done, total, message)
 	}
 }
 
-// Logger returns the logger for the call that ctx belongs to, slog.Default() outside of one. What is logged there may be shown to
-// the caller. It is safe for concurrent use.
+// Logger returns the logger of the call to which ctx belongs, or slog.Default() outside of a call.
+// Its records can be shown to the caller. It is safe for concurrent use.
 func Logger(ctx context.Context) *slog.Logger {
 	switch c := find(ctx); {
 	case c == nil:

@@ -25,7 +25,8 @@ func TestContextCarriesTheCall(t *testing.T) {
 		dispatch.Logger(ctx).Info("hello")
 		call := dispatch.CallFrom(context.WithValue(ctx, key{}, 1))
 		call.Session = "opened"
-		return fmt.Sprint(call.Principal, " ", call.RequestID, " ", call.Confirmed, " ", ctx.Value(key{})), nil
+		return fmt.Sprint(call.Principal, " ", call.RequestID, " ", call.Confirmed, " ",
+			ctx.Value(key{})), nil
 	})
 	call := &dispatch.Call{
 		Operation: "a.b", Principal: "me", RequestID: "r", Confirmed: true, Session: "given",
@@ -86,7 +87,9 @@ func TestInstance(t *testing.T) {
 			ambient, _ := roots.Get(dispatch.CallFrom(ctx).Instance)
 			return root + "/" + ambient, err
 		})
-		e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(tc.arguments), Instance: tc.call})
+		e := b.Dispatch(t.Context(),
+			&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(tc.arguments),
+				Instance: tc.call})
 		if tc.code != "" {
 			assert.Assert(t, errors.Is(e.Err, tc.code), e.Err)
 			continue

@@ -14,18 +14,21 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A Catalog holds the operations that can be called, the codes they can fail with, and which gates are open. All its methods are safe
-// for concurrent use. Reading takes no lock, except that the first read after a change sorts the list anew.
+// A Catalog holds operations, error codes and the set of open gates. Its methods are safe for
+// concurrent use. Reads take no lock, except that the first read after a change sorts the
+// operations.
 type Catalog struct {
 	open map[Gate]bool // never changes
 
-	mu        sync.Mutex
-	ops       map[string]*Operation // all that were registered, also those behind a closed gate, so that names stay unique whatever is open
+	mu sync.Mutex
+	// all that were registered, also those behind a closed gate, so that names stay unique whatever
+	// is open
+	ops       map[string]*Operation
 	codes     map[Code]CodeInfo
 	listeners map[*listener]struct{}
 
-	// now is what readers see of ops and codes, nil after a change until somebody looks: registering many operations one by one
-	// must not copy the list each time.
+	// now is what readers see of ops and codes, nil after a change until somebody looks:
+	// registering many operations one by one must not copy the list each time.
 	now atomic.Pointer[snapshot]
 }
 
@@ -35,9 +38,11 @@ type snapshot struct {
 	codes  map[Code]CodeInfo
 }
 
-// NewCatalog returns an empty catalog with these gates open, for good: a gate is opened when a program starts, or not at all.
+// NewCatalog returns an empty catalog with the given gates open. Gates cannot be opened or closed
+// later.
 func NewCatalog(open ...Gate) *Catalog {
-	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{}, codes: map[Code]CodeInfo{}, listeners: map[*listener]struct{}{}}
+	c := &Catalog{open: map[Gate]bool{"": true}, ops: map[string]*Operation{},
+		codes: map[Code]CodeInfo{}, listeners: map[*listener]struct{}{}}
 	for _, gate := range open {
 		c.open[gate] = true
 	}
@@ -47,15 +52,18 @@ func NewCatalog(open ...Gate) *Catalog {
 	return c
 }
 
-// Clone returns a catalog with the same operations, codes and open gates. What is then done to either does not change the other, and the listeners stay where they are.
+// Clone returns a catalog with the same operations, codes and open gates. Later changes of one do
+// not affect the other. Functions registered with OnChange are not copied.
 func (c *Catalog) Clone() *Catalog {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes, listeners: map[*listener]struct{}{}}
+	return &Catalog{open: c.open, ops: maps.Clone(c.ops), codes: c.codes,
+		listeners: map[*listener]struct{}{}}
 }
 
-// Declare adds an application's own codes, all or none of them. It must come before the operations that use them. A code that is there
-// already is refused, unless all that is said of it is the same.
+// Declare adds an application's error codes: all of them, or none if it returns an error. It must
+// be called before operations that use the codes are registered. A code can be declared again only
+// with equal info.
 func (c *Catalog) Declare(codes ...CodeInfo) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,23 +82,25 @@ func (c *Catalog) Declare(codes ...CodeInfo) error {
 	return nil
 }
 
-// CodeInfo returns what is known of a code, whether of the closed set or declared.
+// CodeInfo returns the description of a code and whether the catalog has it.
 func (c *Catalog) CodeInfo(code Code) (CodeInfo, bool) {
 	info, ok := c.snapshot().codes[code]
 	return info, ok
 }
 
-// Codes returns all codes, sorted. The slice is the caller's.
+// Codes returns all codes, sorted. The caller owns the slice.
 func (c *Catalog) Codes() []CodeInfo {
-	return slices.SortedFunc(maps.Values(c.snapshot().codes), func(a, b CodeInfo) int { return cmp.Compare(a.Code, b.Code) })
+	return slices.SortedFunc(maps.Values(c.snapshot().codes),
+		func(a, b CodeInfo) int { return cmp.Compare(a.Code, b.Code) })
 }
 
-// Register adds operations, all or none of them. A name that is taken and a code that is not declared are refused. An operation whose
-// gate is closed is checked like the others and accepted, but it cannot be looked up and is in no list.
+// Register adds operations: all of them, or none if it returns an error. It refuses names that are
+// taken and codes that are not declared. An operation whose gate is closed is checked and added,
+// but Lookup and Operations do not return it.
 func (c *Catalog) Register(ops ...*Operation) error {
 	return c.change(func() (changed bool, err error) {
 		for i, op := range ops {
-			if err = c.admit(op); err != nil {
+			if err = c.check(op); err != nil {
 				for _, admitted := range ops[:i] {
 					delete(c.ops, admitted.Name())
 				}
@@ -103,15 +113,16 @@ func (c *Catalog) Register(ops ...*Operation) error {
 	})
 }
 
-// Replace adds an operation in place of the one that has its name, so that there is none at no time. For everything else it is as Register; after an error, nothing has changed.
+// Replace adds an operation in place of the one with its name, atomically. Apart from that it is
+// like Register. After an error the catalog is unchanged.
 func (c *Catalog) Replace(op *Operation) error {
 	return c.change(func() (changed bool, err error) {
 		if op == nil {
-			return false, c.admit(op)
+			return false, c.check(op)
 		}
 		old := c.ops[op.Name()]
 		delete(c.ops, op.Name())
-		if err = c.admit(op); err == nil {
+		if err = c.check(op); err == nil {
 			c.ops[op.Name()] = op
 		} else if old != nil {
 			c.ops[op.Name()] = old
@@ -120,7 +131,7 @@ func (c *Catalog) Replace(op *Operation) error {
 	})
 }
 
-func (c *Catalog) admit(op *Operation) error {
+func (c *Catalog) check(op *Operation) error {
 	if op == nil {
 		return errors.New("dispatch: cannot register a nil operation")
 	}
@@ -129,13 +140,16 @@ func (c *Catalog) admit(op *Operation) error {
 	}
 	for _, code := range op.spec.Errors {
 		if _, ok := c.codes[code]; !ok {
-			return fmt.Errorf("dispatch: operation %q: declares the code %q, which the catalog does not have; Declare it first", op.Name(), code)
+			return fmt.Errorf(
+				"dispatch: operation %q: declares the code %q, which the catalog does not have; Declare it first",
+				op.Name(), code)
 		}
 	}
 	return nil
 }
 
-// Remove takes away the operations of these names and returns how many of them there were in the list. Calls that are running go on.
+// Remove removes the operations with the given names and returns how many of them Operations
+// listed. Running calls continue.
 func (c *Catalog) Remove(names ...string) (removed int) {
 	_ = c.change(func() (bool, error) {
 		for _, name := range names {
@@ -149,7 +163,7 @@ func (c *Catalog) Remove(names ...string) (removed int) {
 	return removed
 }
 
-// change runs edit under the lock and sees to it that the listeners are told if it changed the list.
+// change runs edit under the lock and notifies the listeners if it changed the list.
 func (c *Catalog) change(edit func() (changed bool, err error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,14 +172,14 @@ func (c *Catalog) change(edit func() (changed bool, err error)) error {
 		c.now.Store(nil)
 		for l := range c.listeners {
 			if l.timer == nil {
-				l.timer = time.AfterFunc(burst, func() { c.tell(l) })
+				l.timer = time.AfterFunc(burst, func() { c.notify(l) })
 			}
 		}
 	}
 	return err
 }
 
-// A listener is somebody to be told of changes.
+// A listener is a function that was registered with OnChange.
 type listener struct {
 	fn    func()
 	timer *time.Timer // runs from the first change that it was not told of
@@ -173,10 +187,11 @@ type listener struct {
 
 const burst = 10 * time.Millisecond
 
-// OnChange has fn called when Register, Replace or Remove have changed the list: once for all
-// changes within 10 ms of the first, on a goroutine of its own and outside of any lock, so that fn
-// may use the catalog. If it panics, slog.Default() hears of it. A call that takes longer than that
-// may overlap the next. After stop no further call begins; one that has begun may still run.
+// OnChange registers fn, which is called after Register, Replace or Remove have changed the list:
+// once for all changes within 10 ms of the first. It runs on its own goroutine and without locks,
+// so that it can use the catalog. A panic of fn is logged to slog.Default(). A call of fn that
+// takes longer than 10 ms can overlap the next. After stop no call begins, but one that has begun
+// can still run.
 func (c *Catalog) OnChange(fn func()) (stop func()) {
 	l := &listener{fn: fn}
 	c.mu.Lock()
@@ -192,7 +207,7 @@ func (c *Catalog) OnChange(fn func()) (stop func()) {
 	}
 }
 
-func (c *Catalog) tell(l *listener) {
+func (c *Catalog) notify(l *listener) {
 	c.mu.Lock()
 	l.timer = nil
 	_, listening := c.listeners[l]
@@ -206,13 +221,14 @@ func (c *Catalog) tell(l *listener) {
 	}
 }
 
-// Lookup returns the operation of that name.
+// Lookup returns the operation with the given name.
 func (c *Catalog) Lookup(name string) (*Operation, bool) {
 	op, ok := c.snapshot().byName[name]
 	return op, ok
 }
 
-// Operations returns all operations, sorted by name. The slice is an immutable snapshot that callers share; it must not be changed.
+// Operations returns all operations, sorted by name. The slice is a snapshot that callers share and
+// must not change.
 func (c *Catalog) Operations() []*Operation { return c.snapshot().sorted }
 
 func (c *Catalog) snapshot() *snapshot {
@@ -224,7 +240,8 @@ func (c *Catalog) snapshot() *snapshot {
 	if s := c.now.Load(); s != nil {
 		return s
 	}
-	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)), sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
+	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)),
+		sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
 	for name, op := range c.ops {
 		if c.open[op.spec.Gate] {
 			s.byName[name] = op
@@ -236,9 +253,9 @@ func (c *Catalog) snapshot() *snapshot {
 	return s
 }
 
-// Add makes an operation and registers it. Like http.ServeMux.Handle it panics, naming the operation, if it is mis-declared or its
-// name is taken: that is a mistake in the program, to be found when it starts. Use [New] and [Catalog.Register] for operations that come
-// from elsewhere.
+// Add makes an operation and registers it. It panics with the operation's name if the declaration
+// is invalid or the name is taken, as http.ServeMux.Handle does. Use [New] and [Catalog.Register]
+// for operations that are not known at compile time.
 func Add[In, Out any](c *Catalog, spec Spec, fn func(context.Context, In) (Out, error)) {
 	op, err := New(spec, fn)
 	if err == nil {

@@ -70,10 +70,13 @@ func TestRegisterIsAllOrNone(t *testing.T) {
 	}{
 		{operation(t, "a.a"), `operation "a.a": the name is taken`},
 		{operation(t, "a.b"), `operation "a.b": the name is taken`}, // by the first of the batch
-		{operation(t, "a.c", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"quota_exceeded"} }), `operation "a.c": declares the code "quota_exceeded"`},
+		{operation(t, "a.c", func(s *dispatch.Spec) {
+			s.Errors = []dispatch.Code{"quota_exceeded"}
+		}), `operation "a.c": declares the code "quota_exceeded"`},
 		{nil, "nil operation"},
 	} {
-		assert.ErrorContains(t, c.Register(operation(t, "a.b"), tc.bad, operation(t, "a.d")), tc.want)
+		assert.ErrorContains(t, c.Register(operation(t, "a.b"), tc.bad, operation(t, "a.d")),
+			tc.want)
 		assert.DeepEqual(t, names(c), []string{"a.a"})
 	}
 	assert.NilError(t, c.Register(operation(t, "a.b")))
@@ -81,24 +84,35 @@ func TestRegisterIsAllOrNone(t *testing.T) {
 
 func TestDeclaredCodesCanBeUsed(t *testing.T) {
 	c := dispatch.NewCatalog()
-	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}))
-	assert.NilError(t, c.Register(operation(t, "a.a", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"quota_exceeded", dispatch.NotFound} })))
+	assert.NilError(t,
+		c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5,
+			Summary: "Too much."}))
+	assert.NilError(t, c.Register(operation(t, "a.a", func(s *dispatch.Spec) {
+		s.Errors = []dispatch.Code{"quota_exceeded", dispatch.NotFound}
+	})))
 	op, _ := c.Lookup("a.a")
 	assert.Equal(t, op.Description(), "Does nothing.\n\nErrors: quota_exceeded, not_found")
 }
 
 func TestClosedGateHidesAnOperation(t *testing.T) {
-	gated := func(gate dispatch.Gate) func(*dispatch.Spec) { return func(s *dispatch.Spec) { s.Gate = gate } }
+	gated := func(gate dispatch.Gate) func(*dispatch.Spec) {
+		return func(s *dispatch.Spec) { s.Gate = gate }
+	}
 	c := dispatch.NewCatalog(dispatch.GateWrite, "billing")
 	assert.NilError(t, c.Register(operation(t, "a.exec", gated(dispatch.GateExec))))
-	assert.NilError(t, c.Register(operation(t, "a.open"), operation(t, "a.write", gated(dispatch.GateWrite)), operation(t, "a.bill", gated("billing")), operation(t, "a.eval", gated(dispatch.GateEval))))
+	assert.NilError(t,
+		c.Register(operation(t, "a.open"), operation(t, "a.write", gated(dispatch.GateWrite)),
+			operation(t, "a.bill", gated("billing")),
+			operation(t, "a.eval", gated(dispatch.GateEval))))
 	assert.DeepEqual(t, names(c), []string{"a.bill", "a.open", "a.write"})
 	_, ok := c.Lookup("a.exec")
 	assert.Assert(t, !ok)
-	envelope := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: "a.exec"})
+	envelope := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+		&dispatch.Call{Operation: "a.exec"})
 	assert.Equal(t, envelope.Err.Code, dispatch.UnknownOperation)
 
-	// Names are unique whatever is open: a clash must not wait for the day on which somebody opens the gate.
+	// Names are unique whatever is open: a clash must not wait for the day on which somebody opens
+	// the gate.
 	assert.ErrorContains(t, c.Register(operation(t, "a.exec")), "taken")
 	assert.Equal(t, c.Remove("a.exec"), 0)
 	assert.NilError(t, c.Register(operation(t, "a.exec")))
@@ -106,9 +120,15 @@ func TestClosedGateHidesAnOperation(t *testing.T) {
 
 func TestCloneGoesItsOwnWay(t *testing.T) {
 	c := dispatch.NewCatalog(dispatch.GateWrite)
-	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99, Summary: "It is one."}))
-	gated := func(gate dispatch.Gate) func(*dispatch.Spec) { return func(s *dispatch.Spec) { s.Gate = gate } }
-	assert.NilError(t, c.Register(operation(t, "a"), operation(t, "b", gated(dispatch.GateWrite)), operation(t, "c", gated(dispatch.GateExec))))
+	assert.NilError(t,
+		c.Declare(dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 99,
+			Summary: "It is one."}))
+	gated := func(gate dispatch.Gate) func(*dispatch.Spec) {
+		return func(s *dispatch.Spec) { s.Gate = gate }
+	}
+	assert.NilError(t,
+		c.Register(operation(t, "a"), operation(t, "b", gated(dispatch.GateWrite)),
+			operation(t, "c", gated(dispatch.GateExec))))
 	clone := c.Clone()
 	assert.DeepEqual(t, names(clone), []string{"a", "b"})
 	_, declared := clone.CodeInfo("teapot")
@@ -130,7 +150,8 @@ func TestRemove(t *testing.T) {
 
 func TestReplace(t *testing.T) {
 	c := dispatch.NewCatalog()
-	first, second, closed := operation(t, "a"), operation(t, "a"), operation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
+	first, second, closed := operation(t, "a"), operation(t, "a"),
+		operation(t, "a", func(s *dispatch.Spec) { s.Gate = dispatch.GateWrite })
 	for _, op := range []*dispatch.Operation{first, second} {
 		assert.NilError(t, c.Replace(op))
 		now, _ := c.Lookup("a")
@@ -180,7 +201,9 @@ func TestListenersAreToldOncePerBurst(t *testing.T) {
 		// What changes nothing that is listed is no news.
 		assert.Assert(t, c.Register(operation(t, "a.a")) != nil)
 		assert.NilError(t, c.Register())
-		assert.NilError(t, c.Register(operation(t, "a.exec", func(s *dispatch.Spec) { s.Gate = dispatch.GateExec })))
+		assert.NilError(t, c.Register(operation(t, "a.exec", func(s *dispatch.Spec) {
+			s.Gate = dispatch.GateExec
+		})))
 		c.Remove("nope")
 		c.Remove("a.exec")
 		settled()
@@ -208,9 +231,12 @@ func TestListenersAreToldOncePerBurst(t *testing.T) {
 func TestAddPanicsOnAMisdeclaredOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, idle)
-	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Kind: dispatch.Read}, {Name: "a.b", Summary: "S."}} {
+	for _, spec := range []dispatch.Spec{{Name: "a.a", Summary: "S.", Kind: dispatch.Read},
+		{Name: "a.b", Summary: "S."}} {
 		func() {
-			defer func() { assert.ErrorContains(t, recover().(error), fmt.Sprintf("operation %q", spec.Name)) }()
+			defer func() {
+				assert.ErrorContains(t, recover().(error), fmt.Sprintf("operation %q", spec.Name))
+			}()
 			dispatch.Add(c, spec, idle)
 			t.Fatal("it did not panic")
 		}()
@@ -244,7 +270,8 @@ func TestRegisterAndDispatchAtTheSameTime(t *testing.T) {
 		})
 		group.Go(func() {
 			for i := range 500 {
-				if e := d.Dispatch(context.Background(), &dispatch.Call{Operation: "a.stays"}); !e.Success() {
+				if e := d.Dispatch(context.Background(),
+					&dispatch.Call{Operation: "a.stays"}); !e.Success() {
 					t.Error(e.Err)
 				}
 				d.Dispatch(context.Background(), &dispatch.Call{Operation: ops[i%len(ops)].Name()})

@@ -2,9 +2,9 @@ package dispatch
 
 import "fmt"
 
-// A Code names a class of failure for the caller to branch on. The set is closed: these, and what an application adds with
-// [Catalog.Declare]. A code is never removed. It is itself an error, so that errors.Is(err, dispatch.NotFound) asks whether an
-// error carries it.
+// A Code is a class of failure, on which a caller can branch. The set is closed: the codes of this
+// package and those that an application adds with [Catalog.Declare]. A code is never removed. A
+// Code is an error, so that errors.Is(err, dispatch.NotFound) reports whether an error carries it.
 type Code string
 
 const (
@@ -27,18 +27,21 @@ const (
 
 func (c Code) Error() string { return string(c) }
 
-// CodeInfo is what is known of a code wherever it turns up.
+// CodeInfo describes a code: how callers can react, and which HTTP status and exit code it has on
+// every surface.
 type CodeInfo struct {
-	Code        Code   `json:"code"`
-	Recoverable bool   `json:"recoverable"` // whether the caller can get on by changing something and calling again; an [Error] may say otherwise
+	Code Code `json:"code"`
+	// whether the caller can change something and call again; an [Error] can override it
+	Recoverable bool   `json:"recoverable"`
 	HTTPStatus  int    `json:"http_status"` // 400 to 599
-	ExitCode    int    `json:"exit_code"`   // of a command line, 1 to 125, or 130 for interrupted
-	Summary     string `json:"summary"`     // when it fires, one sentence
-	Universal   bool   `json:"universal"`   // whether any operation may return it without declaring it
+	ExitCode    int    `json:"exit_code"`   // of a command line: 1 to 125, or 130 for interrupted
+	Summary     string `json:"summary"`     // when the code is used, in one sentence
+	Universal   bool   `json:"universal"`   // whether operations can return it without declaring it
 }
 
-// codes is the closed set. The exit codes tell apart: 1 internal, 2 misuse, 5 the operation failed, 6 out of time, 7 refused by
-// policy, 130 interrupted.
+// codes are the codes of this package. Their exit codes are 1 for an internal error, 2 for misuse,
+// 5 for a failed operation, 6 for a timeout, 7 for a call that policy refuses and 130 for an
+// interrupted one.
 var codes = [...]CodeInfo{
 	{InvalidInput, true, 400, 2, "An argument has the wrong type, form or value.", true},
 	{MissingParam, true, 400, 2, "A required argument is missing.", true},
@@ -54,7 +57,8 @@ var codes = [...]CodeInfo{
 	{Timeout, true, 504, 6, "The time allowed ran out.", true},
 	{Cancelled, true, 499, 130, "The caller cancelled the call.", true},
 	{NotImplemented, false, 501, 5, "This is not available here.", false},
-	{InternalError, false, 500, 1, "The operation failed unexpectedly; the log has the cause.", true},
+	{InternalError, false, 500, 1, "The operation failed unexpectedly; the log has the cause.",
+		true},
 }
 
 func builtin(code Code) (CodeInfo, bool) {
@@ -69,11 +73,14 @@ func builtin(code Code) (CodeInfo, bool) {
 func (info CodeInfo) check() error {
 	switch {
 	case !isCode(string(info.Code)):
-		return fmt.Errorf("code %q: a code is lower-case letters, digits and '_', a letter first", info.Code)
+		return fmt.Errorf("code %q: a code is lower-case letters, digits and '_', a letter first",
+			info.Code)
 	case info.HTTPStatus < 400 || info.HTTPStatus > 599:
-		return fmt.Errorf("code %q: HTTP status %d is not an error's (400 to 599)", info.Code, info.HTTPStatus)
+		return fmt.Errorf("code %q: HTTP status %d is not an error's (400 to 599)", info.Code,
+			info.HTTPStatus)
 	case info.ExitCode < 1 || info.ExitCode > 125 && info.ExitCode != 130:
-		return fmt.Errorf("code %q: exit code %d is not a failure's (1 to 125, or 130)", info.Code, info.ExitCode)
+		return fmt.Errorf("code %q: exit code %d is not a failure's (1 to 125, or 130)", info.Code,
+			info.ExitCode)
 	case info.Summary == "":
 		return fmt.Errorf("code %q: has no summary of when it fires", info.Code)
 	}

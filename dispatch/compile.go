@@ -13,7 +13,8 @@ import (
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// compile settles the schemas of the spec, for an operation of these types, and checks its examples.
+// compile settles the schemas of the spec, for an operation of these types, and checks its
+// examples.
 func (op *Operation) compile(in, out reflect.Type) error {
 	s := &op.spec
 	var err error
@@ -60,7 +61,8 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	return op.checkExamples()
 }
 
-// checkDefaults finds defaults that the schema itself refuses: what is wrong within the arguments if all of them are left out.
+// checkDefaults returns an error if the schema refuses its own defaults when all arguments are
+// omitted.
 func checkDefaults(input *schema.Schema) error {
 	filled, err := input.FillDefaults([]byte("{}"))
 	if err != nil || string(filled) == "{}" {

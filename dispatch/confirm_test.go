@@ -12,7 +12,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A destructive operation runs only when it was confirmed; the flag is on the call, never in the arguments.
+// A destructive operation runs only when it was confirmed; the flag is on the call, never in the
+// arguments.
 func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 	for name, change := range map[string]func(*dispatch.Spec){
 		"by its kind": func(s *dispatch.Spec) { s.Kind = dispatch.Destructive },
@@ -22,18 +23,23 @@ func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, ran := newBench(dispatch.Options{}), 0
-			does(b, func(context.Context, nothing) (nothing, error) { ran++; return nothing{}, nil }, change)
+			does(b, func(context.Context, nothing) (nothing, error) {
+				ran++
+				return nothing{}, nil
+			}, change)
 			op, _ := b.Lookup("a.b")
 			assert.Assert(t, op.Destructive())
 			assert.Assert(t, op.Spec().Destructive)
-			assert.Assert(t, strings.Contains(op.Description(), "confirmation_required"), op.Description())
+			assert.Assert(t, strings.Contains(op.Description(), "confirmation_required"),
+				op.Description())
 
 			e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b"})
 			assert.Equal(t, string(e.AppendJSON(nil)),
 				`{"success":false,"data":null,"error":{"code":"confirmation_required","message":"Does. This cannot be undone.","details":null,"recoverable":true}}`)
 			assert.Equal(t, ran, 0)
 			assert.Equal(t, b.log.String(), "")
-			assert.Equal(t, b.call(t.Context(), `{"confirmed":true}`).Err.Code, dispatch.InvalidInput)
+			assert.Equal(t, b.call(t.Context(), `{"confirmed":true}`).Err.Code,
+				dispatch.InvalidInput)
 			assert.Equal(t, ran, 0)
 
 			e = b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Confirmed: true})
@@ -44,7 +50,8 @@ func TestDestructiveOperationRunsOnlyWhenConfirmed(t *testing.T) {
 }
 
 func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
-	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle, dispatch.Wait, dispatch.Eval} {
+	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Lifecycle,
+		dispatch.Wait, dispatch.Eval} {
 		b := newBench(dispatch.Options{})
 		does(b, idle, func(s *dispatch.Spec) { s.Kind = kind })
 		op, _ := b.Lookup("a.b")
@@ -56,8 +63,10 @@ func TestOtherOperationsNeedNoConfirmation(t *testing.T) {
 // What changes nothing cannot be destructive.
 func TestDestructiveReadIsRefused(t *testing.T) {
 	for _, kind := range []dispatch.Kind{dispatch.Read, dispatch.Wait} {
-		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Destructive: true}, idle)
-		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of kind `+string(kind))
+		_, err := dispatch.New(
+			dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Destructive: true}, idle)
+		assert.ErrorContains(t, err, `dispatch: operation "a.b": it is destructive and of kind `+
+			string(kind))
 	}
 }
 
@@ -75,7 +84,8 @@ func TestFailuresOfTheArgumentsComeBeforeConfirmation(t *testing.T) {
 	}) (int8, error) {
 		return in.Days, nil
 	}, func(s *dispatch.Spec) { s.Kind = dispatch.Destructive })
-	assert.Equal(t, b.call(t.Context(), `{"days":1.0}`).Err.Code, dispatch.InvalidInput) // which the schema allows, and the type does not
+	// which the schema allows, and the type does not
+	assert.Equal(t, b.call(t.Context(), `{"days":1.0}`).Err.Code, dispatch.InvalidInput)
 
 	b = newBench(dispatch.Options{})
 	does(b, echo, func(s *dispatch.Spec) { s.Kind, s.Destructive = dispatch.Eval, true })
@@ -86,7 +96,8 @@ func TestFailuresOfTheArgumentsComeBeforeConfirmation(t *testing.T) {
 	assert.Equal(t, b.call(ctx, `{"city":"Oslo"}`).Err.Code, dispatch.Cancelled)
 }
 
-// An operation whose calls are destructive only at times says so by the code that it declares, looks, and asks.
+// An operation whose calls are destructive only at times says so by the code that it declares,
+// looks, and asks.
 func TestConfirmAtTimes(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	replaced := 0
@@ -112,7 +123,9 @@ func TestConfirmAtTimes(t *testing.T) {
 	assert.Assert(t, e.Err.Recoverable)
 	assert.Equal(t, replaced, 0)
 
-	e = b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"name":"old"}`), Confirmed: true})
+	e = b.Dispatch(t.Context(),
+		&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"name":"old"}`),
+			Confirmed: true})
 	assert.Assert(t, e.Success(), e.Err)
 	assert.Equal(t, replaced, 1)
 }
@@ -122,7 +135,8 @@ func TestConfirmOutsideOfACall(t *testing.T) {
 	assert.NilError(t, dispatch.Confirm(t.Context(), "This replaces %q.", "a"))
 }
 
-// Surfaces know from the declared code that an operation may ask: one that asks without it is mis-declared.
+// Surfaces know from the declared code that an operation may ask: one that asks without it is
+// mis-declared.
 func TestConfirmWithoutDeclaringItIsInternal(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	does(b, func(ctx context.Context, _ nothing) (nothing, error) {
@@ -138,8 +152,9 @@ func TestConfirmWithoutDeclaringItIsInternal(t *testing.T) {
 func ExampleConfirm() {
 	files := map[string]string{"a.txt": "old"}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "file.write", Summary: "Write a file.", Kind: dispatch.Write,
-		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "file.write", Summary: "Write a file.", Kind: dispatch.Write,
+			Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, in struct {
 			Name string `json:"name"`
 			Text string `json:"text"`
@@ -156,7 +171,8 @@ func ExampleConfirm() {
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	arguments := json.RawMessage(`{"name":"a.txt","text":"new"}`)
 	for _, confirmed := range []bool{false, true} { // a surface asks a person in between
-		envelope := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "file.write", Arguments: arguments, Confirmed: confirmed})
+		envelope := dispatcher.Dispatch(context.Background(),
+			&dispatch.Call{Operation: "file.write", Arguments: arguments, Confirmed: confirmed})
 		fmt.Printf("%s\n", envelope.AppendJSON(nil))
 	}
 	// Output:

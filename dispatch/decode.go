@@ -24,7 +24,8 @@ func invalid(err error) *Error {
 	failure, ok := errors.AsType[*schema.Error](err)
 	if !ok {
 		if errors.Is(err, schema.ErrLimit) {
-			return Errorf(InvalidInput, "invalid arguments: they take too much work to check").because(err)
+			return Errorf(InvalidInput,
+				"invalid arguments: they take too much work to check").because(err)
 		}
 		return Errorf(InvalidInput, "invalid arguments: %w", err)
 	}
@@ -38,13 +39,16 @@ func invalid(err error) *Error {
 	if failure.Omitted > 0 {
 		code = InvalidInput // of those nothing is known
 	}
-	return Errorf(code, "invalid arguments: %s", failure.Error()).With(map[string]any{"errors": problems})
+	return Errorf(code, "invalid arguments: %s",
+		failure.Error()).With(map[string]any{"errors": problems})
 }
 
-// A problem is one thing that is wrong with the arguments, in the details of invalid_input and missing_param.
+// A problem is one error in the arguments, in the details of invalid_input and missing_param.
 type problem struct {
-	Path     string `json:"path"`               // a JSON Pointer into the arguments, "" for them all
-	Property string `json:"property,omitempty"` // that is missing from, or unknown in, the object at Path
+	// a JSON Pointer into the arguments, "" for them all
+	Path string `json:"path"`
+	// that is missing from, or unknown in, the object at Path
+	Property string `json:"property,omitempty"`
 	Reason   string `json:"reason"`
 }
 
@@ -59,27 +63,29 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 		return nil
 	}
 	if err := jsonexact.Unmarshal(arguments, into); err != nil {
-		return undecodable(err)
+		return decodeError(err)
 	}
 	return settle(op.selectors, into, CallFrom(ctx))
 }
 
 const maxShown = 40 // bytes of a value that a message repeats
 
-// undecodable is for arguments that the schema allows and the Go type does not take: a number out of its range, a key that occurs twice, or
-// text that a method of the type refuses, whose error is its own business.
-func undecodable(err error) error {
+// decodeError returns the error for arguments that the schema allows and the Go type does not: a
+// number out of range, a repeated key, or text that a method of the type refuses.
+func decodeError(err error) error {
 	if e := asError(err); e != nil {
 		return e
 	}
 	p := problem{Reason: reason(err)}
 	if p.Reason == "" {
-		return Errorf(InvalidInput, "invalid arguments: they do not have the form that this operation takes").because(err)
+		return Errorf(InvalidInput,
+			"invalid arguments: they do not have the form that this operation takes").because(err)
 	}
 	if where, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
 		p.Path = where.Pointer()
 	}
-	return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path, p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
+	return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path,
+		p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
 }
 
 // reason says what is wrong, "" if that is not for the caller to know.
@@ -94,7 +100,8 @@ func reason(err error) string {
 			return mismatch.Error()
 		}
 		found, target = "number "+mismatch.Found, mismatch.Type
-	} else if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok { // from a method of the type
+	} else if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		// from a method of the type
 		found, target = mismatch.Value, mismatch.Type
 	} else {
 		return ""

@@ -23,12 +23,15 @@ func echo(_ context.Context, q query) (query, error) { return q, nil }
 
 func TestArgumentsAreValidated(t *testing.T) {
 	for _, tc := range []struct{ name, arguments, code, message, errors string }{
-		{"missing", `{}`, "missing_param", `missing required property "city"`, `[{"path":"","property":"city"`},
+		{"missing", `{}`, "missing_param", `missing required property "city"`,
+			`[{"path":"","property":"city"`},
 		{"missing when absent", ``, "missing_param", `"city"`, `"property":"city"`},
 		{"missing when null", `null`, "missing_param", `"city"`, `"property":"city"`},
-		{"wrong type", `{"city":1}`, "invalid_input", "/city: must be a string, is an integer", `[{"path":"/city","reason":"must be a string, is an integer"}]`},
+		{"wrong type", `{"city":1}`, "invalid_input", "/city: must be a string, is an integer",
+			`[{"path":"/city","reason":"must be a string, is an integer"}]`},
 		{"missing and wrong", `{"days":"x"}`, "invalid_input", "/days", `"path":"/days"`},
-		{"nested", `{"city":"x","units":["a",2]}`, "invalid_input", "/units/1: must be a string", `"path":"/units/1"`},
+		{"nested", `{"city":"x","units":["a",2]}`, "invalid_input", "/units/1: must be a string",
+			`"path":"/units/1"`},
 		{"unknown", `{"city":"x","town":"y"}`, "invalid_input", "town", `"property":"town"`},
 		{"wrong case", `{"city":"x","City":"y"}`, "invalid_input", "City", `"property":"City"`},
 		{"twice", `{"city":"x","city":"y"}`, "invalid_input", "city", `"reason":`},
@@ -36,11 +39,16 @@ func TestArgumentsAreValidated(t *testing.T) {
 		{"not JSON", `{"city":`, "invalid_input", "invalid JSON at byte 8", ""},
 		{"two values", `{"city":"x"} {}`, "invalid_input", "invalid JSON", ""},
 		{"not UTF-8", "{\"city\":\"\xff\"}", "invalid_input", "UTF-8", ""},
-		{"out of the Go type's range", `{"city":"x","days":300}`, "invalid_input", "/days", `"path":"/days"`},
+		{"out of the Go type's range", `{"city":"x","days":300}`, "invalid_input", "/days",
+			`"path":"/days"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBench(dispatch.Options{})
-			does(b, func(context.Context, query) (nothing, error) { t.Error("it ran"); return nothing{}, nil })
+			does(b, func(context.Context, query) (nothing,
+				error) {
+				t.Error("it ran")
+				return nothing{}, nil
+			})
 			e := b.call(t.Context(), tc.arguments)
 			assert.Assert(t, !e.Success())
 			assert.Equal(t, string(e.Err.Code), tc.code)
@@ -49,7 +57,8 @@ func TestArgumentsAreValidated(t *testing.T) {
 			if tc.errors != "" {
 				details, ok := e.Err.Details.(json.RawMessage)
 				assert.Assert(t, ok)
-				assert.Assert(t, strings.Contains(string(details), `{"errors":[`) && strings.Contains(string(details), tc.errors), string(details))
+				assert.Assert(t, strings.Contains(string(details), `{"errors":[`) &&
+					strings.Contains(string(details), tc.errors), string(details))
 			}
 			assert.Equal(t, b.log.String(), "", "a caller's mistake is not the log's business")
 		})
@@ -61,16 +70,19 @@ func TestDefaultsAreFilledIn(t *testing.T) {
 	does(b, echo)
 	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo"}`).Data), `{"city":"Oslo","days":3}`)
 	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":0}`).Data), `{"city":"Oslo"}`)
-	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":5}`).Data), `{"city":"Oslo","days":5}`)
+	assert.Equal(t, string(b.call(t.Context(), `{"city":"Oslo","days":5}`).Data),
+		`{"city":"Oslo","days":5}`)
 }
 
 func TestDefaultsReachRawArguments(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	does(b, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil },
 		func(s *dispatch.Spec) {
-			s.Input = json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","default":7},"s":{}}}`)
+			s.Input = json.RawMessage(
+				`{"type":"object","properties":{"n":{"type":"integer","default":7},"s":{}}}`)
 		})
-	for arguments, want := range map[string]string{`{"s":1}`: `{"n":7,"s":1}`, ``: `{"n":7}`, `{"n":8}`: `{"n":8}`} {
+	for arguments, want := range map[string]string{`{"s":1}`: `{"n":7,"s":1}`, ``: `{"n":7}`,
+		`{"n":8}`: `{"n":8}`} {
 		var got, wanted any
 		assert.NilError(t, json.Unmarshal(b.call(t.Context(), arguments).Data, &got))
 		assert.NilError(t, json.Unmarshal([]byte(want), &wanted))
@@ -82,7 +94,8 @@ func TestDefaultsReachRawArguments(t *testing.T) {
 func TestRawArgumentsArriveAsTheyCame(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	does(b, func(_ context.Context, in json.RawMessage) (string, error) { return string(in), nil })
-	assert.Equal(t, string(b.call(t.Context(), `{"n": 9007199254740993, "n":1e2}`).Data), `"{\"n\": 9007199254740993, \"n\":1e2}"`)
+	assert.Equal(t, string(b.call(t.Context(), `{"n": 9007199254740993, "n":1e2}`).Data),
+		`"{\"n\": 9007199254740993, \"n\":1e2}"`)
 	assert.Equal(t, string(b.call(t.Context(), ``).Data), `"{}"`)
 	assert.Equal(t, b.call(t.Context(), `[1]`).Err.Code, dispatch.InvalidInput)
 	assert.Equal(t, b.call(t.Context(), `{"n":}`).Err.Code, dispatch.InvalidInput)
@@ -92,7 +105,8 @@ func TestNoArgumentsMeansNone(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	does(b, idle)
 	for _, arguments := range []string{``, `{}`, `null`} {
-		assert.Equal(t, string(b.call(t.Context(), arguments).AppendJSON(nil)), `{"success":true,"data":{},"error":null}`)
+		assert.Equal(t, string(b.call(t.Context(), arguments).AppendJSON(nil)),
+			`{"success":true,"data":{},"error":null}`)
 	}
 	assert.Equal(t, b.call(t.Context(), `{"a":1}`).Err.Code, dispatch.InvalidInput)
 }
@@ -120,10 +134,12 @@ func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
 		N int `json:"n"`
 	}
 	for _, tc := range []struct{ arguments, message, path string }{
-		{`{"items":[{"n":1},{"n":1,"n":2}]}`, "invalid arguments: /items/1/n: the key occurs twice", `"/items/1/n"`},
+		{`{"items":[{"n":1},{"n":1,"n":2}]}`, "invalid arguments: /items/1/n: the key occurs twice",
+			`"/items/1/n"`},
 		{`{"x~/":1,"x\u007e/":2}`, "invalid arguments: /x~0~1: the key occurs twice", `"/x~0~1"`},
 		{`{"by":{"a":{},"a":{}}}`, "invalid arguments: /by/a: the key occurs twice", `"/by/a"`},
-		{`{"items":[{"n":"1"}]}`, "invalid arguments: /items/0/n: want a number, not a string", `"/items/0/n"`},
+		{`{"items":[{"n":"1"}]}`, "invalid arguments: /items/0/n: want a number, not a string",
+			`"/items/0/n"`},
 		{`{"small":1e39}`, "invalid arguments: /small: cannot be a number 1e39", `"/small"`},
 	} {
 		b := newBench(dispatch.Options{})
@@ -138,24 +154,35 @@ func TestArgumentsThatOnlyTheSchemaAllows(t *testing.T) {
 		e := b.call(t.Context(), tc.arguments)
 		assert.Equal(t, e.Err.Code, dispatch.InvalidInput, tc.arguments)
 		assert.Equal(t, e.Err.Message, tc.message)
-		assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s", e.Err.Details)
+		assert.Assert(t,
+			strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s",
+			e.Err.Details)
 	}
 	// A key is the field's name to the letter.
 	b := newBench(dispatch.Options{})
 	does(b, echo, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
-	assert.Equal(t, string(b.call(t.Context(), `{"CITY":"x","city":"y","City":"z"}`).Data), `{"city":"y"}`)
+	assert.Equal(t, string(b.call(t.Context(), `{"CITY":"x","city":"y","City":"z"}`).Data),
+		`{"city":"y"}`)
 }
 
 // The schema cannot say everything that a Go type is particular about.
 func TestArgumentsThatDoNotDecode(t *testing.T) {
 	for _, tc := range []struct{ arguments, message, path string }{
-		{`{"limit":1.0}`, "invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1.0", `"/limit"`},
-		{`{"limit":1e2}`, "invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1e2", `"/limit"`},
+		{`{"limit":1.0}`,
+			"invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1.0",
+			`"/limit"`},
+		{`{"limit":1e2}`,
+			"invalid arguments: /limit: must be a 64-bit integer in plain digits, is number 1e2",
+			`"/limit"`},
 		{`{"limit":99999999999999999999}`, "/limit: must be a 64-bit integer", `"/limit"`},
-		{`{"limit":1` + strings.Repeat("0", 1000) + `}`, "/limit: must be a 64-bit integer in plain digits, is number", `"/limit"`},
-		{`{"nested":{"limit":1.5e1}}`, "/nested/limit: must be a 64-bit integer in plain digits, is number 1.5e1", `"/nested/limit"`},
+		{`{"limit":1` + strings.Repeat("0", 1000) + `}`,
+			"/limit: must be a 64-bit integer in plain digits, is number", `"/limit"`},
+		{`{"nested":{"limit":1.5e1}}`,
+			"/nested/limit: must be a 64-bit integer in plain digits, is number 1.5e1",
+			`"/nested/limit"`},
 		{`{"upper":"B"}`, "B is out of fashion", ""},
-		{`{"upper":"C"}`, "invalid arguments: they do not have the form that this operation takes", ""},
+		{`{"upper":"C"}`, "invalid arguments: they do not have the form that this operation takes",
+			""},
 	} {
 		b := newBench(dispatch.Options{})
 		does(b, func(context.Context, struct {
@@ -171,7 +198,9 @@ func TestArgumentsThatDoNotDecode(t *testing.T) {
 		assert.Assert(t, len(e.Err.Message) < 200)
 		assert.Assert(t, strings.Contains(e.Err.Message, tc.message), e.Err.Message)
 		if tc.path != "" {
-			assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s", e.Err.Details)
+			assert.Assert(t,
+				strings.Contains(string(e.Err.Details.(json.RawMessage)), `"path":`+tc.path), "%s",
+				e.Err.Details)
 		}
 	}
 }

@@ -12,35 +12,43 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Options are the settings of a [Dispatcher]; the zero value is ready for use.
+// Options configures a [Dispatcher]. The zero value is ready for use.
 type Options struct {
-	Logger  *slog.Logger  // hears of panics, unexpected errors and slow operations, and never leads to the caller; nil: slog.Default()
-	Timeout time.Duration // for operations that have none of their own; 0: none
-	Slow    time.Duration // from how long on an operation is warned of, unless it is of kind [Wait]; 0: 10 s, negative: never
+	// receives panics, unexpected errors and slow operations, which are never shown to the caller;
+	// nil: slog.Default()
+	Logger  *slog.Logger
+	Timeout time.Duration // for operations without a timeout; 0: none
+	// duration from which an operation is logged as slow, unless its kind is [Wait]; 0: 10 s,
+	// negative: never
+	Slow time.Duration
 
-	// Blocklist are the words that no payload of an operation of kind [Eval] may have; nil: those of [DefaultBlocklist]. Any string
-	// in the arguments is payload. Letter case, quotes and the width of white space
-	// do not count. A word is not found within another, or if it ends in * as the beginning of one.
+	// Blocklist lists words that the arguments of an operation of kind [Eval] must not contain, in
+	// any string. If nil, it is [DefaultBlocklist]. Letter case, quotes and the amount of white
+	// space are ignored. Only whole words match; a word that ends in * matches each word that
+	// begins with it.
 	Blocklist []string
 
-	// Missing, if set, is asked for an operation that there is not, and may wait until there is.
-	// When it has returned nil, the operation is looked up once more. An error that is an [*Error]
-	// is the caller's, as is that of the context; any other is internal_error.
+	// Missing, if set, is called for an operation that the catalog does not have, and can block
+	// until it does. If Missing returns nil, the operation is looked up once more. An error that is
+	// an [*Error], or the context's, is returned to the caller; every other error becomes
+	// internal_error.
 	Missing func(ctx context.Context, operation string) error
 
-	// Interceptors wrap the life of every call of an operation that exists, validation included. The first is the outermost.
+	// Interceptors wrap each call of an existing operation, validation included. The first is the
+	// outermost.
 	Interceptors []Interceptor
 }
 
-// A Handler takes a call of an operation to its end.
+// A Handler runs a call of an operation and returns its envelope.
 type Handler func(ctx context.Context, op *Operation, call *Call) Envelope
 
-// An Interceptor wraps a handler: for audit, metrics, limits, authorization. It may answer without calling next, with any code that the
-// catalog has. It sees arguments before they are validated.
+// An Interceptor wraps a handler, for example for audit, metrics, limits or authorization. It can
+// return an envelope without calling next, with any code of the catalog. It receives arguments that
+// are not yet validated.
 type Interceptor func(next Handler) Handler
 
-// A Dispatcher runs calls of the operations in a catalog. It has no state of its own, starts no goroutine, and is safe for
-// concurrent use.
+// A Dispatcher runs calls of the operations in a catalog. It has no mutable state, starts no
+// goroutine, and is safe for concurrent use.
 type Dispatcher struct {
 	catalog *Catalog
 	log     *slog.Logger
@@ -65,50 +73,58 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	if d.slow == 0 {
 		d.slow = slowByDefault
 	}
-	d.handle = d.guarded
+	d.handle = d.recoverRun
 	for _, intercept := range slices.Backward(o.Interceptors) {
 		d.handle = intercept(d.handle)
 	}
 	return d
 }
 
-// Catalog returns the catalog that the operations come from.
+// Catalog returns the catalog of the operations.
 func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 
-// Dispatch runs a call to its end on the caller's goroutine, and puts every outcome into the envelope. It never panics. Its life:
+// Dispatch runs a call on the caller's goroutine and returns its envelope, whatever the outcome. It
+// recovers panics. The steps of a call are:
 //
-//  1. Look up the operation; otherwise unknown_operation. From here on the interceptors are around it.
-//  2. Validate the arguments against the input schema: missing_param if a required one is missing, invalid_input otherwise. The message
-//     says what is wrong where, and details has it as {"errors":[{"path":"/a/0","reason":"…"}]}.
-//  3. If the operation is of kind eval, look for words of the blocklist in them: blocked, with the word and its place in details.
-//  4. Decode the arguments, over the defaults of the schema, into the operation's input type.
-//  5. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The message says what it is about, for the
-//     surface to ask, and to call again.
-//  6. Run the operation, in a context that carries the call and ends at the timeout.
-//  7. Encode what it returned.
+//  1. Look up the operation: unknown_operation if it does not exist. The interceptors wrap all that
+//     follows.
+//  2. Validate the arguments against the input schema: missing_param if a required one is missing,
+//     invalid_input for other errors. The message has each error and its place; the details are
+//     {"errors":[{"path":"/a/0","reason":"…"}]}.
+//  3. If the operation's kind is eval, search the arguments for words of the blocklist: blocked,
+//     with the word and its place in the details.
+//  4. Decode the arguments, over the schema's defaults, into the operation's input type.
+//  5. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The
+//     message describes the call, so that the surface can ask a person and call again.
+//  6. Run the operation with a context that carries the call and ends at the timeout.
+//  7. Encode the result.
 //
-// An operation's error reaches the caller if it is, or wraps, an [*Error] (or a bare [Code], whose summary is then the message) with
-// a code that the operation declared or that any operation may return: invalid_input, missing_param, permission_denied,
-// blocked, timeout, cancelled, internal_error. Only the Error itself is shown, nothing of what wraps it. A
-// context.DeadlineExceeded becomes timeout and a context.Canceled cancelled, as does any other error after the call's context has
-// ended. Everything else, an undeclared code, a panic and a result that does not encode or breaks the output schema among it, becomes
-// internal_error with a fixed text; the cause goes to the log, and stays within reach of errors.Is and errors.As on [Envelope.Err].
+// An operation's error reaches the caller if it is or wraps an [*Error], or a bare [Code], whose
+// summary is then the message. The code must be one that the operation declared or that every
+// operation can return: invalid_input, missing_param, permission_denied, blocked, timeout,
+// cancelled, internal_error. Only the Error is shown, not the errors that wrap it.
+// context.DeadlineExceeded becomes timeout and context.Canceled becomes cancelled, and so does any
+// other error after the call's context has ended. All else becomes internal_error with a fixed
+// text: undeclared codes, panics, and results that cannot be encoded or violate the output schema.
+// The cause is logged, and errors.Is and errors.As find it in [Envelope.Err].
 //
-// The timeout is that of the context and no more: an operation that ignores its context is waited for, because Go cannot abandon it
-// without leaving it running unwatched. What it returns without an error counts, however late.
+// The timeout only ends the context. Dispatch waits for an operation that ignores its context,
+// because Go cannot stop a goroutine. A result without an error counts even after the timeout.
 func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope) {
 	start := time.Now()
 	op, ok := d.catalog.Lookup(call.Operation)
 	if !ok && d.missing != nil {
-		if err := d.await(ctx, call.Operation); err != nil {
+		if err := d.awaitOperation(ctx, call.Operation); err != nil {
 			return Envelope{Err: err, Session: call.Session}
 		}
 		op, ok = d.catalog.Lookup(call.Operation)
 	}
 	if !ok {
-		return Envelope{Err: Errorf(UnknownOperation, "there is no operation %.100q", call.Operation), Session: call.Session}
+		return Envelope{
+			Err:     Errorf(UnknownOperation, "there is no operation %.100q", call.Operation),
+			Session: call.Session}
 	}
-	result = d.intercepted(ctx, op, call)
+	result = d.recoverHandle(ctx, op, call)
 	result.Session = call.Session
 	if result.Success() && call.Original != nil {
 		if original, err := checkRaw(call.Original); err == nil {
@@ -116,43 +132,47 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 		}
 	}
 	if took := time.Since(start); took >= d.slow && d.slow > 0 && op.spec.Kind != Wait {
-		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took), slog.Bool("success", result.Success()))
+		d.report(ctx, slog.LevelWarn, "slow operation", op, call, slog.Duration("duration", took),
+			slog.Bool("success", result.Success()))
 	}
 	return result
 }
 
-// intercepted runs the interceptors and what they wrap, and sees that what comes out keeps to the contract.
-func (d *Dispatcher) intercepted(ctx context.Context, op *Operation, call *Call) (result Envelope) {
+// recoverHandle runs the interceptors and the operation. It recovers panics of interceptors and
+// checks their errors as it does those of operations.
+func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
+	call *Call) (result Envelope) {
 	failure := contain.Call(func() {
 		if result = d.handle(ctx, op, call); result.Err != nil {
-			result = Envelope{Err: d.present(ctx, op, call, result.Err)}
+			result = Envelope{Err: d.completeError(ctx, op, call, result.Err)}
 		}
 	})
 	if failure != nil {
-		return d.panicked(ctx, op, call, failure)
+		return d.panicEnvelope(ctx, op, call, failure)
 	}
 	return result
 }
 
-// guarded runs the operation. It outlives a panic before interceptors do, so that they always see an outcome.
-func (d *Dispatcher) guarded(ctx context.Context, op *Operation, call *Call) (result Envelope) {
+// recoverRun runs the operation and recovers its panics, so that interceptors always receive an
+// envelope.
+func (d *Dispatcher) recoverRun(ctx context.Context, op *Operation, call *Call) (result Envelope) {
 	failure := contain.Call(func() {
 		data, err := d.run(ctx, op, call)
 		if err != nil {
-			result = Envelope{Err: d.judge(ctx, op, call, err)}
+			result = Envelope{Err: d.operationError(ctx, op, call, err)}
 			return
 		}
 		result = Envelope{Data: data}
 	})
 	if failure != nil {
-		return d.panicked(ctx, op, call, failure)
+		return d.panicEnvelope(ctx, op, call, failure)
 	}
 	return result
 }
 
 func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err // nobody waits for it any more
+		return nil, err // the caller no longer waits
 	}
 	arguments := call.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
@@ -175,7 +195,7 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.R
 	defer in.end()
 	data, err := op.run(in, arguments)
 	if ended := ctx.Err(); err != nil && ended != nil {
-		err = fmt.Errorf("%w: %w", ended, err) // a plain error is then taken for a consequence of that
+		err = fmt.Errorf("%w: %w", ended, err) // so that a plain error counts as a consequence
 	}
 	return data, err
 }

@@ -32,7 +32,8 @@ func newBench(o dispatch.Options) *bench {
 }
 
 // does registers an operation "a.b".
-func does[In, Out any](b *bench, fn func(context.Context, In) (Out, error), change ...func(*dispatch.Spec)) {
+func does[In, Out any](b *bench, fn func(context.Context, In) (Out, error),
+	change ...func(*dispatch.Spec)) {
 	spec := dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}
 	for _, c := range change {
 		c(&spec)
@@ -46,7 +47,9 @@ func declares(codes ...dispatch.Code) func(*dispatch.Spec) {
 
 // call calls it.
 func (b *bench) call(ctx context.Context, arguments string) dispatch.Envelope {
-	return b.Dispatch(ctx, &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(arguments), RequestID: "r-7", Surface: "test"})
+	return b.Dispatch(ctx,
+		&dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(arguments), RequestID: "r-7",
+			Surface: "test"})
 }
 
 func fails(err error) func(context.Context, nothing) (nothing, error) {
@@ -59,7 +62,8 @@ func TestUnknownOperation(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b\n" + strings.Repeat("x", 1000)})
 	assert.Equal(t, e.Err.Code, dispatch.UnknownOperation)
-	assert.Assert(t, strings.HasPrefix(e.Err.Message, `there is no operation "a.b\nxxx`) && len(e.Err.Message) < 200, e.Err.Message)
+	assert.Assert(t, strings.HasPrefix(e.Err.Message, `there is no operation "a.b\nxxx`) &&
+		len(e.Err.Message) < 200, e.Err.Message)
 }
 
 func wait(ctx context.Context, _ nothing) (nothing, error) {
@@ -94,7 +98,10 @@ func TestTimeout(t *testing.T) {
 
 func TestNoTimeoutIsNone(t *testing.T) {
 	b := newBench(dispatch.Options{})
-	does(b, func(ctx context.Context, _ nothing) (bool, error) { _, has := ctx.Deadline(); return has, nil })
+	does(b, func(ctx context.Context, _ nothing) (bool, error) {
+		_, has := ctx.Deadline()
+		return has, nil
+	})
 	assert.Equal(t, string(b.call(t.Context(), ``).Data), "false")
 }
 
@@ -116,7 +123,10 @@ func TestTypedErrorAfterTheTimeoutStays(t *testing.T) {
 		does(b, func(ctx context.Context, _ nothing) (nothing, error) {
 			<-ctx.Done()
 			return nothing{}, dispatch.Errorf(dispatch.UpstreamError, "down")
-		}, func(s *dispatch.Spec) { s.Timeout = time.Second; s.Errors = []dispatch.Code{dispatch.UpstreamError} })
+		}, func(s *dispatch.Spec) {
+			s.Timeout = time.Second
+			s.Errors = []dispatch.Code{dispatch.UpstreamError}
+		})
 		assert.Equal(t, b.call(t.Context(), ``).Err.Code, dispatch.UpstreamError)
 	})
 }
@@ -124,7 +134,11 @@ func TestTypedErrorAfterTheTimeoutStays(t *testing.T) {
 func TestResultAfterTheTimeoutCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, nothing) (string, error) { time.Sleep(time.Minute); return "late", nil },
+		does(b, func(context.Context, nothing) (string,
+			error) {
+			time.Sleep(time.Minute)
+			return "late", nil
+		},
 			func(s *dispatch.Spec) { s.Timeout = time.Second })
 		assert.Equal(t, string(b.call(t.Context(), ``).Data), `"late"`)
 	})
@@ -142,7 +156,10 @@ func TestCancel(t *testing.T) {
 
 func TestCancelledCallDoesNotStart(t *testing.T) {
 	b := newBench(dispatch.Options{})
-	does(b, func(context.Context, nothing) (nothing, error) { t.Error("it ran"); return nothing{}, nil })
+	does(b, func(context.Context, nothing) (nothing, error) {
+		t.Error("it ran")
+		return nothing{}, nil
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.Equal(t, b.call(ctx, ``).Err.Code, dispatch.Cancelled)
@@ -166,10 +183,16 @@ func TestSlowOperationIsWarnedOf(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(dispatch.Options{Slow: tc.slow})
-				does(b, func(context.Context, query) (nothing, error) { time.Sleep(tc.takes); return nothing{}, nil })
+				does(b, func(context.Context, query) (nothing,
+					error) {
+					time.Sleep(tc.takes)
+					return nothing{}, nil
+				})
 				assert.Assert(t, b.call(t.Context(), `{"city":"SECRET"}`).Success())
 				log := b.log.String()
-				assert.Equal(t, strings.Contains(log, "level=WARN") && strings.Contains(log, "operation=a.b") && strings.Contains(log, "duration="+tc.takes.String()), tc.want, log)
+				assert.Equal(t, strings.Contains(log, "level=WARN") &&
+					strings.Contains(log, "operation=a.b") &&
+					strings.Contains(log, "duration="+tc.takes.String()), tc.want, log)
 				assert.Assert(t, !strings.Contains(log, "SECRET"))
 			})
 		})
@@ -180,7 +203,8 @@ func TestInterceptors(t *testing.T) {
 	var order []string
 	trace := func(name string) dispatch.Interceptor {
 		return func(next dispatch.Handler) dispatch.Handler {
-			return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+			return func(ctx context.Context, op *dispatch.Operation,
+				call *dispatch.Call) dispatch.Envelope {
 				order = append(order, name+" "+op.Name())
 				e := next(ctx, op, call)
 				code := dispatch.Code("ok")
@@ -192,7 +216,8 @@ func TestInterceptors(t *testing.T) {
 			}
 		}
 	}
-	b := newBench(dispatch.Options{Interceptors: []dispatch.Interceptor{trace("outer"), trace("inner")}})
+	b := newBench(dispatch.Options{
+		Interceptors: []dispatch.Interceptor{trace("outer"), trace("inner")}})
 	does(b, func(_ context.Context, in struct {
 		Fail bool `json:"fail"`
 	}) (nothing, error) {
@@ -218,19 +243,33 @@ func TestInterceptorMayAnswer(t *testing.T) {
 		answer func() dispatch.Envelope
 		want   string
 	}{
-		{"data", func() dispatch.Envelope { return dispatch.Envelope{Data: json.RawMessage(`1`)} }, `{"success":true,"data":1,"error":null}`},
+		{"data", func() dispatch.Envelope { return dispatch.Envelope{Data: json.RawMessage(`1`)} },
+			`{"success":true,"data":1,"error":null}`},
 		{"a code that the operation does not declare", func() dispatch.Envelope {
-			return dispatch.Envelope{Data: json.RawMessage(`1`), Err: dispatch.Errorf("rate_limited", "slow down").With(map[string]int{"s": 1})}
+			return dispatch.Envelope{Data: json.RawMessage(`1`),
+				Err: dispatch.Errorf("rate_limited", "slow down").With(map[string]int{"s": 1})}
 		}, `{"success":false,"data":null,"error":{"code":"rate_limited","message":"slow down","details":{"s":1},"recoverable":true}}`},
-		{"a code that the catalog does not have", func() dispatch.Envelope { return dispatch.Envelope{Err: dispatch.Errorf("made_up", "secret")} }, unexpected},
+		{"a code that the catalog does not have", func() dispatch.Envelope {
+			return dispatch.Envelope{Err: dispatch.Errorf("made_up", "secret")}
+		}, unexpected},
 		{"a panic", func() dispatch.Envelope { panic("bomb") }, unexpected},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			b := newBench(dispatch.Options{Interceptors: []dispatch.Interceptor{func(dispatch.Handler) dispatch.Handler {
-				return func(context.Context, *dispatch.Operation, *dispatch.Call) dispatch.Envelope { return tc.answer() }
-			}}})
-			assert.NilError(t, b.Declare(dispatch.CodeInfo{Code: "rate_limited", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too fast."}))
-			does(b, func(context.Context, nothing) (nothing, error) { t.Error("it ran"); return nothing{}, nil })
+			b := newBench(dispatch.Options{
+				Interceptors: []dispatch.Interceptor{func(dispatch.Handler) dispatch.Handler {
+					return func(context.Context, *dispatch.Operation,
+						*dispatch.Call) dispatch.Envelope {
+						return tc.answer()
+					}
+				}}})
+			assert.NilError(t,
+				b.Declare(dispatch.CodeInfo{Code: "rate_limited", Recoverable: true,
+					HTTPStatus: 429, ExitCode: 5, Summary: "Too fast."}))
+			does(b, func(context.Context, nothing) (nothing,
+				error) {
+				t.Error("it ran")
+				return nothing{}, nil
+			})
 			e := b.call(t.Context(), ``)
 			assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 			assert.Assert(t, e.Success() || e.Data == nil)

@@ -1,8 +1,9 @@
-// Package dispatch describes operations once, and runs them for every surface: MCP tools, a command line, an HTTP API.
+// Package dispatch defines operations once and runs them on every surface: as MCP tools, on a
+// command line, and through an HTTP API.
 //
-// An [Operation] is one thing that can be done. A [Spec] says what it is called, what it does to the world, how it can fail; a Go
-// function does it; the function's types give the JSON Schemas of its input and output. A [Catalog] holds operations. A [Dispatcher]
-// runs a [Call] of one and returns an [Envelope]:
+// An [Operation] is a Go function with a [Spec], which has its name, its effects and its error
+// codes. The function's types give the JSON Schemas of its input and output. A [Catalog] holds
+// operations. A [Dispatcher] runs a [Call] of an operation and returns an [Envelope]:
 //
 //	catalog := dispatch.NewCatalog(dispatch.GateWrite)
 //	dispatch.Add(catalog, dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
@@ -12,43 +13,66 @@
 //	envelope := dispatcher.Dispatch(ctx, &dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`)})
 //	os.Stdout.Write(envelope.AppendJSON(nil)) // {"success":true,"data":{"text":"Buy milk."},"error":null}
 //
-// # What surfaces are
+// # Surfaces
 //
-// A surface turns what its users say into calls, and envelopes into what its users see. It takes names, descriptions and schemas from the
-// catalog, and adds none. It looks up a code's HTTP status and exit code with [Catalog.CodeInfo]. It does not call another surface. This
-// package knows of none of them.
+// A surface turns user input into calls, and envelopes into output. It takes names, descriptions
+// and schemas from the catalog and adds none. It looks up the HTTP status and the exit code of an
+// error code with [Catalog.CodeInfo]. It does not call other surfaces, and this package does not
+// depend on any.
 //
-// # What a caller gets
+// # Results
 //
-// Always an envelope, whatever happens: the arguments are wrong, the operation fails, panics, runs out of time, returns what does not
-// encode. [Dispatcher.Dispatch] tells the life of a call step by step, and which errors are shown. The rule is that a caller reads
-// what an author wrote for it, with [Errorf], and nothing else: the text of any other error goes to the log.
+// A call always returns an envelope: also if the arguments are wrong, or if the operation fails,
+// panics, exceeds its timeout, or returns a value that cannot be encoded. [Dispatcher.Dispatch]
+// describes the steps of a call and which errors are shown. Callers see the text of errors that the
+// operation's author made for them with [Errorf]; the text of other errors only goes to the log.
 //
-// # Codes
+// # Error codes
 //
-// A caller branches on a failure's [Code]. The set is closed: those of this package, and what an application adds with
-// [Catalog.Declare] before it registers operations that use them. An operation declares in [Spec.Errors] which it may return, and
-// its description ends with them.
+// Callers branch on the [Code] of a failure. The set is closed: the codes of this package and those
+// that an application adds. An operation lists in [Spec.Errors] the codes that it can return, which
+// appear at the end of its description. An application adds a code in three steps:
+//
+//	const QuotaExceeded dispatch.Code = "quota_exceeded"
+//
+//	// 1. Declare it before the operations that return it.
+//	err := catalog.Declare(dispatch.CodeInfo{Code: QuotaExceeded, Recoverable: true,
+//		HTTPStatus: 429, ExitCode: 5, Summary: "The quota is used up."})
+//
+//	// 2. List it in the operation's Spec.
+//	spec.Errors = []dispatch.Code{QuotaExceeded}
+//
+//	// 3. Return it from the operation's function.
+//	return nil, dispatch.Errorf(QuotaExceeded, "the quota of %d notes is used up", limit)
+//
+// All surfaces then use its HTTP status and exit code. [Catalog.Register] and [Catalog.Replace]
+// refuse an operation with an undeclared code. A code that this package should have is a row of the
+// table in codes.go.
 //
 // # Kinds and gates
 //
-// [Spec.Kind] says whether an operation reads, writes, destroys and so on, for surfaces to show and policies to act on. [Spec.Gate] keeps
-// it out of the catalog altogether unless the program was started with that gate open. Neither is part of the input.
+// [Spec.Kind] tells surfaces and policies whether an operation reads, writes, destroys and so on.
+// An operation with a [Spec.Gate] is in the catalog only if the program opens that gate. Neither is
+// part of the input.
 //
 // # Confirmation
 //
-// A destructive operation runs only when [Call.Confirmed] says that somebody has agreed to just this call; otherwise it fails with
-// [ConfirmationRequired] after the arguments were found to be right, and before anything was done. It is for the surface to ask whoever can
-// say yes, and to call again. An operation that destroys only at times asks by itself, with [Confirm]. What an operation of kind [Eval] is
-// to run passes a blocklist of words in any case (see [Options.Blocklist]).
+// A destructive operation runs only if [Call.Confirmed] is set. Otherwise it fails with
+// [ConfirmationRequired] after its arguments were validated and before it has any effect. The
+// surface asks a person and calls again. An operation that is destructive for some arguments only
+// calls [Confirm]. The arguments of an operation of kind [Eval] are searched for the words of a
+// blocklist (see [Options.Blocklist]).
 //
 // # Sessions and instances
 //
-// [Sessions] hold what lives on between calls, a running process, say: each is opened by one call, named by an id, and used by later ones. [Instances] are the
-// named targets of a service, one of them the default. An operation that embeds [Session] or [Instance] in its input has the argument that selects
-// one, on every surface alike. The session in which a call ran is in [Envelope.Session], named by the caller or not.
+// [Sessions] hold state that outlives a call, such as a running process: one call opens a session,
+// and later calls use it by its id. [Instances] are the named targets of a service, one of which is
+// the default. An operation that embeds [Session] or [Instance] in its input has an argument that
+// selects one. [Envelope.Session] is the session in which a call ran, whether or not the caller
+// named it.
 //
 // # Context
 //
-// The context of an operation carries its call: [CallFrom], [Progress] and [Logger] find it, and do no harm where there is none.
+// The context of an operation carries its call: [CallFrom], [Progress] and [Logger] find it there,
+// and can also be called with other contexts.
 package dispatch

@@ -56,4 +56,5 @@ func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
 	return data, err
 }
 
+// encode returns the JSON of the value that an operation returned, of which it gets a pointer.
 func encode(value any) (json.RawMessage, error) { return jsonexact.Marshal(value) }

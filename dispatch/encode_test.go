@@ -21,7 +21,10 @@ func TestRawResultIsCheckedAndOnOneLine(t *testing.T) {
 		"\"\xff\"":                  unexpected,
 	} {
 		b := newBench(dispatch.Options{})
-		does(b, func(context.Context, nothing) (json.RawMessage, error) { return json.RawMessage(in), nil })
+		does(b, func(context.Context, nothing) (json.RawMessage,
+			error) {
+			return json.RawMessage(in), nil
+		})
 		assert.Equal(t, string(b.call(t.Context(), ``).AppendJSON(nil)), want)
 	}
 }
@@ -34,9 +37,17 @@ func TestResultIsNotEscapedForHTML(t *testing.T) {
 
 func TestResultThatDoesNotEncode(t *testing.T) {
 	for name, fn := range map[string]func(context.Context, nothing) (any, error){
-		"no JSON for it":     func(context.Context, nothing) (any, error) { return make(chan int), nil },
-		"broken raw part":    func(context.Context, nothing) (any, error) { return []json.RawMessage{[]byte(`{`)}, nil },
-		"raw part not UTF-8": func(context.Context, nothing) (any, error) { return []json.RawMessage{[]byte("\"\xff\"")}, nil },
+		"no JSON for it": func(context.Context, nothing) (any, error) {
+			return make(chan int), nil
+		},
+		"broken raw part": func(context.Context, nothing) (any,
+			error) {
+			return []json.RawMessage{[]byte(`{`)}, nil
+		},
+		"raw part not UTF-8": func(context.Context, nothing) (any,
+			error) {
+			return []json.RawMessage{[]byte("\"\xff\"")}, nil
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(dispatch.Options{})

@@ -7,11 +7,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An Envelope is the outcome of a call: data or an error, never both. What is in it is only to be read.
+// An Envelope is the outcome of a call: data or an error, never both. It must not be changed.
 type Envelope struct {
-	Data    json.RawMessage // what the operation returned: one JSON value on one line; nil on failure
-	Err     *Error          // nil on success
-	Session string          // the id of the session that the call ran in, "" for none
+	// what the operation returned: one JSON value on one line; nil on failure
+	Data    json.RawMessage
+	Err     *Error // nil on success
+	Session string // the id of the session that the call ran in, "" for none
 
 	Original json.RawMessage // what the data is taken from, if that says more; see [Call]
 }
@@ -19,12 +20,15 @@ type Envelope struct {
 // Success reports whether the operation succeeded.
 func (e Envelope) Success() bool { return e.Err == nil }
 
-// AppendJSON appends the result contract, one line without white space of its own, and returns the extended slice:
+// AppendJSON appends the result contract, one line without white space of its own, and returns the
+// extended slice:
 //
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
 //
-// If there is a session, or an original, "_meta":{"session_id":"…","original":…} is behind the error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become null.
+// If there is a session, or an original, "_meta":{"session_id":"…","original":…} is behind the
+// error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become
+// null.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	if e.Err == nil {
 		dst = append(dst, `{"success":true,"data":`...)
@@ -63,7 +67,8 @@ func (e Envelope) appendEnd(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseEnvelope reads what [Envelope.AppendJSON] has written, for those who get it from elsewhere. ok is false for anything else. What it returns refers to the text.
+// ParseEnvelope parses what [Envelope.AppendJSON] writes. ok is false for other text. The envelope
+// refers to the text.
 func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	members := map[string]json.RawMessage{}
 	for token, value := range jsonscan.Members(text) {
@@ -73,7 +78,8 @@ func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	meta := members["_meta"]
 	delete(members, "_meta")
 	success, failure := string(members["success"]), members["error"]
-	if len(members) != 3 || members["data"] == nil || failure == nil || success != "true" && success != "false" || (success == "true") != (string(failure) == "null") {
+	if len(members) != 3 || members["data"] == nil || failure == nil || success != "true" &&
+		success != "false" || (success == "true") != (string(failure) == "null") {
 		return e, false
 	}
 	e.Session, _ = jsonscan.Text(jsonscan.Member(meta, "session_id"))
@@ -84,7 +90,8 @@ func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	}
 	code, isCode := jsonscan.Text(jsonscan.Member(failure, "code"))
 	message, isText := jsonscan.Text(jsonscan.Member(failure, "message"))
-	e.Err = &Error{Code: Code(code), Message: message, Recoverable: string(jsonscan.Member(failure, "recoverable")) == "true"}
+	e.Err = &Error{Code: Code(code), Message: message,
+		Recoverable: string(jsonscan.Member(failure, "recoverable")) == "true"}
 	if details := jsonscan.Member(failure, "details"); details != nil && string(details) != "null" {
 		e.Err.Details = json.RawMessage(details)
 	}

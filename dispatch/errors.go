@@ -5,23 +5,28 @@ import (
 	"fmt"
 )
 
-// An Error is a failure that its author wants the caller to see: everything in its exported fields reaches the caller. Make one
-// with [Errorf]. errors.Is(err, code) reports whether err carries a code, errors.As finds the Error in what wraps it.
+// An Error is a failure that is shown to the caller, with all its exported fields. Make one with
+// [Errorf]. errors.Is(err, code) reports whether err carries a code; errors.As finds the Error in a
+// chain.
 //
-// An Error is not changed once made: the With methods return a copy, so one kept in a package variable is safe to return from anywhere.
+// An Error is immutable: the With methods return copies, so that an Error in a package variable can
+// be returned from any goroutine.
 type Error struct {
-	Code        Code
-	Message     string
-	Details     any  // free-form JSON for the caller to branch on, nil for none; a json.RawMessage in what Dispatch returns
+	Code    Code
+	Message string
+	// free-form JSON for the caller to branch on, nil for none; a json.RawMessage in what Dispatch
+	// returns
+	Details     any
 	Recoverable bool // whether the caller can get on by changing something and calling again
 
 	cause     error
 	undecided bool // Recoverable is to be the default of a code that only the catalog knows
 }
 
-// Errorf returns an error with a code and a message for the caller, formatted as by fmt.Errorf. What %w wraps is found by errors.Is
-// and errors.As, and its text becomes part of the message like any other operand's: to keep the text of a cause to yourself, leave
-// it out and log it. Recoverable is the code's default; for a code of the application, it is set when the dispatcher returns it.
+// Errorf returns an error with a code and a message for the caller, formatted as by fmt.Errorf.
+// errors.Is and errors.As find errors formatted with %w. Their text becomes part of the message; to
+// hide the text of a cause, log it instead. Recoverable is the code's default. For a code that an
+// application declared, the dispatcher sets it.
 func Errorf(code Code, format string, args ...any) *Error {
 	formatted := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Message: formatted.Error()}
@@ -34,8 +39,9 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return e
 }
 
-// InvalidArgument returns an [InvalidInput] about one argument, in the form in which the dispatcher itself says what is wrong with
-// arguments: surfaces can tell where it is. path is a JSON Pointer into the arguments: "/size/width".
+// InvalidArgument returns an [InvalidInput] error about one argument, with the details that the
+// dispatcher's own validation gives, so that surfaces can show its place. path is a JSON Pointer
+// into the arguments, such as "/size/width".
 func InvalidArgument(path, format string, args ...any) *Error {
 	e := Errorf(InvalidInput, format, args...)
 	e.Details = map[string]any{"errors": []problem{{Path: path, Reason: e.Message}}}
@@ -43,7 +49,8 @@ func InvalidArgument(path, format string, args ...any) *Error {
 	return e
 }
 
-// MissingArgument returns a [MissingParam] about an argument that is required only in a case that the schema cannot tell, with the reason.
+// MissingArgument returns a [MissingParam] error, with a reason, about an argument that is required
+// in a case that the schema cannot express.
 func MissingArgument(name, format string, args ...any) *Error {
 	e := Errorf(MissingParam, format, args...)
 	e.Details = map[string]any{"errors": []problem{{Property: name, Reason: e.Message}}}
@@ -51,21 +58,21 @@ func MissingArgument(name, format string, args ...any) *Error {
 	return e
 }
 
-// With returns a copy of e with these details. They must encode as JSON.
+// With returns a copy of e with the given details, which must be encodable as JSON.
 func (e *Error) With(details any) *Error {
 	c := *e
 	c.Details = details
 	return &c
 }
 
-// WithRecoverable returns a copy of e that says, whatever its code's default, whether the caller can get on by trying again.
+// WithRecoverable returns a copy of e that overrides its code's default of Recoverable.
 func (e *Error) WithRecoverable(recoverable bool) *Error {
 	c := *e
 	c.Recoverable, c.undecided = recoverable, false
 	return &c
 }
 
-// because returns a copy of e that keeps a cause, and nothing of its text.
+// because returns a copy of e that wraps a cause without its text.
 func (e *Error) because(cause error) *Error {
 	c := *e
 	c.cause = cause
@@ -74,13 +81,14 @@ func (e *Error) because(cause error) *Error {
 
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
-// Unwrap returns the cause, if one was kept. It never reaches the caller.
+// Unwrap returns the cause, nil if there is none. It is never shown to the caller.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Is reports whether target is e's [Code].
 func (e *Error) Is(target error) bool { return target == error(e.Code) }
 
-// asError finds what an operation's error says to the caller: an *Error or a bare Code anywhere in its chain, nil for neither.
+// asError returns the *Error in an operation's error, or one made of a bare Code in its chain, or
+// nil.
 func asError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e

@@ -41,7 +41,8 @@ func TestEveryCodeHasItsRowInTheTable(t *testing.T) {
 		g := got[i]
 		assert.Assert(t, g.Summary != "", g.Code)
 		g.Summary = ""
-		assert.DeepEqual(t, [4]any{g.Code, g.Recoverable, g.HTTPStatus, g.ExitCode}, [4]any{w.code, w.recoverable, w.status, w.exit})
+		assert.DeepEqual(t, [4]any{g.Code, g.Recoverable, g.HTTPStatus, g.ExitCode},
+			[4]any{w.code, w.recoverable, w.status, w.exit})
 		assert.Equal(t, dispatch.Errorf(w.code, "x").Recoverable, w.recoverable)
 	}
 }
@@ -70,7 +71,8 @@ func TestErrorfKeepsWhatItWraps(t *testing.T) {
 	assert.Assert(t, errors.Is(e, fs.ErrNotExist) && errors.Is(e, fs.ErrClosed))
 
 	assert.Assert(t, dispatch.Errorf(dispatch.NotFound, "plain").Unwrap() == nil)
-	assert.Assert(t, !errors.Is(dispatch.Errorf(dispatch.NotFound, "%v", fs.ErrNotExist), fs.ErrNotExist))
+	assert.Assert(t,
+		!errors.Is(dispatch.Errorf(dispatch.NotFound, "%v", fs.ErrNotExist), fs.ErrNotExist))
 }
 
 func TestWithDoesNotChangeTheOriginal(t *testing.T) {
@@ -86,20 +88,30 @@ func TestAppendJSON(t *testing.T) {
 		envelope dispatch.Envelope
 		want     string
 	}{
-		{"data", dispatch.Envelope{Data: json.RawMessage(`{"a":1}`), Session: "s\""}, `{"success":true,"data":{"a":1},"error":null,"_meta":{"session_id":"s\""}}`},
+		{"data", dispatch.Envelope{Data: json.RawMessage(`{"a":1}`), Session: "s\""},
+			`{"success":true,"data":{"a":1},"error":null,"_meta":{"session_id":"s\""}}`},
 		{"no data", dispatch.Envelope{}, `{"success":true,"data":null,"error":null}`},
 		{"error", dispatch.Envelope{Err: dispatch.Errorf(dispatch.NotFound, "no \"x\"\n<b>\xff")},
-			`{"success":false,"data":null,"error":{"code":"not_found","message":"no \"x\"\n<b>` + "\ufffd" + `","details":null,"recoverable":true}}`},
-		{"typed details", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(map[string]any{"b": "<", "a": 1})},
+			`{"success":false,"data":null,"error":{"code":"not_found","message":"no \"x\"\n<b>` +
+				"\ufffd" + `","details":null,"recoverable":true}}`},
+		{"typed details",
+			dispatch.Envelope{
+				Err: dispatch.Errorf(dispatch.Blocked,
+					"no").With(map[string]any{"b": "<", "a": 1})},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":{"a":1,"b":"<"},"recoverable":false}}`},
-		{"raw details", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(json.RawMessage(`[1]`))},
+		{"raw details", dispatch.Envelope{
+			Err: dispatch.Errorf(dispatch.Blocked, "no").With(json.RawMessage(`[1]`))},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":[1],"recoverable":false}}`},
-		{"error in a session", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no"), Session: "s"},
+		{"error in a session",
+			dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no"), Session: "s"},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false},"_meta":{"session_id":"s"}}`},
-		{"original", dispatch.Envelope{Data: json.RawMessage(`1`), Original: json.RawMessage(`{"a":1}`)}, `{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
+		{"original", dispatch.Envelope{Data: json.RawMessage(`1`),
+			Original: json.RawMessage(`{"a":1}`)},
+			`{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
 		{"original in a session", dispatch.Envelope{Session: "s", Original: json.RawMessage(`1`)},
 			`{"success":true,"data":null,"error":null,"_meta":{"session_id":"s","original":1}}`},
-		{"details that do not encode", dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
+		{"details that do not encode",
+			dispatch.Envelope{Err: dispatch.Errorf(dispatch.Blocked, "no").With(func() {})},
 			`{"success":false,"data":null,"error":{"code":"blocked","message":"no","details":null,"recoverable":false}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -118,15 +130,20 @@ func TestAppendJSON(t *testing.T) {
 			assert.Equal(t, string(read.AppendJSON(nil)), tc.want)
 		})
 	}
-	for _, text := range []string{``, `[]`, `{}`, `{"success":true,"data":1}`, `{"success":true,"data":1,"error":null,"more":1}`, `{"success":"true","data":1,"error":null}`,
-		`{"success":true,"data":1,"error":{"code":"blocked","message":"no"}}`, `{"success":false,"data":null,"error":null}`, `{"success":false,"data":null,"error":{"code":"blocked"}}`,
+	for _, text := range []string{``, `[]`, `{}`, `{"success":true,"data":1}`,
+		`{"success":true,"data":1,"error":null,"more":1}`,
+		`{"success":"true","data":1,"error":null}`,
+		`{"success":true,"data":1,"error":{"code":"blocked","message":"no"}}`,
+		`{"success":false,"data":null,"error":null}`,
+		`{"success":false,"data":null,"error":{"code":"blocked"}}`,
 		`{"success":false,"data":null,"error":"no"}`} {
 		_, ok := dispatch.ParseEnvelope([]byte(text))
 		assert.Assert(t, !ok, text)
 	}
 }
 
-// What an operation's data is taken from is told beside it, on one line, and only if it is JSON and the call succeeds.
+// What an operation's data is taken from is told beside it, on one line, and only if it is JSON and
+// the call succeeds.
 func TestOriginal(t *testing.T) {
 	for _, tc := range []struct {
 		original string
@@ -135,33 +152,40 @@ func TestOriginal(t *testing.T) {
 	}{
 		{"{\"a\":\n1}", nil, `{"success":true,"data":1,"error":null,"_meta":{"original":{"a":1}}}`},
 		{"{", nil, `{"success":true,"data":1,"error":null}`},
-		{"{}", dispatch.Blocked, `{"success":false,"data":null,"error":{"code":"blocked","message":"A safety rule refuses what was sent.","details":null,"recoverable":false}}`},
+		{"{}", dispatch.Blocked,
+			`{"success":false,"data":null,"error":{"code":"blocked","message":"A safety rule refuses what was sent.","details":null,"recoverable":false}}`},
 	} {
 		catalog := dispatch.NewCatalog()
-		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (int, error) {
-			dispatch.CallFrom(ctx).Original = json.RawMessage(tc.original)
-			return 1, tc.err
-		})
-		e := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: "op"})
+		dispatch.Add(catalog, dispatch.Spec{Name: "op", Summary: "Does it.", Kind: dispatch.Read},
+			func(ctx context.Context, _ struct{}) (int, error) {
+				dispatch.CallFrom(ctx).Original = json.RawMessage(tc.original)
+				return 1, tc.err
+			})
+		e := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "op"})
 		assert.Equal(t, string(e.AppendJSON(nil)), tc.want)
 	}
 }
 
 func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
-	good := dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}
+	good := dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429,
+		ExitCode: 5, Summary: "Too much."}
 	for _, tc := range []struct {
 		name   string
 		change func(*dispatch.CodeInfo)
 		want   string
 	}{
-		{"upper case", func(c *dispatch.CodeInfo) { c.Code = "Quota" }, `code "Quota": a code is lower-case`},
+		{"upper case", func(c *dispatch.CodeInfo) { c.Code = "Quota" },
+			`code "Quota": a code is lower-case`},
 		{"empty", func(c *dispatch.CodeInfo) { c.Code = "" }, "a code is lower-case"},
 		{"digit first", func(c *dispatch.CodeInfo) { c.Code = "4u" }, "a code is lower-case"},
-		{"status of a success", func(c *dispatch.CodeInfo) { c.HTTPStatus = 200 }, "HTTP status 200"},
+		{"status of a success", func(c *dispatch.CodeInfo) { c.HTTPStatus = 200 },
+			"HTTP status 200"},
 		{"exit code of a success", func(c *dispatch.CodeInfo) { c.ExitCode = 0 }, "exit code 0"},
 		{"exit code of a signal", func(c *dispatch.CodeInfo) { c.ExitCode = 137 }, "exit code 137"},
 		{"no summary", func(c *dispatch.CodeInfo) { c.Summary = "" }, "no summary"},
-		{"of the closed set", func(c *dispatch.CodeInfo) { c.Code = dispatch.Timeout }, `"timeout" is declared already, and differently`},
+		{"of the closed set", func(c *dispatch.CodeInfo) { c.Code = dispatch.Timeout },
+			`"timeout" is declared already, and differently`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := dispatch.NewCatalog()
@@ -177,7 +201,8 @@ func TestDeclareRefusesWhatIsNoCode(t *testing.T) {
 
 func TestDeclareTwiceTheSameIsOnce(t *testing.T) {
 	c := dispatch.NewCatalog()
-	info := dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}
+	info := dispatch.CodeInfo{Code: "quota_exceeded", HTTPStatus: 429, ExitCode: 5,
+		Summary: "Too much."}
 	assert.NilError(t, c.Declare(info))
 	assert.NilError(t, c.Declare(info))
 	got, ok := c.CodeInfo("quota_exceeded")

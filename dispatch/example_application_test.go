@@ -35,17 +35,22 @@ const (
 // catalog has an operation that looks and one behind a gate, which fails in a way of its own.
 func catalog(gates ...dispatch.Gate) *dispatch.Catalog {
 	c := dispatch.NewCatalog(gates...)
-	if err := c.Declare(dispatch.CodeInfo{Code: QuotaExceeded, HTTPStatus: 429, ExitCode: 5, Summary: "The customer's limit is reached."}); err != nil {
+	if err := c.Declare(
+		dispatch.CodeInfo{Code: QuotaExceeded, HTTPStatus: 429, ExitCode: 5,
+			Summary: "The customer's limit is reached."}); err != nil {
 		log.Fatal(err)
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "bill.quote", Summary: "Say what a bill comes to.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "bill.quote", Summary: "Say what a bill comes to.",
+		Kind: dispatch.Read},
 		func(_ context.Context, b Bill) (string, error) {
 			return fmt.Sprintf("%s: %d.%02d", b.Customer, b.Amount/100, b.Amount%100), nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "bill.charge", Summary: "Charge a customer.", Kind: dispatch.Destructive, Gate: GateBilling, Errors: []dispatch.Code{QuotaExceeded}},
+	dispatch.Add(c, dispatch.Spec{Name: "bill.charge", Summary: "Charge a customer.",
+		Kind: dispatch.Destructive, Gate: GateBilling, Errors: []dispatch.Code{QuotaExceeded}},
 		func(_ context.Context, b Bill) (Receipt, error) {
 			if b.Amount > 10000 {
-				return Receipt{}, dispatch.Errorf(QuotaExceeded, "%s may be charged 100.00 a day", b.Customer)
+				return Receipt{},
+					dispatch.Errorf(QuotaExceeded, "%s may be charged 100.00 a day", b.Customer)
 			}
 			return Receipt{Number: 1}, nil
 		})
@@ -58,14 +63,18 @@ func Example_application() {
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	switch strings.Join(os.Args[1:min(2, len(os.Args))], "") {
 	case "mcp":
-		log.Fatal(server.New(server.Info{Name: "billing", Version: "1.0.0"}, c).ServeStdio(context.Background()))
+		log.Fatal(server.New(server.Info{Name: "billing", Version: "1.0.0"},
+			c).ServeStdio(context.Background()))
 	case "http":
 		log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(d)))
 	}
-	cli.Run(context.Background(), d, []string{"bill", "charge", "--customer", "Ada", "--amount", "2000000", "--yes"}, cli.IO{Program: "billing", Out: os.Stdout, Err: os.Stdout})
+	cli.Run(context.Background(), d,
+		[]string{"bill", "charge", "--customer", "Ada", "--amount", "2000000", "--yes"},
+		cli.IO{Program: "billing", Out: os.Stdout, Err: os.Stdout})
 	over := httptest.NewServer(api.New(d))
 	defer over.Close()
-	response, err := http.Post(over.URL+"/v1/bill", "application/json", strings.NewReader(`{"action":"quote","params":{"customer":"Ada","amount":1250}}`))
+	response, err := http.Post(over.URL+"/v1/bill", "application/json",
+		strings.NewReader(`{"action":"quote","params":{"customer":"Ada","amount":1250}}`))
 	if err != nil {
 		log.Fatal(err)
 	}

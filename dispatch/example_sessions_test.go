@@ -11,7 +11,8 @@ import (
 
 type Counter struct{ n int }
 
-// Counting lives on between calls: one operation opens a session, others work in it, and it ends with the program at the latest.
+// Counting lives on between calls: one operation opens a session, others work in it, and it ends
+// with the program at the latest.
 func ExampleSessions() {
 	counters := dispatch.NewSessions(dispatch.SessionOptions[*Counter]{
 		Idle: 10 * time.Minute,
@@ -22,14 +23,18 @@ func ExampleSessions() {
 	})
 
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "counter.start", Summary: "Start a counter.", Kind: dispatch.Lifecycle,
-		Errors: []dispatch.Code{dispatch.StateError}},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "counter.start", Summary: "Start a counter.", Kind: dispatch.Lifecycle,
+			Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, in struct {
 			Name string `json:"name"`
 		}) (string, error) {
-			return counters.Open(ctx, func(context.Context) (string, *Counter, error) { return in.Name, &Counter{}, nil })
+			return counters.Open(ctx, func(context.Context) (string, *Counter, error) {
+				return in.Name, &Counter{}, nil
+			})
 		})
-	dispatch.Add(catalog, dispatch.Spec{Name: "counter.add", Summary: "Add to a counter.", Kind: dispatch.Write},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "counter.add", Summary: "Add to a counter.", Kind: dispatch.Write},
 		func(ctx context.Context, in struct {
 			dispatch.Session
 			By int `json:"by"`
@@ -44,7 +49,8 @@ func ExampleSessions() {
 
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	call := func(operation, arguments string) {
-		envelope := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})
+		envelope := dispatcher.Dispatch(context.Background(),
+			&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments)})
 		fmt.Printf("%s\n", envelope.AppendJSON(nil))
 	}
 	call("counter.add", `{"by":1}`)

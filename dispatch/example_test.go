@@ -55,17 +55,22 @@ func Example() {
 
 func ExampleInterceptor() {
 	audit := func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+		return func(ctx context.Context, op *dispatch.Operation,
+			call *dispatch.Call) dispatch.Envelope {
 			envelope := next(ctx, op, call)
 			fmt.Println(call.Principal, op.Name(), op.Spec().Kind, envelope.Success())
 			return envelope
 		}
 	}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read}, getNote)
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{Interceptors: []dispatch.Interceptor{audit}})
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read}, getNote)
+	dispatcher := dispatch.NewDispatcher(catalog,
+		dispatch.Options{Interceptors: []dispatch.Interceptor{audit}})
 
-	dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`), Principal: "ann"})
+	dispatcher.Dispatch(context.Background(),
+		&dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`),
+			Principal: "ann"})
 	// Output: ann note.get read true
 }
 
@@ -73,16 +78,23 @@ func ExampleInterceptor() {
 func ExampleCatalog_Declare() {
 	const quotaExceeded dispatch.Code = "quota_exceeded"
 	catalog := dispatch.NewCatalog()
-	err := catalog.Declare(dispatch.CodeInfo{Code: quotaExceeded, Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too many calls today."})
+	err := catalog.Declare(
+		dispatch.CodeInfo{Code: quotaExceeded, Recoverable: true, HTTPStatus: 429, ExitCode: 5,
+			Summary: "Too many calls today."})
 	if err != nil {
 		fmt.Println(err)
 	}
-	dispatch.Add(catalog, dispatch.Spec{Name: "mail.send", Summary: "Send a mail.", Kind: dispatch.Write, Errors: []dispatch.Code{quotaExceeded}},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "mail.send", Summary: "Send a mail.", Kind: dispatch.Write,
+			Errors: []dispatch.Code{quotaExceeded}},
 		func(context.Context, struct{}) (struct{}, error) {
-			return struct{}{}, dispatch.Errorf(quotaExceeded, "all 100 mails of today are sent").With(map[string]int{"limit": 100})
+			return struct{}{},
+				dispatch.Errorf(quotaExceeded,
+					"all 100 mails of today are sent").With(map[string]int{"limit": 100})
 		})
 
-	envelope := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(context.Background(), &dispatch.Call{Operation: "mail.send"})
+	envelope := dispatch.NewDispatcher(catalog, dispatch.Options{}).Dispatch(context.Background(),
+		&dispatch.Call{Operation: "mail.send"})
 	info, _ := catalog.CodeInfo(envelope.Err.Code)
 	fmt.Printf("%s\nHTTP %d\n", envelope.AppendJSON(nil), info.HTTPStatus)
 	// Output:
@@ -90,15 +102,18 @@ func ExampleCatalog_Declare() {
 	// HTTP 429
 }
 
-// Only what an author chose to say reaches the caller; Go code in the same process can still ask for the cause.
+// Only what an author chose to say reaches the caller; Go code in the same process can still ask
+// for the cause.
 func ExampleErrorf() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "key.show", Summary: "Show a key.", Kind: dispatch.Read},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "key.show", Summary: "Show a key.", Kind: dispatch.Read},
 		func(context.Context, struct{}) (string, error) {
 			_, err := os.ReadFile("/nonexistent/secret.key")
 			return "", err
 		})
-	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
+	dispatcher := dispatch.NewDispatcher(catalog,
+		dispatch.Options{Logger: slog.New(slog.DiscardHandler)})
 
 	envelope := dispatcher.Dispatch(context.Background(), &dispatch.Call{Operation: "key.show"})
 	fmt.Println(envelope.Err)

@@ -12,13 +12,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Whatever the arguments are, the answer is the result contract on one line, no operation sees what its schema refuses, and nobody panics.
+// Whatever the arguments are, the answer is the result contract on one line, no operation sees what
+// its schema refuses, and nobody panics.
 func FuzzDispatch(f *testing.F) {
-	for _, seed := range []string{``, `null`, `{}`, `{"text":"x"}`, `{"text":"x","n":1.0,"list":[null]}`, `{"text":`, "{\n}", "\xff", `{"text":"\ud800"}`, `[{}]`, `{"instance":"a","text":""}`} {
+	for _, seed := range []string{``, `null`, `{}`, `{"text":"x"}`,
+		`{"text":"x","n":1.0,"list":[null]}`, `{"text":`, "{\n}", "\xff", `{"text":"\ud800"}`,
+		`[{}]`, `{"instance":"a","text":""}`} {
 		f.Add([]byte(seed))
 	}
 	b := newBench(dispatch.Options{})
-	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer","default":1}},"required":["text"]}`)
+	schema := json.RawMessage(
+		`{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer","default":1}},"required":["text"]}`)
 	type typed struct {
 		dispatch.Instance
 		Text string `json:"text"`
@@ -27,17 +31,20 @@ func FuzzDispatch(f *testing.F) {
 			M map[string]int `json:"m" default:"{}"`
 		} `json:"list,omitempty"`
 	}
-	dispatch.Add(b.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Kind: dispatch.Read}, func(_ context.Context, in typed) (typed, error) { return in, nil })
-	dispatch.Add(b.Catalog, dispatch.Spec{Name: "raw", Summary: "S.", Kind: dispatch.Read, Input: schema}, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
-		var seen struct {
-			Text *string
-			N    *json.Number
-		}
-		if err := json.Unmarshal(in, &seen); err != nil || seen.N == nil {
-			return nil, dispatch.Errorf(dispatch.InternalError, "the operation saw %s", in)
-		}
-		return in, nil
-	})
+	dispatch.Add(b.Catalog, dispatch.Spec{Name: "typed", Summary: "S.", Kind: dispatch.Read},
+		func(_ context.Context, in typed) (typed, error) { return in, nil })
+	dispatch.Add(b.Catalog,
+		dispatch.Spec{Name: "raw", Summary: "S.", Kind: dispatch.Read, Input: schema},
+		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+			var seen struct {
+				Text *string
+				N    *json.Number
+			}
+			if err := json.Unmarshal(in, &seen); err != nil || seen.N == nil {
+				return nil, dispatch.Errorf(dispatch.InternalError, "the operation saw %s", in)
+			}
+			return in, nil
+		})
 	f.Fuzz(func(t *testing.T, arguments []byte) {
 		for _, name := range []string{"typed", "raw"} {
 			b.log.Reset()
@@ -46,7 +53,8 @@ func FuzzDispatch(f *testing.F) {
 			assert.NilError(t, jsonscan.Valid(answer), "%s", answer)
 			assert.Assert(t, !bytes.ContainsAny(answer, "\r\n"))
 			if !e.Success() {
-				assert.Assert(t, e.Err.Code == dispatch.InvalidInput || e.Err.Code == dispatch.MissingParam, "%v\n%s", e.Err, b.log.String())
+				assert.Assert(t, e.Err.Code == dispatch.InvalidInput ||
+					e.Err.Code == dispatch.MissingParam, "%v\n%s", e.Err, b.log.String())
 			}
 		}
 	})

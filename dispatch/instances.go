@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Instance is embedded in an operation's input type to let the caller choose among the named targets of a service. It adds the
-// optional argument "instance" to the input and [UnknownInstance] to the declared codes, and the dispatcher fills it from
-// [Call.Instance] where a surface has its own place for it:
+// Instance is embedded in an operation's input type to let the caller choose among the named
+// targets of a service. It adds the optional argument "instance" to the input and [UnknownInstance]
+// to the declared codes, and the dispatcher fills it from [Call.Instance] where a surface has its
+// own place for it:
 //
 //	type Query struct {
 //		dispatch.Instance
@@ -32,16 +33,16 @@ func instanceOf(input any) (argument *string, embedded bool) {
 	return &in.instance().Instance, true
 }
 
-// Instances holds the named targets of a service, one of them the default. It does not change once made, and is safe for
-// concurrent use.
+// Instances holds the named targets of a service, one of them the default. It does not change once
+// made, and is safe for concurrent use.
 type Instances[T any] struct {
 	standard string
 	named    map[string]T
 	names    []string
 }
 
-// NewInstances returns these instances. standard names the default one; "" if there is none, so that every call has to name one. A
-// name is letters, digits, '_' and '-'.
+// NewInstances returns these instances. standard names the default one; "" if there is none, so
+// that every call has to name one. A name is letters, digits, '_' and '-'.
 func NewInstances[T any](standard string, named map[string]T) (*Instances[T], error) {
 	for name := range named {
 		if !isSegment(name) {
@@ -54,8 +55,8 @@ func NewInstances[T any](standard string, named map[string]T) (*Instances[T], er
 	return &Instances[T]{standard, maps.Clone(named), slices.Sorted(maps.Keys(named))}, nil
 }
 
-// Get returns the instance of that name, the default one for "". The error is an [UnknownInstance] that lists the names there are, in
-// its message and as the array "instances" in its details.
+// Get returns the instance of that name, the default one for "". The error is an [UnknownInstance]
+// that lists the names there are, in its message and as the array "instances" in its details.
 func (s *Instances[T]) Get(name string) (T, error) {
 	chosen := name
 	if chosen == "" {
@@ -71,7 +72,8 @@ func (s *Instances[T]) Get(name string) (T, error) {
 	}
 	details := map[string]any{"instances": append([]string{}, s.names...)}
 	if name == "" {
-		return none, Errorf(UnknownInstance, "no instance was named and none is the default; %s", there).With(details)
+		return none, Errorf(UnknownInstance, "no instance was named and none is the default; %s",
+			there).With(details)
 	}
 	return none, Errorf(UnknownInstance, "no instance %q; %s", name, there).With(details)
 }

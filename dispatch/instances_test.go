@@ -28,7 +28,8 @@ func TestInstancesGet(t *testing.T) {
 		{with, "alt", 2, "", nil},
 		{with, "Main", 0, `no instance "Main"; want one of alt, main`, []string{"alt", "main"}},
 		{without, "alt", 2, "", nil},
-		{without, "", 0, "no instance was named and none is the default; want one of alt, main", []string{"alt", "main"}},
+		{without, "", 0, "no instance was named and none is the default; want one of alt, main",
+			[]string{"alt", "main"}},
 		{none, "", 0, "no instance was named and none is the default; there is none", []string{}},
 		{none, "a", 0, `no instance "a"; there is none`, []string{}},
 	} {

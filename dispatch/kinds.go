@@ -1,12 +1,13 @@
 package dispatch
 
-// A Kind says what running an operation does to the world. The set is closed: [New] refuses any other. A kind is for surfaces and
-// policies to act on; it is never part of an operation's input.
+// A Kind is the effect of an operation. The set is closed: [New] refuses other kinds. Surfaces and
+// policies use it; it is never part of an operation's input.
 type Kind string
 
 const (
-	Read        Kind = "read"        // looks, and changes nothing
-	Write       Kind = "write"       // adds or changes, and takes nothing away that cannot be had back
+	Read Kind = "read" // looks, and changes nothing
+	// adds or changes, and takes nothing away that cannot be had back
+	Write       Kind = "write"
 	Destructive Kind = "destructive" // takes away or overwrites for good, and has to be confirmed
 	Lifecycle   Kind = "lifecycle"   // starts or ends something that lives on between calls
 	Wait        Kind = "wait"        // waits for something to happen, and changes nothing
@@ -21,8 +22,8 @@ func (k Kind) known() bool {
 	return false
 }
 
-// A Gate is a permission given once, when a program starts and makes its [Catalog]. An operation behind a gate that was not
-// opened is in no list and cannot be called. An application may use gates of its own beside these.
+// A Gate is a permission that is given once, when a program makes its [Catalog]. An operation
+// behind a closed gate is not listed and cannot be called. Applications can use gates of their own.
 type Gate string
 
 const (

@@ -32,22 +32,26 @@ type manifestExample struct {
 	Input   json.RawMessage `json:"input"`
 }
 
-// Manifest returns all that the catalog lists as one JSON object, for documentation and for comparing what two builds offer:
+// Manifest returns all that the catalog lists as one JSON object, for documentation and for
+// comparing what two builds offer:
 //
 //	{"operations":[{"name","title","summary","description","kind","destructive","idempotent","open_world","gate","timeout_ms","errors","input","output","examples":[{"summary","input"}]}],
 //	 "codes":[{"code","recoverable","http_status","exit_code","summary"}]}
 //
-// Operations are sorted by name and codes by code. title, gate, timeout_ms, output and examples are left out if there is none. The
-// same operations give the same bytes. They are the caller's.
+// Operations are sorted by name and codes by code. title, gate, timeout_ms, output and examples are
+// left out if there is none. The same operations give the same bytes. They are the caller's.
 func (c *Catalog) Manifest() json.RawMessage {
 	m := manifest{Operations: []manifestOperation{}, Codes: c.Codes()}
 	for _, op := range c.Operations() {
 		spec := op.spec
 		entry := manifestOperation{
-			Name: spec.Name, Title: spec.Title, Summary: spec.Summary, Description: op.Description(),
-			Kind: spec.Kind, Destructive: op.Destructive(), Idempotent: spec.Idempotent, OpenWorld: spec.OpenWorld, Gate: spec.Gate,
-			TimeoutMS: spec.Timeout.Milliseconds(), Errors: append([]Code{}, slices.Sorted(slices.Values(spec.Errors))...),
-			Input: spec.Input, Output: spec.Output,
+			Name: spec.Name, Title: spec.Title, Summary: spec.Summary,
+			Description: op.Description(),
+			Kind:        spec.Kind, Destructive: op.Destructive(), Idempotent: spec.Idempotent,
+			OpenWorld: spec.OpenWorld, Gate: spec.Gate,
+			TimeoutMS: spec.Timeout.Milliseconds(),
+			Errors:    append([]Code{}, slices.Sorted(slices.Values(spec.Errors))...),
+			Input:     spec.Input, Output: spec.Output,
 		}
 		for _, example := range spec.Examples {
 			entry.Examples = append(entry.Examples, manifestExample(example))

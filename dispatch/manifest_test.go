@@ -13,19 +13,27 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A difference here is a change of what users of the manifest see. Accept one with: go test ./dispatch -run Manifest -update
+// A difference here is a change of what users of the manifest see. Accept one with: go test
+// ./dispatch -run Manifest -update
 func TestManifestIsStable(t *testing.T) {
 	build := func(backwards bool) json.RawMessage {
 		c := dispatch.NewCatalog(dispatch.GateWrite)
-		assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too much."}))
+		assert.NilError(t,
+			c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429,
+				ExitCode: 5, Summary: "Too much."}))
 		full, err := dispatch.New(dispatch.Spec{
-			Name: "weather.report", Title: "Weather", Summary: "Report the weather.", Description: "Report the weather of a city, <now> & later.",
-			Kind: dispatch.Write, Idempotent: true, OpenWorld: true, Gate: dispatch.GateWrite, Timeout: 1500 * time.Millisecond,
-			Errors:   []dispatch.Code{dispatch.UpstreamError, "quota_exceeded", dispatch.NotFound},
-			Examples: []dispatch.Example{{Summary: "Oslo", Input: json.RawMessage(`{ "city": "Oslo" }`)}},
+			Name: "weather.report", Title: "Weather", Summary: "Report the weather.",
+			Description: "Report the weather of a city, <now> & later.",
+			Kind:        dispatch.Write, Idempotent: true, OpenWorld: true,
+			Gate: dispatch.GateWrite, Timeout: 1500 * time.Millisecond,
+			Errors: []dispatch.Code{dispatch.UpstreamError, "quota_exceeded", dispatch.NotFound},
+			Examples: []dispatch.Example{
+				{Summary: "Oslo", Input: json.RawMessage(`{ "city": "Oslo" }`)}},
 		}, echo)
 		assert.NilError(t, err)
-		raw, err := dispatch.New(dispatch.Spec{Name: "a.raw", Summary: "Takes and returns anything.", Kind: dispatch.Eval},
+		raw, err := dispatch.New(
+			dispatch.Spec{Name: "a.raw", Summary: "Takes and returns anything.",
+				Kind: dispatch.Eval},
 			func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
 		assert.NilError(t, err)
 		hidden := operation(t, "a.hidden", func(s *dispatch.Spec) { s.Gate = dispatch.GateEval })

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// await asks for an operation that there is not. The error is for the caller.
-func (d *Dispatcher) await(ctx context.Context, operation string) *Error {
+// awaitOperation calls Options.Missing. The error is for the caller.
+func (d *Dispatcher) awaitOperation(ctx context.Context, operation string) *Error {
 	about := slog.String("operation", operation)
 	var err error
 	if panicked := contain.Call(func() { err = d.missing(ctx, operation) }); panicked != nil {
@@ -36,6 +36,7 @@ func (d *Dispatcher) await(ctx context.Context, operation string) *Error {
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").because(err)
 	}
-	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about, slog.Any("error", err))
+	d.log.LogAttrs(ctx, slog.LevelError, "waiting for an operation failed", about,
+		slog.Any("error", err))
 	return internal(err)
 }

@@ -15,23 +15,35 @@ import (
 func TestMissing(t *testing.T) {
 	c := dispatch.NewCatalog()
 	add := func() {
-		dispatch.Add(c, dispatch.Spec{Name: "late.come", Summary: "Comes late.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "here", nil })
+		dispatch.Add(c, dispatch.Spec{Name: "late.come", Summary: "Comes late.",
+			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+			return "here", nil
+		})
 	}
 	for name, tt := range map[string]struct {
 		missing func(context.Context, string) error
 		want    dispatch.Code
 	}{
-		"never comes":     {func(context.Context, string) error { return nil }, dispatch.UnknownOperation},
-		"cannot come":     {func(context.Context, string) error { return dispatch.Errorf(dispatch.UpstreamError, "it is down") }, dispatch.UpstreamError},
-		"of another code": {func(context.Context, string) error { return dispatch.Errorf("odd", "x") }, dispatch.InternalError},
-		"takes too long":  {func(context.Context, string) error { return context.DeadlineExceeded }, dispatch.Timeout},
-		"is not wanted":   {func(context.Context, string) error { return context.Canceled }, dispatch.Cancelled},
-		"fails":           {func(context.Context, string) error { return errors.New("secret") }, dispatch.InternalError},
-		"panics":          {func(context.Context, string) error { panic("secret") }, dispatch.InternalError},
-		"comes":           {func(context.Context, string) error { add(); return nil }, ""},
+		"never comes": {func(context.Context, string) error { return nil },
+			dispatch.UnknownOperation},
+		"cannot come": {func(context.Context, string) error {
+			return dispatch.Errorf(dispatch.UpstreamError, "it is down")
+		}, dispatch.UpstreamError},
+		"of another code": {func(context.Context, string) error {
+			return dispatch.Errorf("odd", "x")
+		}, dispatch.InternalError},
+		"takes too long": {func(context.Context, string) error { return context.DeadlineExceeded },
+			dispatch.Timeout},
+		"is not wanted": {func(context.Context, string) error { return context.Canceled },
+			dispatch.Cancelled},
+		"fails": {func(context.Context, string) error { return errors.New("secret") },
+			dispatch.InternalError},
+		"panics": {func(context.Context, string) error { panic("secret") }, dispatch.InternalError},
+		"comes":  {func(context.Context, string) error { add(); return nil }, ""},
 	} {
 		c.Remove("late.come")
-		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler), Missing: tt.missing})
+		d := dispatch.NewDispatcher(c,
+			dispatch.Options{Logger: slog.New(slog.DiscardHandler), Missing: tt.missing})
 		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "late.come"})
 		if tt.want == "" {
 			assert.Assert(t, e.Success(), name)

@@ -16,22 +16,28 @@ import (
 
 // A Spec describes an operation, once, for every surface.
 type Spec struct {
-	// Name is dotted, service first: "fs.read". Each part is letters, digits, '_' and '-'; 128 bytes in all.
-	Name        string
-	Title       string // for people, optional
-	Summary     string // one sentence, required
-	Description string // everything a caller has to know; the summary if empty. The declared codes are added to it
+	// Name is dotted, service first: "fs.read". Each part is letters, digits, '_' and '-'; 128
+	// bytes in all.
+	Name    string
+	Title   string // for people, optional
+	Summary string // one sentence, required
+	// everything a caller has to know; the summary if empty. The declared codes are added to it
+	Description string
 	Kind        Kind
-	Destructive bool          // every call of it takes away or overwrites for good, and has to be confirmed; set for the kind Destructive
-	Idempotent  bool          // calling again with the same arguments changes nothing more
-	OpenWorld   bool          // it reaches beyond what this program controls, say the network
-	Errors      []Code        // the codes it may return, beside those that any may (see [Dispatcher.Dispatch])
-	Timeout     time.Duration // of its context; 0: the dispatcher's default
-	Gate        Gate          // "": always open
+	// every call of it takes away or overwrites for good, and has to be confirmed; set for the kind
+	// Destructive
+	Destructive bool
+	Idempotent  bool // calling again with the same arguments changes nothing more
+	OpenWorld   bool // it reaches beyond what this program controls, say the network
+	// the codes it may return, beside those that any may (see [Dispatcher.Dispatch])
+	Errors  []Code
+	Timeout time.Duration // of its context; 0: the dispatcher's default
+	Gate    Gate          // "": always open
 
-	// Input and Output are JSON Schemas (2020-12 unless they say otherwise) of the arguments and of the data. nil: inferred from the Go
-	// types by schema.For. Input must be of type object. Its formats are enforced, and properties that are left out get its defaults.
-	// Data is checked against an Output that is given; one that is inferred it fits by construction.
+	// Input and Output are JSON Schemas (2020-12 unless they say otherwise) of the arguments and of
+	// the data. nil: inferred from the Go types by schema.For. Input must be of type object. Its
+	// formats are enforced, and properties that are left out get its defaults. Data is checked
+	// against an Output that is given; one that is inferred it fits by construction.
 	Input, Output json.RawMessage
 
 	Examples []Example
@@ -43,37 +49,43 @@ type Example struct {
 	Input   json.RawMessage
 }
 
-// An Operation is one thing that can be done: a checked and compiled [Spec] and the function behind it. It is made by [New], never
-// changes, and is safe for concurrent use.
+// An Operation is one thing that can be done: a checked and compiled [Spec] and the function behind
+// it. It is made by [New], never changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
 	input     *schema.Schema
-	selectors []selector     // that the input type embeds
-	output    *schema.Schema // to check data against; nil for a schema that was inferred from the type that is encoded
+	selectors []selector // that the input type embeds
+	// to check data against; nil for a schema that was inferred from the type that is encoded
+	output *schema.Schema
 
 	results sync.Pool // of *[]byte: memory to encode a result in
 
-	// run decodes arguments that fit the input schema, sees that what has to be is confirmed, calls the function, and encodes what it returns.
+	// run decodes arguments that fit the input schema, sees that what has to be is confirmed, calls
+	// the function, and encodes what it returns.
 	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 }
 
 const maxName = 128 // bytes, as many as an MCP tool name may have
 
-// New returns an operation. fn is called with a context that carries the call (see [CallFrom], [Progress], [Logger]) and ends when
-// the call is cancelled or out of time, by any number of goroutines at a time.
+// New returns an operation. fn is called with a context that carries the call (see [CallFrom],
+// [Progress], [Logger]) and ends when the call is cancelled or out of time, by any number of
+// goroutines at a time.
 //
-// The arguments are decoded into In as encoding/json does, after they have passed the input schema, but that a key must be a field's name to the
-// letter, and must not occur twice. Where In has methods to decode itself, what they return is shown to the caller only if it is an [*Error].
-// Out is encoded once, as encoding/json does without escapes for HTML; a nil slice or map in it is null, which the inferred schema allows. Two
-// types are special:
+// The arguments are decoded into In as encoding/json does, after they have passed the input schema,
+// but that a key must be a field's name to the letter, and must not occur twice. Where In has
+// methods to decode itself, what they return is shown to the caller only if it is an [*Error]. Out
+// is encoded once, as encoding/json does without escapes for HTML; a nil slice or map in it is
+// null, which the inferred schema allows. Two types are special:
 //
-//   - In = json.RawMessage gets the arguments as they came, defaults filled in. They may be kept only while fn runs. Without
-//     Spec.Input they may be any object.
-//   - Out = json.RawMessage is data that is encoded already. It is checked to be JSON, and is the dispatcher's from then on.
+//   - In = json.RawMessage gets the arguments as they came, defaults filled in. They may be kept
+//     only while fn runs. Without Spec.Input they may be any object.
+//   - Out = json.RawMessage is data that is encoded already. It is checked to be JSON, and is the
+//     dispatcher's from then on.
 //
 // In = struct{} takes no arguments, Out = struct{} returns {}.
 //
-// The error names the operation and what is wrong with its spec. Whether its codes exist is for [Catalog.Register] to say.
+// The error names the operation and what is wrong with its spec. Whether its codes exist is for
+// [Catalog.Register] to say.
 func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Operation, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("dispatch: operation %q: the function is nil", spec.Name)
@@ -110,7 +122,8 @@ func (op *Operation) describe() error {
 	s := &op.spec
 	for segment := range strings.SplitSeq(s.Name, ".") {
 		if !isSegment(segment) {
-			return errors.New(`a name is parts of letters, digits, '_' and '-' with dots between: "fs.read"`)
+			return errors.New(
+				`a name is parts of letters, digits, '_' and '-' with dots between: "fs.read"`)
 		}
 	}
 	switch {
@@ -119,7 +132,8 @@ func (op *Operation) describe() error {
 	case s.Summary == "":
 		return errors.New("it has no summary")
 	case !s.Kind.known():
-		return fmt.Errorf("kind %q is none of read, write, destructive, lifecycle, wait, eval", s.Kind)
+		return fmt.Errorf("kind %q is none of read, write, destructive, lifecycle, wait, eval",
+			s.Kind)
 	case s.Timeout < 0:
 		return fmt.Errorf("the timeout %v is negative", s.Timeout)
 	case s.Destructive && (s.Kind == Read || s.Kind == Wait):
@@ -148,8 +162,9 @@ func (op *Operation) declare(code Code) {
 	}
 }
 
-// Spec returns the description that the operation was made from, with Input and Output filled in: Input always, Output if anything is
-// known of it. What it refers to is shared and must not be changed.
+// Spec returns the description that the operation was made from, with Input and Output filled in:
+// Input always, Output if anything is known of it. What it refers to is shared and must not be
+// changed.
 func (op *Operation) Spec() Spec { return op.spec }
 
 // Name returns the dotted name.
@@ -167,12 +182,16 @@ func (op *Operation) Action() string {
 	return action
 }
 
-// Destructive reports whether a call of the operation may take away or overwrite something for good, and has to be confirmed then: it
-// declares [ConfirmationRequired], as every operation does for which the spec or the kind says that all its calls are destructive. One
-// that is so only at times declares it by itself, and asks with [Confirm].
-func (op *Operation) Destructive() bool { return slices.Contains(op.spec.Errors, ConfirmationRequired) }
+// Destructive reports whether a call of the operation may take away or overwrite something for
+// good, and has to be confirmed then: it declares [ConfirmationRequired], as every operation does
+// for which the spec or the kind says that all its calls are destructive. One that is so only at
+// times declares it by itself, and asks with [Confirm].
+func (op *Operation) Destructive() bool {
+	return slices.Contains(op.spec.Errors, ConfirmationRequired)
+}
 
-// Description returns the text that a surface shows: the description, or else the summary, and as its last line the declared codes:
+// Description returns the text that a surface shows: the description, or else the summary, and as
+// its last line the declared codes:
 //
 //	Errors: not_found, state_error
 func (op *Operation) Description() string {
@@ -191,10 +210,12 @@ func (op *Operation) Description() string {
 	return text
 }
 
-// Input returns the JSON Schema of the arguments, of type object, in one line. It is shared and must not be changed.
+// Input returns the JSON Schema of the arguments, of type object, in one line. It is shared and
+// must not be changed.
 func (op *Operation) Input() json.RawMessage { return op.spec.Input }
 
-// Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is shared and must not be changed.
+// Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is
+// shared and must not be changed.
 func (op *Operation) Output() json.RawMessage { return op.spec.Output }
 
 func isSegment(s string) bool {

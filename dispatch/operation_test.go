@@ -22,25 +22,44 @@ func TestNewNamesWhatIsMisdeclared(t *testing.T) {
 		{"empty name", func(s *dispatch.Spec) { s.Name = "" }, `operation "": a name is`},
 		{"empty part", func(s *dispatch.Spec) { s.Name = "fs." }, `operation "fs.": a name is`},
 		{"space in the name", func(s *dispatch.Spec) { s.Name = "fs.re ad" }, "a name is"},
-		{"long name", func(s *dispatch.Spec) { s.Name = strings.Repeat("a", 129) }, "longer than 128 bytes"},
+		{"long name", func(s *dispatch.Spec) { s.Name = strings.Repeat("a", 129) },
+			"longer than 128 bytes"},
 		{"no kind", func(s *dispatch.Spec) { s.Kind = "" }, `kind "" is none of read`},
-		{"unknown kind", func(s *dispatch.Spec) { s.Kind = "readonly" }, `kind "readonly" is none of read`},
+		{"unknown kind", func(s *dispatch.Spec) { s.Kind = "readonly" },
+			`kind "readonly" is none of read`},
 		{"no summary", func(s *dispatch.Spec) { s.Summary = "" }, "no summary"},
-		{"negative timeout", func(s *dispatch.Spec) { s.Timeout = -time.Second }, "the timeout -1s is negative"},
-		{"code twice", func(s *dispatch.Spec) { s.Errors = []dispatch.Code{"not_found", "not_found"} }, `"not_found" twice`},
-		{"input not JSON", func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":`) }, "input schema: invalid JSON"},
-		{"input not a schema", func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"objekt"}`) }, "input schema: "},
-		{"input not an object", func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"array"}`) }, `input schema: it must have "type":"object" at its top`},
-		{"input that takes anything", func(s *dispatch.Spec) { s.Input = json.RawMessage(`true`) }, `must have "type":"object"`},
-		{"output not a schema", func(s *dispatch.Spec) { s.Output = json.RawMessage(`{"minimum":"x"}`) }, "output schema: "},
+		{"negative timeout", func(s *dispatch.Spec) { s.Timeout = -time.Second },
+			"the timeout -1s is negative"},
+		{"code twice", func(s *dispatch.Spec) {
+			s.Errors = []dispatch.Code{"not_found", "not_found"}
+		}, `"not_found" twice`},
+		{"input not JSON", func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":`) },
+			"input schema: invalid JSON"},
+		{"input not a schema", func(s *dispatch.Spec) {
+			s.Input = json.RawMessage(`{"type":"objekt"}`)
+		}, "input schema: "},
+		{"input not an object", func(s *dispatch.Spec) {
+			s.Input = json.RawMessage(`{"type":"array"}`)
+		}, `input schema: it must have "type":"object" at its top`},
+		{"input that takes anything", func(s *dispatch.Spec) { s.Input = json.RawMessage(`true`) },
+			`must have "type":"object"`},
+		{"output not a schema", func(s *dispatch.Spec) {
+			s.Output = json.RawMessage(`{"minimum":"x"}`)
+		}, "output schema: "},
 		{"default that does not fit", func(s *dispatch.Spec) {
-			s.Input = json.RawMessage(`{"type":"object","required":["a"],"properties":{"n":{"type":"integer","default":"x"}}}`)
+			s.Input = json.RawMessage(
+				`{"type":"object","required":["a"],"properties":{"n":{"type":"integer","default":"x"}}}`)
 		}, "input schema: default of /n: must be an integer, is a string"},
 		{"example that does not fit", func(s *dispatch.Spec) {
-			s.Examples = []dispatch.Example{{Summary: "A", Input: json.RawMessage(`{}`)}, {Summary: "B", Input: json.RawMessage(`{"a":1}`)}}
+			s.Examples = []dispatch.Example{{Summary: "A", Input: json.RawMessage(`{}`)},
+				{Summary: "B", Input: json.RawMessage(`{"a":1}`)}}
 		}, `example "B": /: `},
-		{"example not JSON", func(s *dispatch.Spec) { s.Examples = []dispatch.Example{{Summary: "A", Input: json.RawMessage(`{`)}} }, `example "A": invalid JSON`},
-		{"example that says nothing", func(s *dispatch.Spec) { s.Examples = []dispatch.Example{{Input: json.RawMessage(`{}`)}} }, "example 1 has no summary"},
+		{"example not JSON", func(s *dispatch.Spec) {
+			s.Examples = []dispatch.Example{{Summary: "A", Input: json.RawMessage(`{`)}}
+		}, `example "A": invalid JSON`},
+		{"example that says nothing", func(s *dispatch.Spec) {
+			s.Examples = []dispatch.Example{{Input: json.RawMessage(`{}`)}}
+		}, "example 1 has no summary"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			spec := dispatch.Spec{Name: "fs.read", Summary: "Read.", Kind: dispatch.Read}
@@ -48,7 +67,8 @@ func TestNewNamesWhatIsMisdeclared(t *testing.T) {
 			op, err := dispatch.New(spec, idle)
 			assert.Assert(t, op == nil)
 			assert.ErrorContains(t, err, tc.want)
-			assert.Assert(t, strings.HasPrefix(err.Error(), `dispatch: operation "`+spec.Name+`": `), err)
+			assert.Assert(t,
+				strings.HasPrefix(err.Error(), `dispatch: operation "`+spec.Name+`": `), err)
 		})
 	}
 }
@@ -57,13 +77,19 @@ func TestNewRefusesTypes(t *testing.T) {
 	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read}
 	_, err := dispatch.New[nothing, nothing](spec, nil)
 	assert.ErrorContains(t, err, `operation "a.b": the function is nil`)
-	_, err = dispatch.New(spec, func(context.Context, []string) (nothing, error) { return nothing{}, nil })
+	_, err = dispatch.New(spec,
+		func(context.Context, []string) (nothing, error) { return nothing{}, nil })
 	assert.ErrorContains(t, err, `operation "a.b": input schema: it must have "type":"object"`)
-	_, err = dispatch.New(spec, func(context.Context, struct{ C chan int }) (nothing, error) { return nothing{}, nil })
+	_, err = dispatch.New(spec, func(context.Context, struct{ C chan int }) (nothing, error) {
+		return nothing{}, nil
+	})
 	assert.ErrorContains(t, err, `operation "a.b": input schema: `)
 	_, err = dispatch.New(spec, func(context.Context, nothing) (func(), error) { return nil, nil })
 	assert.ErrorContains(t, err, `operation "a.b": output schema: `)
-	_, err = dispatch.New(spec, func(context.Context, struct{ *dispatch.Instance }) (nothing, error) { return nothing{}, nil })
+	_, err = dispatch.New(spec,
+		func(context.Context, struct{ *dispatch.Instance }) (nothing, error) {
+			return nothing{}, nil
+		})
 	assert.ErrorContains(t, err, `embeds dispatch.Instance as a pointer`)
 }
 
@@ -102,7 +128,9 @@ func TestRawTypesHaveNoSchemaOfTheirOwn(t *testing.T) {
 func TestGivenSchemasAreOnOneLineAndCopied(t *testing.T) {
 	given := json.RawMessage("{\n \"type\": \"object\"\r\n}")
 	example := json.RawMessage("{\n}")
-	op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Input: given, Output: given, Examples: []dispatch.Example{{Summary: "E", Input: example}}}, idle)
+	op, err := dispatch.New(
+		dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Input: given, Output: given,
+			Examples: []dispatch.Example{{Summary: "E", Input: example}}}, idle)
 	assert.NilError(t, err)
 	clear(given)
 	clear(example)
@@ -115,7 +143,8 @@ func TestSpecIsCopied(t *testing.T) {
 	codes := make([]dispatch.Code, 1, 8)
 	codes[0] = dispatch.NotFound
 	spec := dispatch.Spec{Name: "a.b", Summary: "S.", Kind: dispatch.Read, Errors: codes}
-	op, err := dispatch.New(spec, func(context.Context, placed) (nothing, error) { return nothing{}, nil })
+	op, err := dispatch.New(spec,
+		func(context.Context, placed) (nothing, error) { return nothing{}, nil })
 	assert.NilError(t, err)
 	codes[0] = dispatch.StateError
 	assert.Equal(t, codes[:2][1], dispatch.Code(""))
@@ -146,13 +175,15 @@ type branch struct {
 
 // What a handler left nil must still be what the output schema promises.
 func TestNilsFitTheOutputSchema(t *testing.T) {
-	full := branch{Name: "null", Branches: []*branch{{}, nil}, Parent: &branch{}, Grid: [][]int{nil, {1}}, ByName: map[string][]int{"null": nil}}
+	full := branch{Name: "null", Branches: []*branch{{}, nil}, Parent: &branch{},
+		Grid: [][]int{nil, {1}}, ByName: map[string][]int{"null": nil}}
 	check := func(name string, op *dispatch.Operation, err error) {
 		t.Run(name, func(t *testing.T) {
 			assert.NilError(t, err)
 			c := dispatch.NewCatalog()
 			assert.NilError(t, c.Register(op))
-			e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: op.Name()})
+			e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+				&dispatch.Call{Operation: op.Name()})
 			assert.Assert(t, e.Success(), e.Err)
 			assertFits(t, op.Output(), e.Data)
 		})

@@ -36,9 +36,12 @@ func Reserve(ctx context.Context, n int64) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, quota.ErrNever):
-		return Errorf(InvalidInput, "this takes %d bytes of memory, which is more than one caller may have; ask for less at a time", n)
+		return Errorf(InvalidInput,
+			"this takes %d bytes of memory, which is more than one caller may have; ask for less at a time",
+			n)
 	case errors.Is(err, ErrBusy):
-		return Errorf(Timeout, "the memory for answers is in use; try again in a moment").because(ErrBusy)
+		return Errorf(Timeout,
+			"the memory for answers is in use; try again in a moment").because(ErrBusy)
 	}
 	return fmt.Errorf("waiting for memory: %w", err)
 }

@@ -18,12 +18,14 @@ func TestReserve(t *testing.T) {
 		account := pool.Open("")
 		defer account.Close()
 		c := dispatch.NewCatalog()
-		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Takes memory.", Kind: dispatch.Read}, func(ctx context.Context, in struct{ N int64 }) (struct{}, error) {
-			return struct{}{}, dispatch.Reserve(ctx, in.N)
-		})
+		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Takes memory.", Kind: dispatch.Read},
+			func(ctx context.Context, in struct{ N int64 }) (struct{}, error) {
+				return struct{}{}, dispatch.Reserve(ctx, in.N)
+			})
 		d := dispatch.NewDispatcher(c, dispatch.Options{})
 		call := func(ctx context.Context, arguments string) *dispatch.Error {
-			return d.Dispatch(ctx, &dispatch.Call{Operation: "large", Arguments: []byte(arguments)}).Err
+			return d.Dispatch(ctx,
+				&dispatch.Call{Operation: "large", Arguments: []byte(arguments)}).Err
 		}
 		ctx := quota.NewContext(t.Context(), account)
 

@@ -17,9 +17,11 @@ import (
 
 // The rules of the contract that no other test is named after.
 
-var kinds = []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle, dispatch.Wait, dispatch.Eval}
+var kinds = []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle,
+	dispatch.Wait, dispatch.Eval}
 
-// The kind is from a closed set and checked when the operation is made: one that is mis-declared fails at the start, not when it is called.
+// The kind is from a closed set and checked when the operation is made: one that is mis-declared
+// fails at the start, not when it is called.
 func TestKindIsFromAClosedSet(t *testing.T) {
 	for _, kind := range kinds {
 		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, idle)
@@ -27,14 +29,19 @@ func TestKindIsFromAClosedSet(t *testing.T) {
 	}
 	for _, kind := range []dispatch.Kind{"", "Read", "read ", "execute", "query", "\x00"} {
 		_, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind}, idle)
-		assert.ErrorContains(t, err, fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`, kind))
+		assert.ErrorContains(t, err,
+			fmt.Sprintf(`operation "a.b": kind %q is none of read, write, destructive, lifecycle, wait, eval`,
+				kind))
 	}
 }
 
-// Kind, gate and the rest of the metadata are on the declaration, never on the input that a caller sees; to send them is an error.
+// Kind, gate and the rest of the metadata are on the declaration, never on the input that a caller
+// sees; to send them is an error.
 func TestMetadataIsNeverInput(t *testing.T) {
 	for _, kind := range kinds {
-		op, err := dispatch.New(dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Gate: dispatch.GateEval, Idempotent: true, OpenWorld: true},
+		op, err := dispatch.New(
+			dispatch.Spec{Name: "a.b", Summary: "S.", Kind: kind, Gate: dispatch.GateEval,
+				Idempotent: true, OpenWorld: true},
 			func(context.Context, using) (nothing, error) { return nothing{}, nil })
 		assert.NilError(t, err)
 		var input struct{ Properties map[string]any }
@@ -43,14 +50,19 @@ func TestMetadataIsNeverInput(t *testing.T) {
 		c := dispatch.NewCatalog(dispatch.GateEval)
 		assert.NilError(t, c.Register(op))
 		d := dispatch.NewDispatcher(c, dispatch.Options{})
-		for _, name := range []string{"kind", "gate", "destructive", "confirmed", "principal", "operation"} {
-			e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Arguments: json.RawMessage(`{"` + name + `":"read"}`)})
-			assert.Assert(t, !e.Success() && e.Err.Code == dispatch.InvalidInput, "%s %s: %v", kind, name, e.Err)
+		for _, name := range []string{"kind", "gate", "destructive", "confirmed", "principal",
+			"operation"} {
+			e := d.Dispatch(t.Context(),
+				&dispatch.Call{Operation: "a.b",
+					Arguments: json.RawMessage(`{"` + name + `":"read"}`)})
+			assert.Assert(t, !e.Success() &&
+				e.Err.Code == dispatch.InvalidInput, "%s %s: %v", kind, name, e.Err)
 		}
 	}
 }
 
-// Schemas are closed: an argument that nobody reads is an error at every depth, and the caller is told which.
+// Schemas are closed: an argument that nobody reads is an error at every depth, and the caller is
+// told which.
 func TestInferredSchemasAreClosed(t *testing.T) {
 	type part struct {
 		N int `json:"n,omitempty"`
@@ -71,12 +83,14 @@ func TestInferredSchemasAreClosed(t *testing.T) {
 	} {
 		e := b.call(t.Context(), arguments)
 		assert.Assert(t, !e.Success() && e.Err.Code == dispatch.InvalidInput, arguments)
-		assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), path), "%s", e.Err.Details)
+		assert.Assert(t, strings.Contains(string(e.Err.Details.(json.RawMessage)), path), "%s",
+			e.Err.Details)
 	}
 	assert.Assert(t, b.call(t.Context(), `{"by":{"any key":{"n":1}}}`).Success())
 }
 
-// The description ends with the codes that the operation may fail with, those included that it has by what it is.
+// The description ends with the codes that the operation may fail with, those included that it has
+// by what it is.
 func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 	kind := func(k dispatch.Kind) dispatch.Spec { return dispatch.Spec{Kind: k} }
 	spec := func(s dispatch.Spec) dispatch.Spec { s.Name, s.Summary = "a.b", "S."; return s }
@@ -85,17 +99,27 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 		op   func() (*dispatch.Operation, error)
 		want string
 	}{
-		{"nothing in particular", func() (*dispatch.Operation, error) { return dispatch.New(spec(kind(dispatch.Write)), idle) }, ""},
-		{"of kind destructive", func() (*dispatch.Operation, error) { return dispatch.New(spec(kind(dispatch.Destructive)), idle) }, "confirmation_required"},
-		{"of kind eval", func() (*dispatch.Operation, error) { return dispatch.New(spec(kind(dispatch.Eval)), idle) }, "blocked"},
+		{"nothing in particular", func() (*dispatch.Operation, error) {
+			return dispatch.New(spec(kind(dispatch.Write)), idle)
+		}, ""},
+		{"of kind destructive", func() (*dispatch.Operation, error) {
+			return dispatch.New(spec(kind(dispatch.Destructive)), idle)
+		}, "confirmation_required"},
+		{"of kind eval", func() (*dispatch.Operation, error) {
+			return dispatch.New(spec(kind(dispatch.Eval)), idle)
+		}, "blocked"},
 		{"with an instance", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Read)), func(context.Context, placed) (nothing, error) { return nothing{}, nil })
+			return dispatch.New(spec(kind(dispatch.Read)),
+				func(context.Context, placed) (nothing, error) { return nothing{}, nil })
 		}, "unknown_instance"},
 		{"with a session", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(kind(dispatch.Read)), func(context.Context, using) (nothing, error) { return nothing{}, nil })
+			return dispatch.New(spec(kind(dispatch.Read)),
+				func(context.Context, using) (nothing, error) { return nothing{}, nil })
 		}, "not_running"},
 		{"all of it, behind its own", func() (*dispatch.Operation, error) {
-			return dispatch.New(spec(dispatch.Spec{Kind: dispatch.Eval, Destructive: true, Errors: []dispatch.Code{dispatch.NotFound, dispatch.Blocked}}),
+			return dispatch.New(
+				spec(dispatch.Spec{Kind: dispatch.Eval, Destructive: true,
+					Errors: []dispatch.Code{dispatch.NotFound, dispatch.Blocked}}),
 				func(context.Context, struct {
 					dispatch.Session
 					dispatch.Instance
@@ -122,7 +146,12 @@ func TestDescriptionEndsWithTheCodesOfWhatItIs(t *testing.T) {
 func TestRemovedOperationFinishesItsCalls(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	entered, leave := make(chan bool), make(chan bool)
-	does(b, func(context.Context, nothing) (string, error) { entered <- true; <-leave; return "done", nil })
+	does(b, func(context.Context, nothing) (string,
+		error) {
+		entered <- true
+		<-leave
+		return "done", nil
+	})
 	outcome := make(chan dispatch.Envelope)
 	go func() { outcome <- b.call(t.Context(), ``) }()
 	<-entered
@@ -154,14 +183,17 @@ func TestLifeOfACall(t *testing.T) {
 		{"a closed gate is as good as unknown", "a.gated", `{`, true, dispatch.UnknownOperation},
 		{"then arguments that are no JSON", "a.b", `{"code":"sudo"`, false, dispatch.InvalidInput},
 		{"missing ones", "a.b", `{}`, false, dispatch.MissingParam},
-		{"wrong ones, blocked words or not", "a.b", `{"code":["sudo"]}`, false, dispatch.InvalidInput},
+		{"wrong ones, blocked words or not", "a.b", `{"code":["sudo"]}`, false,
+			dispatch.InvalidInput},
 		{"then the blocklist, confirmed or not", "a.b", `{"code":"sudo"}`, true, dispatch.Blocked},
 		{"then confirmation", "a.b", `{"code":"ls"}`, false, dispatch.ConfirmationRequired},
 		{"then the operation", "a.b", `{"code":"ls"}`, true, ""},
 	} {
 		t.Run(tc.step, func(t *testing.T) {
 			before := ran
-			e := b.Dispatch(t.Context(), &dispatch.Call{Operation: tc.operation, Arguments: json.RawMessage(tc.arguments), Confirmed: tc.confirmed})
+			e := b.Dispatch(t.Context(),
+				&dispatch.Call{Operation: tc.operation, Arguments: json.RawMessage(tc.arguments),
+					Confirmed: tc.confirmed})
 			if tc.want == "" {
 				assert.Equal(t, string(e.Data), `"ls"`, "what the operation returned, as it is")
 				assert.Equal(t, ran, before+1)
@@ -192,16 +224,21 @@ func TestAllProblemsAreTold(t *testing.T) {
 	assert.DeepEqual(t, paths, []string{" city", "/days ", "/units/0 ", "/units/2 "})
 }
 
-// The context of the operation carries what the call is about, for whatever the operation calls, without a parameter for each.
+// The context of the operation carries what the call is about, for whatever the operation calls,
+// without a parameter for each.
 func TestContextCarriesWhatTheCallIsAbout(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	deep := func(ctx context.Context) string {
 		call := dispatch.CallFrom(ctx)
 		dispatch.Logger(ctx).Info("from the deep")
-		return strings.Join([]string{call.Operation, call.Session, call.Instance, call.Principal, call.RequestID, call.Surface}, " ")
+		return strings.Join(
+			[]string{call.Operation, call.Session, call.Instance, call.Principal, call.RequestID,
+				call.Surface}, " ")
 	}
 	does(b, func(ctx context.Context, _ using) (string, error) { return deep(ctx), nil })
-	e := b.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", Session: "s", Instance: "i", Principal: "ann", RequestID: "7", Surface: "test"})
+	e := b.Dispatch(t.Context(),
+		&dispatch.Call{Operation: "a.b", Session: "s", Instance: "i", Principal: "ann",
+			RequestID: "7", Surface: "test"})
 	assert.Equal(t, string(e.Data), `"a.b s i ann 7 test"`)
 	assert.Assert(t, strings.Contains(b.log.String(), "from the deep"))
 }
@@ -211,22 +248,29 @@ func TestCallWithinACall(t *testing.T) {
 	s := newShells(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
 	does(s.bench, func(ctx context.Context, _ nothing) (string, error) {
-		inner := s.Dispatch(ctx, &dispatch.Call{Operation: "shell.use", Arguments: json.RawMessage(`{"session":"a"}`), RequestID: "inner"})
-		return inner.Session + dispatch.CallFrom(ctx).Session + dispatch.CallFrom(ctx).RequestID, nil
+		inner := s.Dispatch(ctx,
+			&dispatch.Call{Operation: "shell.use", Arguments: json.RawMessage(`{"session":"a"}`),
+				RequestID: "inner"})
+		return inner.Session + dispatch.CallFrom(ctx).Session + dispatch.CallFrom(ctx).RequestID,
+			nil
 	})
 	e := s.Dispatch(t.Context(), &dispatch.Call{Operation: "a.b", RequestID: "outer"})
 	assert.Equal(t, string(e.Data), `"aouter"`)
 	assert.Equal(t, e.Session, "")
 }
 
-// What an operation says of one argument has the form of what the dispatcher says of them: a surface need not tell them apart.
+// What an operation says of one argument has the form of what the dispatcher says of them: a
+// surface need not tell them apart.
 func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 	b := newBench(dispatch.Options{})
 	does(b, func(_ context.Context, q query) (nothing, error) {
 		if q.City == "missing" {
-			return nothing{}, dispatch.MissingArgument("units", "more than %d days are told in units", q.Days)
+			return nothing{},
+				dispatch.MissingArgument("units", "more than %d days are told in units", q.Days)
 		}
-		return nothing{}, dispatch.InvalidArgument("/units/0", "there is no unit %q: %w", q.Units[0], fs.ErrNotExist)
+		return nothing{},
+			dispatch.InvalidArgument("/units/0", "there is no unit %q: %w", q.Units[0],
+				fs.ErrNotExist)
 	})
 	for _, tc := range []struct {
 		arguments string
@@ -236,11 +280,14 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 	}{
 		{`{}`, dispatch.MissingParam, `invalid arguments: /: missing required property "city"`,
 			`{"errors":[{"path":"","property":"city","reason":"missing required property \"city\""}]}`},
-		{`{"city":"missing","days":9}`, dispatch.MissingParam, `invalid arguments: "units" is missing: more than 9 days are told in units`,
+		{`{"city":"missing","days":9}`, dispatch.MissingParam,
+			`invalid arguments: "units" is missing: more than 9 days are told in units`,
 			`{"errors":[{"path":"","property":"units","reason":"more than 9 days are told in units"}]}`},
-		{`{"city":"x","units":[1]}`, dispatch.InvalidInput, `invalid arguments: /units/0: must be a string, is an integer`,
+		{`{"city":"x","units":[1]}`, dispatch.InvalidInput,
+			`invalid arguments: /units/0: must be a string, is an integer`,
 			`{"errors":[{"path":"/units/0","reason":"must be a string, is an integer"}]}`},
-		{`{"city":"x","units":["ell"]}`, dispatch.InvalidInput, `invalid arguments: /units/0: there is no unit "ell": file does not exist`,
+		{`{"city":"x","units":["ell"]}`, dispatch.InvalidInput,
+			`invalid arguments: /units/0: there is no unit "ell": file does not exist`,
 			`{"errors":[{"path":"/units/0","reason":"there is no unit \"ell\": file does not exist"}]}`},
 	} {
 		e := b.call(t.Context(), tc.arguments)
@@ -250,7 +297,9 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 		assert.Assert(t, e.Err.Recoverable)
 		assert.Assert(t, errors.Is(e.Err, tc.code))
 	}
-	assert.Assert(t, errors.Is(b.call(t.Context(), `{"city":"x","units":["ell"]}`).Err, fs.ErrNotExist), "what %w wraps stays within reach")
+	assert.Assert(t,
+		errors.Is(b.call(t.Context(), `{"city":"x","units":["ell"]}`).Err, fs.ErrNotExist),
+		"what %w wraps stays within reach")
 	assert.Equal(t, b.log.String(), "")
 }
 
@@ -263,8 +312,9 @@ func (secretly) MarshalText() ([]byte, error) { return nil, errors.New("secret")
 func TestNothingOfACauseLeaks(t *testing.T) {
 	secret := errors.New("secret")
 	for name, err := range map[string]error{
-		"plain":                   secret,
-		"around a typed error":    fmt.Errorf("secret: %w", dispatch.Errorf(dispatch.NotFound, "x")),
+		"plain": secret,
+		"around a typed error": fmt.Errorf("secret: %w",
+			dispatch.Errorf(dispatch.NotFound, "x")),
 		"beside a typed error":    errors.Join(secret, dispatch.Errorf(dispatch.NotFound, "x")),
 		"around a code":           fmt.Errorf("secret: %w: secret", dispatch.NotFound),
 		"undeclared code":         dispatch.Errorf(dispatch.StateError, "secret").With("secret"),
@@ -275,7 +325,8 @@ func TestNothingOfACauseLeaks(t *testing.T) {
 		does(b, fails(err), declares(dispatch.NotFound))
 		e := b.call(t.Context(), ``)
 		assert.Assert(t, !e.Success())
-		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s: %s", name, e.AppendJSON(nil))
+		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s: %s", name,
+			e.AppendJSON(nil))
 	}
 	b := newBench(dispatch.Options{})
 	does(b, func(context.Context, struct {
@@ -283,10 +334,12 @@ func TestNothingOfACauseLeaks(t *testing.T) {
 	}) (secretly, error) {
 		return secretly{}, nil
 	}, func(s *dispatch.Spec) { s.Input = json.RawMessage(`{"type":"object"}`) })
-	for arguments, code := range map[string]dispatch.Code{`{"s":"x"}`: dispatch.InvalidInput, `{}`: dispatch.InternalError} {
+	for arguments, code := range map[string]dispatch.Code{`{"s":"x"}`: dispatch.InvalidInput,
+		`{}`: dispatch.InternalError} {
 		e := b.call(t.Context(), arguments)
 		assert.Equal(t, e.Err.Code, code)
-		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s", e.AppendJSON(nil))
+		assert.Assert(t, !strings.Contains(string(e.AppendJSON(nil)), "secret"), "%s",
+			e.AppendJSON(nil))
 	}
 }
 
@@ -295,8 +348,12 @@ func TestUnknownInstanceListsTheNames(t *testing.T) {
 	roots, err := dispatch.NewInstances("main", map[string]string{"main": "/", "alt": "/alt"})
 	assert.NilError(t, err)
 	b := newBench(dispatch.Options{})
-	does(b, func(_ context.Context, in placed) (string, error) { return roots.Get(in.Instance.Instance) })
+	does(b, func(_ context.Context, in placed) (string,
+		error) {
+		return roots.Get(in.Instance.Instance)
+	})
 	e := b.call(t.Context(), `{"instance":"other"}`)
-	assert.Equal(t, string(e.AppendJSON(nil)), `{"success":false,"data":null,"error":{"code":"unknown_instance","message":"no instance \"other\"; want one of alt, main",`+
-		`"details":{"instances":["alt","main"]},"recoverable":true}}`)
+	assert.Equal(t, string(e.AppendJSON(nil)),
+		`{"success":false,"data":null,"error":{"code":"unknown_instance","message":"no instance \"other\"; want one of alt, main",`+
+			`"details":{"instances":["alt","main"]},"recoverable":true}}`)
 }

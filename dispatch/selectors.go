@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// A selector is an argument by which a caller says what the call is about, beside the place that a surface may have for it in the [Call].
-// There are two: [Instance] and [Session].
+// A selector is an argument that selects what the call is about, which a surface can also give in
+// the [Call]. There are two: [Instance] and [Session].
 type selector struct {
 	name     string                                            // of the argument
 	typeName string                                            // of what is embedded
@@ -16,17 +16,19 @@ type selector struct {
 }
 
 var allSelectors = [...]selector{
-	{"instance", "Instance", instanceOf, func(c *Call) *string { return &c.Instance }, UnknownInstance},
+	{"instance", "Instance", instanceOf, func(c *Call) *string { return &c.Instance },
+		UnknownInstance},
 	{"session", "Session", sessionOf, func(c *Call) *string { return &c.Session }, NotRunning},
 }
 
-// selectors returns those that an input type embeds.
+// selectors returns the selectors that an input type embeds.
 func selectors(input any) (found []selector, err error) {
 	input = pointee(input)
 	for _, s := range allSelectors {
 		switch argument, embedded := s.value(input); {
 		case embedded && argument == nil:
-			return nil, errors.New("its input embeds dispatch." + s.typeName + " as a pointer; embed the struct")
+			return nil, errors.New("its input embeds dispatch." + s.typeName +
+				" as a pointer; embed the struct")
 		case embedded:
 			found = append(found, s)
 		}
@@ -34,7 +36,7 @@ func selectors(input any) (found []selector, err error) {
 	return found, nil
 }
 
-// pointee sees through an input type that is a pointer itself: of pointers to pointers, the last one.
+// pointee returns the type that an input type points to, through any number of pointers.
 func pointee(input any) any {
 	v := reflect.ValueOf(input)
 	for ; v.Elem().Kind() == reflect.Pointer; v = v.Elem() {
@@ -45,8 +47,8 @@ func pointee(input any) any {
 	return v.Interface()
 }
 
-// settle makes one of the two places where a caller can select. They must not disagree: one may have been used to decide whether the
-// call is allowed.
+// settle makes one of the two places where a caller can select. They must not disagree: one may
+// have been used to decide whether the call is allowed.
 func settle(chosen []selector, input any, call *Call) error {
 	if len(chosen) > 0 {
 		input = pointee(input)
@@ -59,7 +61,8 @@ func settle(chosen []selector, input any, call *Call) error {
 		case *given == "":
 			*given = *argument
 		case *given != *argument:
-			return InvalidArgument("/"+s.name, "the call is for %s %q, its argument for %q", s.name, *given, *argument)
+			return InvalidArgument("/"+s.name, "the call is for %s %q, its argument for %q", s.name,
+				*given, *argument)
 		}
 	}
 	return nil

@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Session is embedded in an operation's input type to let the caller say in which session it runs. It adds the optional argument
-// "session" to the input and [NotRunning] to the declared codes, and the dispatcher fills it from [Call.Session] where a surface has
-// its own place for it:
+// Session is embedded in an operation's input type to let the caller say in which session it runs.
+// It adds the optional argument "session" to the input and [NotRunning] to the declared codes, and
+// the dispatcher fills it from [Call.Session] where a surface has its own place for it:
 //
 //	type Input struct {
 //		dispatch.Session
@@ -41,19 +41,25 @@ func sessionOf(input any) (argument *string, embedded bool) {
 
 // SessionOptions are the settings of [Sessions]; the zero value is ready for use.
 type SessionOptions[T any] struct {
-	// Close frees what a session holds. It is called once for every session, by whoever ends it, and has to return soon once its context has
-	// ended. It must not wait for another [Sessions.Close] of the same session, which waits for it. nil: there is nothing to free.
-	Close  func(ctx context.Context, id string, value T) error
-	Max    int           // how many sessions there may be at a time; 0: 64. A principal may have half of what the others leave: see package quota
-	Idle   time.Duration // a session that no call has used for so long is closed; 0: never
-	Logger *slog.Logger  // hears of sessions that do not close, if nobody else does; nil: slog.Default()
+	// Close frees what a session holds. It is called once for every session, by whoever ends it,
+	// and has to return soon once its context has ended. It must not wait for another
+	// [Sessions.Close] of the same session, which waits for it. nil: there is nothing to free.
+	Close func(ctx context.Context, id string, value T) error
+	// how many sessions there may be at a time; 0: 64. A principal may have half of what the others
+	// leave: see package quota
+	Max  int
+	Idle time.Duration // a session that no call has used for so long is closed; 0: never
+	// hears of sessions that do not close, if nobody else does; nil: slog.Default()
+	Logger *slog.Logger
 }
 
-// Sessions are what lives on between calls: each is opened by one call and used by later ones. It ends when it is closed, is idle for too
-// long, when the client that opened it is gone ([Call.Client]), or with the program ([Sessions.Shutdown]).
+// Sessions are what lives on between calls: each is opened by one call and used by later ones. It
+// ends when it is closed, is idle for too long, when the client that opened it is gone
+// ([Call.Client]), or with the program ([Sessions.Shutdown]).
 //
-// A session belongs to the principal that opened it; for the calls of others it does not exist. Outside of a call the program sees all of them.
-// All methods are safe for concurrent use, but with the context of a call they are for the operation's own goroutine.
+// A session belongs to the principal that opened it; for the calls of others it does not exist.
+// Outside of a call the program sees all of them. All methods are safe for concurrent use, but with
+// the context of a call they are for the operation's own goroutine.
 type Sessions[T any] struct {
 	o    SessionOptions[T]
 	room *quota.Pool // Max places, by principal
@@ -92,12 +98,15 @@ func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
 }
 
-// Open opens a session: open does what it takes, and returns the value and the id by which the session is known from then on. Room for it
-// is taken before. The session becomes that of the call ([Envelope.Session]).
+// Open opens a session: open does what it takes, and returns the value and the id by which the
+// session is known from then on. Room for it is taken before. The session becomes that of the call
+// ([Envelope.Session]).
 //
-// The error is open's, or a [StateError]: there are as many sessions as there may be, they are being shut down, or the id is taken, as it is
-// until a session is closed. An id that is "" is an error too. What open returned without an error has been closed then.
-func (s *Sessions[T]) Open(ctx context.Context, open func(context.Context) (id string, value T, err error)) (id string, err error) {
+// The error is open's, or a [StateError]: there are as many sessions as there may be, they are
+// being shut down, or the id is taken, as it is until a session is closed. An id that is "" is an
+// error too. What open returned without an error has been closed then.
+func (s *Sessions[T]) Open(ctx context.Context,
+	open func(context.Context) (id string, value T, err error)) (id string, err error) {
 	call := CallFrom(ctx)
 	if err := s.reserve(call); err != nil {
 		return "", err
@@ -130,9 +139,13 @@ func (s *Sessions[T]) reserve(call *Call) error {
 	if err := s.room.Take(owner, 1); err != nil {
 		ids := s.ids(call)
 		if errors.Is(err, quota.ErrTotal) {
-			return Errorf(StateError, "there are %d sessions, as many as there may be; close one first", s.o.Max).With(listed(ids))
+			return Errorf(StateError,
+				"there are %d sessions, as many as there may be; close one first",
+				s.o.Max).With(listed(ids))
 		}
-		return Errorf(StateError, "you have %d sessions, your share of the %d that there may be; close one first", s.room.Held(owner), s.o.Max).With(listed(ids))
+		return Errorf(StateError,
+			"you have %d sessions, your share of the %d that there may be; close one first",
+			s.room.Held(owner), s.o.Max).With(listed(ids))
 	}
 	s.opening++
 	return nil
@@ -182,12 +195,14 @@ func (s *Sessions[T]) admit(ctx context.Context, e *session[T]) error {
 	return nil
 }
 
-// Get returns the session of that id. "" stands for the call's own session, if it has one, and otherwise for the only one there is. The
-// session becomes that of the call ([Envelope.Session]), also if it was not named, and is not idle until the operation has returned;
-// outside of a call, it is idle from now on.
+// Get returns the session of that id. "" stands for the call's own session, if it has one, and
+// otherwise for the only one there is. The session becomes that of the call ([Envelope.Session]),
+// also if it was not named, and is not idle until the operation has returned; outside of a call, it
+// is idle from now on.
 //
-// The error is [NotRunning] if there is none, or none of that id, and [InvalidInput] if there are several and none is named. It lists the
-// ids there are, in its message and as the array "sessions" in its details.
+// The error is [NotRunning] if there is none, or none of that id, and [InvalidInput] if there are
+// several and none is named. It lists the ids there are, in its message and as the array "sessions"
+// in its details.
 func (s *Sessions[T]) Get(ctx context.Context, id string) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,9 +232,11 @@ func (s *Sessions[T]) find(call *Call, id string) (*session[T], error) {
 	case len(ids) == 0:
 		return nil, Errorf(NotRunning, "no session is running").With(listed(ids))
 	case id != "":
-		return nil, Errorf(NotRunning, "no session %.100q is running; there is %s", id, strings.Join(ids, ", ")).With(listed(ids))
+		return nil, Errorf(NotRunning, "no session %.100q is running; there is %s", id,
+			strings.Join(ids, ", ")).With(listed(ids))
 	case len(ids) > 1:
-		return nil, Errorf(InvalidInput, "several sessions are running; say which: %s", strings.Join(ids, ", ")).With(listed(ids))
+		return nil, Errorf(InvalidInput, "several sessions are running; say which: %s",
+			strings.Join(ids, ", ")).With(listed(ids))
 	}
 	return only, nil
 }
@@ -227,7 +244,9 @@ func (s *Sessions[T]) find(call *Call, id string) (*session[T], error) {
 // visible reports whether a call may know of the session.
 func (e *session[T]) visible(call *Call) bool { return e.closed == nil && e.belongs(call) }
 
-func (e *session[T]) belongs(call *Call) bool { return call == nil || call.Principal == e.principal }
+func (e *session[T]) belongs(call *Call) bool {
+	return call == nil || call.Principal == e.principal
+}
 
 // ids are those of all sessions that a call may know of.
 func (s *Sessions[T]) ids(call *Call) []string {
@@ -284,8 +303,8 @@ func (s *Sessions[T]) expire(e *session[T]) {
 	}
 }
 
-// List returns the sessions that the call may know of, or all outside of a call, in the order in which they were opened. The slice is the
-// caller's.
+// List returns the sessions that the call may know of, or all outside of a call, in the order in
+// which they were opened. The slice is the caller's.
 func (s *Sessions[T]) List(ctx context.Context) []SessionInfo[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,10 +10,12 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Close ends a session and blocks until it is closed, also if somebody else is at it, or until ctx has ended. It may be called any number of
-// times: closed says whether this call ended it; a session of that id that there is not, or not any more, is no error. "" stands for the session
-// that [Sessions.Get] would return, and fails as that does. The session becomes that of the call ([Envelope.Session]). Otherwise the error is
-// that of [SessionOptions.Close]; the session is gone all the same.
+// Close ends a session and blocks until it is closed, also if somebody else is at it, or until ctx
+// has ended. It may be called any number of times: closed says whether this call ended it; a
+// session of that id that there is not, or not any more, is no error. "" stands for the session
+// that [Sessions.Get] would return, and fails as that does. The session becomes that of the call
+// ([Envelope.Session]). Otherwise the error is that of [SessionOptions.Close]; the session is gone
+// all the same.
 func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err error) {
 	call := CallFrom(ctx)
 	e, err := s.closable(call, id)
@@ -26,7 +28,8 @@ func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err er
 	return s.end(ctx, e)
 }
 
-// closable finds a session for Close, those that are being closed included. It may return nil without an error.
+// closable finds a session for Close, those that are being closed included. It may return nil
+// without an error.
 func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +57,8 @@ func (s *Sessions[T]) discard(e *session[T]) {
 	}
 }
 
-// end closes a session, or waits until somebody else has. first says whether this was the first to try.
+// end closes a session, or waits until somebody else has. first says whether this was the first to
+// try.
 func (s *Sessions[T]) end(ctx context.Context, e *session[T]) (first bool, err error) {
 	s.mu.Lock()
 	first = e.claim()
@@ -129,9 +133,10 @@ func (s *Sessions[T]) finishAlone(e *session[T]) {
 	}
 }
 
-// Shutdown closes all sessions, the last opened first, and blocks until they are; none can be opened any more. If ctx has a deadline, each session
-// has its share of the time that is left. When ctx has ended the rest is closed with a context that has ended. The error tells of the
-// sessions that did not close.
+// Shutdown closes all sessions, the last opened first, and blocks until they are; none can be
+// opened any more. If ctx has a deadline, each session has its share of the time that is left. When
+// ctx has ended the rest is closed with a context that has ended. The error tells of the sessions
+// that did not close.
 func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.down {

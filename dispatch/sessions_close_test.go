@@ -45,7 +45,8 @@ func TestCloseWithoutAnIDIsAsParticularAsGet(t *testing.T) {
 	assert.DeepEqual(t, s.gone(), []string{"b#2", "a#1"})
 }
 
-// Who closes a session that is being closed waits until it is. It cannot be used meanwhile, and its id is not free.
+// Who closes a session that is being closed waits until it is. It cannot be used meanwhile, and its
+// id is not free.
 func TestSecondCloseWaitsForTheFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{})
@@ -84,7 +85,11 @@ func TestIDOfASessionThatIsBeingClosedIsTaken(t *testing.T) {
 func TestWaitingForAnotherToClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{})
-		s.onClose = func(context.Context, string) error { time.Sleep(10 * time.Second); return errors.New("stuck") }
+		s.onClose = func(context.Context,
+			string) error {
+			time.Sleep(10 * time.Second)
+			return errors.New("stuck")
+		}
 		s.openAll(t, "a")
 		start := time.Now()
 		go s.all.Close(t.Context(), "a")
@@ -122,7 +127,8 @@ func TestCloseThatPanicsIsAnError(t *testing.T) {
 
 func TestNothingToClose(t *testing.T) {
 	all := dispatch.NewSessions(dispatch.SessionOptions[string]{})
-	id, err := all.Open(t.Context(), func(context.Context) (string, string, error) { return "a", "value", nil })
+	id, err := all.Open(t.Context(),
+		func(context.Context) (string, string, error) { return "a", "value", nil })
 	assert.NilError(t, err)
 	assert.Equal(t, id, "a")
 	closed, err := all.Close(t.Context(), "a")
@@ -154,7 +160,8 @@ func TestShutdownOfNothing(t *testing.T) {
 	assert.NilError(t, dispatch.NewSessions(dispatch.SessionOptions[int]{}).Shutdown(t.Context()))
 }
 
-// Each session has its share of what is left of the deadline: one that is stubborn until its context ends does not eat the others' time.
+// Each session has its share of what is left of the deadline: one that is stubborn until its
+// context ends does not eat the others' time.
 func TestShutdownSharesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{})
@@ -173,9 +180,13 @@ func TestShutdownSharesItsTime(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		err := s.all.Shutdown(ctx)
-		assert.Error(t, err, "session \"d\": context deadline exceeded\nsession \"b\": context deadline exceeded")
-		// d is stubborn for its quarter of 12 s; c takes nothing of its third of 9 s; b is stubborn for half of 9 s.
-		assert.DeepEqual(t, shares, map[string]time.Duration{"d": 3 * time.Second, "c": 3 * time.Second, "b": 4500 * time.Millisecond, "a": 4500 * time.Millisecond})
+		assert.Error(t, err,
+			"session \"d\": context deadline exceeded\nsession \"b\": context deadline exceeded")
+		// d is stubborn for its quarter of 12 s; c takes nothing of its third of 9 s; b is stubborn
+		// for half of 9 s.
+		assert.DeepEqual(t, shares,
+			map[string]time.Duration{"d": 3 * time.Second, "c": 3 * time.Second,
+				"b": 4500 * time.Millisecond, "a": 4500 * time.Millisecond})
 		assert.Equal(t, time.Since(start), 7500*time.Millisecond)
 		assert.DeepEqual(t, s.gone(), []string{"d#4", "c#3", "b#2", "a#1"})
 	})
@@ -184,7 +195,10 @@ func TestShutdownSharesItsTime(t *testing.T) {
 // After the deadline the rest is closed with a context that has ended: not one is left out.
 func TestShutdownAfterItsDeadline(t *testing.T) {
 	for name, context_ := range map[string]func(t *testing.T) (context.Context, context.CancelFunc){
-		"deadline": func(t *testing.T) (context.Context, context.CancelFunc) { return context.WithTimeout(t.Context(), -1) },
+		"deadline": func(t *testing.T) (context.Context,
+			context.CancelFunc) {
+			return context.WithTimeout(t.Context(), -1)
+		},
 		"cancelled": func(t *testing.T) (context.Context, context.CancelFunc) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
@@ -205,7 +219,8 @@ func TestShutdownAfterItsDeadline(t *testing.T) {
 	}
 }
 
-// A session that is being opened when Shutdown comes is closed at once, and Shutdown waits for that.
+// A session that is being opened when Shutdown comes is closed at once, and Shutdown waits for
+// that.
 func TestShutdownWaitsForWhatIsBeingOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{})
@@ -218,7 +233,8 @@ func TestShutdownWaitsForWhatIsBeingOpened(t *testing.T) {
 
 		hasty, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		assert.Error(t, s.all.Shutdown(hasty), "a session is still being opened: context deadline exceeded")
+		assert.Error(t, s.all.Shutdown(hasty),
+			"a session is still being opened: context deadline exceeded")
 		assert.Equal(t, time.Since(start), 3*time.Second)
 		go func() {
 			e := <-late
@@ -253,7 +269,8 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{})
 		s.onClose = func(ctx context.Context, id string) error {
-			assert.Check(t, ctx.Err() == nil, "there is time left to close, though the client's context has ended")
+			assert.Check(t, ctx.Err() == nil,
+				"there is time left to close, though the client's context has ended")
 			if id == "b" {
 				return errors.New("stuck")
 			}
@@ -273,7 +290,9 @@ func TestSessionEndsWithItsClient(t *testing.T) {
 		gone := s.gone()
 		slices.Sort(gone[1:])
 		assert.DeepEqual(t, gone, []string{"early#3", "a#1", "b#2"})
-		assert.Assert(t, strings.Contains(s.log.String(), `msg="session did not close" session=b error=stuck`), s.log.String())
+		assert.Assert(t,
+			strings.Contains(s.log.String(), `msg="session did not close" session=b error=stuck`),
+			s.log.String())
 		assert.Equal(t, strings.Count(s.log.String(), "\n"), 1)
 
 		// One that is opened for a client that has left ends as soon as it is there.
@@ -296,19 +315,23 @@ func (w *watched) AfterFunc(func()) (stop func() bool) {
 	return func() bool { w.watchers--; return true }
 }
 
-// A client that stays, and opens and closes sessions all day, does not hold on to those that are closed.
+// A client that stays, and opens and closes sessions all day, does not hold on to those that are
+// closed.
 func TestClosedSessionLeavesNothingWithItsClient(t *testing.T) {
 	s := newShells(dispatch.SessionOptions[int]{})
 	client := &watched{Context: t.Context()}
 	for range 3 {
-		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, func(c *dispatch.Call) { c.Client = client }).Success())
+		assert.Assert(t, s.do(t, "open", `{"id":"a"}`, func(c *dispatch.Call) {
+			c.Client = client
+		}).Success())
 		assert.Equal(t, client.watchers, 1)
 		assert.Assert(t, s.do(t, "close", `{}`).Success())
 		assert.Equal(t, client.watchers, 0)
 	}
 }
 
-// Whoever closes a session that nobody waits for gives up in time; the goroutine that does it ends, as synctest sees.
+// Whoever closes a session that nobody waits for gives up in time; the goroutine that does it ends,
+// as synctest sees.
 func TestCloseThatNobodyWaitsForIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{Idle: time.Minute})
@@ -322,6 +345,8 @@ func TestCloseThatNobodyWaitsForIsLimited(t *testing.T) {
 		s.openAll(t, "a")
 		assert.Equal(t, <-took, time.Minute+10*time.Second)
 		synctest.Wait()
-		assert.Assert(t, strings.Contains(s.log.String(), `session=a error="context deadline exceeded"`), s.log.String())
+		assert.Assert(t,
+			strings.Contains(s.log.String(), `session=a error="context deadline exceeded"`),
+			s.log.String())
 	})
 }

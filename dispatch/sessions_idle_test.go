@@ -92,7 +92,8 @@ func TestIdleTimeOfNoneIsForEver(t *testing.T) {
 	})
 }
 
-// A session that was closed or whose time came while a call used it does not come back, and is closed once.
+// A session that was closed or whose time came while a call used it does not come back, and is
+// closed once.
 func TestIdleTimeOfAClosedSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newShells(dispatch.SessionOptions[int]{Idle: time.Minute})
@@ -108,7 +109,8 @@ func TestIdleTimeOfAClosedSession(t *testing.T) {
 	})
 }
 
-// A call that comes in the moment in which the idle time is over either finds the session, and has it as long as it runs, or does not.
+// A call that comes in the moment in which the idle time is over either finds the session, and has
+// it as long as it runs, or does not.
 func TestUseInTheMomentOfExpiry(t *testing.T) {
 	found := map[bool]int{}
 	for range 300 {
@@ -124,7 +126,8 @@ func TestUseInTheMomentOfExpiry(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			e := s.do(t, "use", `{}`)
-			assert.Assert(t, e.Success() || e.Err.Code == dispatch.NotRunning, "%s", s.bench.log.String())
+			assert.Assert(t, e.Success() ||
+				e.Err.Code == dispatch.NotRunning, "%s", s.bench.log.String())
 			found[e.Success()]++
 			time.Sleep(time.Hour)
 			synctest.Wait()
@@ -134,7 +137,8 @@ func TestUseInTheMomentOfExpiry(t *testing.T) {
 	t.Logf("found: %v", found)
 }
 
-// An operation may ask for its session as often as it likes, for as long as it waits: that takes no memory.
+// An operation may ask for its session as often as it likes, for as long as it waits: that takes no
+// memory.
 func TestGetAgainTakesNoMemory(t *testing.T) {
 	s := newShells(dispatch.SessionOptions[int]{Idle: time.Hour})
 	s.openAll(t, "a")
@@ -161,7 +165,9 @@ func TestSessionInfo(t *testing.T) {
 		time.Sleep(time.Hour)
 		assert.Assert(t, s.do(t, "use", `{}`).Success())
 		info := s.all.List(t.Context())
-		assert.DeepEqual(t, info, []dispatch.SessionInfo[int]{{ID: "a", Value: 1, Opened: start, Used: start.Add(time.Hour + time.Minute)}})
+		assert.DeepEqual(t, info,
+			[]dispatch.SessionInfo[int]{
+				{ID: "a", Value: 1, Opened: start, Used: start.Add(time.Hour + time.Minute)}})
 		info[0].ID = "changed"
 		assert.DeepEqual(t, s.ids(t.Context()), []string{"a"})
 	})
@@ -177,7 +183,8 @@ func TestSessionsAreLimited(t *testing.T) {
 			e := s.do(t, "open", `{"id":"more"}`)
 			assert.Assert(t, errors.Is(e.Err, dispatch.StateError), e.Err)
 			assert.Assert(t, e.Err.Recoverable)
-			assert.Equal(t, e.Err.Message, "there are 2 sessions, as many as there may be; close one first")
+			assert.Equal(t, e.Err.Message,
+				"there are 2 sessions, as many as there may be; close one first")
 		}
 		release := make(chan error)
 		s.onOpen = func(context.Context, string) error { return <-release }
@@ -232,7 +239,8 @@ func TestIDThatIsTakenOrNone(t *testing.T) {
 	assert.DeepEqual(t, s.gone(), []string{"a#2"})
 	assert.Equal(t, string(s.do(t, "use", `{}`).Data), "1", "the one that has the id lives on")
 
-	assert.Equal(t, s.do(t, "open", `{"id":""}`).Err.Code, dispatch.InternalError, "a mistake of the operation's author")
+	assert.Equal(t, s.do(t, "open", `{"id":""}`).Err.Code, dispatch.InternalError,
+		"a mistake of the operation's author")
 	assert.DeepEqual(t, s.gone(), []string{"a#2", "#3"})
 
 	assert.Equal(t, string(s.do(t, "close", `{}`).Data), "true")

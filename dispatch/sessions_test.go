@@ -17,8 +17,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// shells is a service whose operations shell.open, shell.use, shell.list and shell.close work in sessions. The value of a session is the
-// how manieth it is.
+// shells is a service whose operations shell.open, shell.use, shell.list and shell.close work in
+// sessions. The value of a session is the how manieth it is.
 type shells struct {
 	*bench
 	all *dispatch.Sessions[int]
@@ -46,11 +46,15 @@ func newShells(o dispatch.SessionOptions[int]) *shells {
 	o.Logger = slog.New(slog.NewTextHandler(&s.log, nil))
 	o.Close = s.free
 	s.all = dispatch.NewSessions(o)
-	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.open", Summary: "Open.", Kind: dispatch.Lifecycle,
-		Errors: []dispatch.Code{dispatch.StateError}}, s.open)
-	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.use", Summary: "Use.", Kind: dispatch.Write}, s.use)
-	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.close", Summary: "Close.", Kind: dispatch.Lifecycle}, s.close)
-	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.list", Summary: "List.", Kind: dispatch.Read},
+	dispatch.Add(s.Catalog,
+		dispatch.Spec{Name: "shell.open", Summary: "Open.", Kind: dispatch.Lifecycle,
+			Errors: []dispatch.Code{dispatch.StateError}}, s.open)
+	dispatch.Add(s.Catalog, dispatch.Spec{Name: "shell.use", Summary: "Use.", Kind: dispatch.Write},
+		s.use)
+	dispatch.Add(s.Catalog,
+		dispatch.Spec{Name: "shell.close", Summary: "Close.", Kind: dispatch.Lifecycle}, s.close)
+	dispatch.Add(s.Catalog,
+		dispatch.Spec{Name: "shell.list", Summary: "List.", Kind: dispatch.Read},
 		func(ctx context.Context, _ nothing) ([]string, error) { return s.ids(ctx), nil })
 	return s
 }
@@ -107,7 +111,8 @@ func (s *shells) gone() []string {
 }
 
 // do runs shell.<action>; change may alter the call.
-func (s *shells) do(t *testing.T, action, arguments string, change ...func(*dispatch.Call)) dispatch.Envelope {
+func (s *shells) do(t *testing.T, action, arguments string,
+	change ...func(*dispatch.Call)) dispatch.Envelope {
 	call := &dispatch.Call{Operation: "shell." + action, Arguments: json.RawMessage(arguments)}
 	for _, fn := range change {
 		fn(call)
@@ -127,7 +132,9 @@ func by(principal string) func(*dispatch.Call) {
 	return func(c *dispatch.Call) { c.Principal = principal }
 }
 
-func in(session string) func(*dispatch.Call) { return func(c *dispatch.Call) { c.Session = session } }
+func in(session string) func(*dispatch.Call) {
+	return func(c *dispatch.Call) { c.Session = session }
+}
 
 func TestWhichSessionACallIsFor(t *testing.T) {
 	for _, tc := range []struct {
@@ -139,21 +146,30 @@ func TestWhichSessionACallIsFor(t *testing.T) {
 		message   string
 		sessions  string // in the details
 	}{
-		{"keyed by the id that the opener gave, no second id is minted", []string{"pty-7", "b"}, `{"session":"pty-7"}`, `1`, "", "", ""},
-		{"the only session is meant when one is live and none is named", []string{"a"}, `{}`, `1`, "", "", ""},
+		{"keyed by the id that the opener gave, no second id is minted", []string{"pty-7", "b"},
+			`{"session":"pty-7"}`, `1`, "", "", ""},
+		{"the only session is meant when one is live and none is named", []string{"a"}, `{}`, `1`,
+			"", "", ""},
 		{"an empty id is no id", []string{"a"}, `{"session":""}`, `1`, "", "", ""},
-		{"invalid_input on ambiguity, with the ids", []string{"a", "b"}, `{}`, ``, dispatch.InvalidInput, "several sessions are running; say which: a, b", `["a","b"]`},
-		{"not_running when there is none", nil, `{}`, ``, dispatch.NotRunning, "no session is running", `[]`},
-		{"not_running when there is none, whatever is named", nil, `{"session":"a"}`, ``, dispatch.NotRunning, "no session is running", `[]`},
-		{"not_running when none matches, with the ids", []string{"a", "b"}, `{"session":"c"}`, ``, dispatch.NotRunning, `no session "c" is running; there is a, b`, `["a","b"]`},
-		{"not_running when the only one does not match", []string{"a"}, `{"session":"A"}`, ``, dispatch.NotRunning, `no session "A" is running; there is a`, `["a"]`},
+		{"invalid_input on ambiguity, with the ids", []string{"a", "b"}, `{}`, ``,
+			dispatch.InvalidInput, "several sessions are running; say which: a, b", `["a","b"]`},
+		{"not_running when there is none", nil, `{}`, ``, dispatch.NotRunning,
+			"no session is running", `[]`},
+		{"not_running when there is none, whatever is named", nil, `{"session":"a"}`, ``,
+			dispatch.NotRunning, "no session is running", `[]`},
+		{"not_running when none matches, with the ids", []string{"a", "b"}, `{"session":"c"}`, ``,
+			dispatch.NotRunning, `no session "c" is running; there is a, b`, `["a","b"]`},
+		{"not_running when the only one does not match", []string{"a"}, `{"session":"A"}`, ``,
+			dispatch.NotRunning, `no session "A" is running; there is a`, `["a"]`},
 	} {
 		t.Run(tc.rule, func(t *testing.T) {
 			s := newShells(dispatch.SessionOptions[int]{})
 			s.openAll(t, tc.open...)
 			for surface, e := range map[string]dispatch.Envelope{
 				"argument": s.do(t, "use", tc.arguments),
-				"call":     s.do(t, "use", `{}`, func(c *dispatch.Call) { assert.NilError(t, json.Unmarshal([]byte(tc.arguments), c)) }),
+				"call": s.do(t, "use", `{}`, func(c *dispatch.Call) {
+					assert.NilError(t, json.Unmarshal([]byte(tc.arguments), c))
+				}),
 			} {
 				if tc.code == "" {
 					assert.Equal(t, string(e.Data), tc.want, surface)
@@ -161,14 +177,16 @@ func TestWhichSessionACallIsFor(t *testing.T) {
 				}
 				assert.Equal(t, e.Err.Code, tc.code, surface)
 				assert.Equal(t, e.Err.Message, tc.message)
-				assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"sessions":`+tc.sessions+`}`)
+				assert.Equal(t, string(e.Err.Details.(json.RawMessage)), `{"sessions":`+tc.sessions+
+					`}`)
 				assert.Assert(t, e.Err.Recoverable)
 			}
 		})
 	}
 }
 
-// The session is in the envelope of every call that ran in one, also where it was resolved and not named, and also on failure.
+// The session is in the envelope of every call that ran in one, also where it was resolved and not
+// named, and also on failure.
 func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 	for _, tc := range []struct {
 		rule, action, arguments, ambient, want string
@@ -188,7 +206,8 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 			s.openAll(t, "a")
 			e := s.do(t, tc.action, tc.arguments, in(tc.ambient))
 			assert.Equal(t, e.Session, tc.want)
-			has := strings.HasSuffix(string(e.AppendJSON(nil)), fmt.Sprintf(`,"_meta":{"session_id":%q}}`, tc.want))
+			has := strings.HasSuffix(string(e.AppendJSON(nil)),
+				fmt.Sprintf(`,"_meta":{"session_id":%q}}`, tc.want))
 			assert.Equal(t, has, tc.want != "", "%s", e.AppendJSON(nil))
 		})
 	}
@@ -203,7 +222,8 @@ func TestEnvelopeCarriesTheSessionOfTheCall(t *testing.T) {
 			e := s.do(t, "use", `{}`)
 			assert.Equal(t, e.Err.Code, dispatch.InternalError, name)
 			assert.Equal(t, e.Session, "a", name)
-			assert.Assert(t, strings.Contains(s.bench.log.String(), "session=a"), "the log tells of it too")
+			assert.Assert(t, strings.Contains(s.bench.log.String(), "session=a"),
+				"the log tells of it too")
 		}
 	})
 }
@@ -215,13 +235,15 @@ func TestSessionsOfOthersDoNotExist(t *testing.T) {
 	assert.Assert(t, s.do(t, "open", `{"id":"bobs"}`, by("bob")).Success())
 
 	for _, named := range []string{`{}`, `{"session":"anns"}`} {
-		assert.Equal(t, string(s.do(t, "use", named, by("ann")).Data), "1", "the other's is not among those to choose from")
+		assert.Equal(t, string(s.do(t, "use", named, by("ann")).Data), "1",
+			"the other's is not among those to choose from")
 	}
 	stranger := s.do(t, "use", `{"session":"anns"}`, by("bob"))
 	assert.Equal(t, stranger.Err.Code, dispatch.NotRunning)
 	assert.Equal(t, stranger.Err.Message, `no session "anns" is running; there is bobs`)
 	assert.Equal(t, string(stranger.Err.Details.(json.RawMessage)), `{"sessions":["bobs"]}`)
-	assert.Equal(t, s.do(t, "use", `{}`).Err.Code, dispatch.NotRunning, "nobody in particular is one more principal")
+	assert.Equal(t, s.do(t, "use", `{}`).Err.Code, dispatch.NotRunning,
+		"nobody in particular is one more principal")
 	assert.Equal(t, s.do(t, "use", `{}`, in("anns")).Err.Code, dispatch.NotRunning)
 
 	assert.Equal(t, string(s.do(t, "close", `{"session":"anns"}`, by("bob")).Data), "false")
@@ -252,7 +274,8 @@ func TestOnePrincipalLeavesSessionsToOthers(t *testing.T) {
 	}
 	full := open("ann")
 	assert.ErrorIs(t, full, dispatch.StateError)
-	assert.Equal(t, full.Message, "you have 4 sessions, your share of the 8 that there may be; close one first")
+	assert.Equal(t, full.Message,
+		"you have 4 sessions, your share of the 8 that there may be; close one first")
 	assert.Assert(t, open("bob") == nil)
 	assert.Assert(t, open("bob") == nil)
 	assert.Assert(t, open("cem") == nil)
@@ -267,15 +290,18 @@ func TestSessionsAreUsedByManyCallsAtATime(t *testing.T) {
 		group.Go(func() {
 			id := []string{"a", "b"}[w%2]
 			for range 100 {
-				if e := s.do(t, "use", fmt.Sprintf(`{"session":%q}`, id)); !e.Success() || e.Session != id {
+				if e := s.do(t, "use", fmt.Sprintf(`{"session":%q}`, id)); !e.Success() ||
+					e.Session != id {
 					t.Error(e.Session, e.Err)
 				}
 				s.ids(t.Context())
 				mine := fmt.Sprint("w", w)
-				if e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, mine)); !e.Success() || e.Session != mine {
+				if e := s.do(t, "open", fmt.Sprintf(`{"id":%q}`, mine)); !e.Success() ||
+					e.Session != mine {
 					t.Error(e.Err)
 				}
-				if e := s.do(t, "close", fmt.Sprintf(`{"session":%q}`, mine)); string(e.Data) != "true" {
+				if e := s.do(t, "close",
+					fmt.Sprintf(`{"session":%q}`, mine)); string(e.Data) != "true" {
 					t.Error(e.Err)
 				}
 			}
@@ -286,7 +312,8 @@ func TestSessionsAreUsedByManyCallsAtATime(t *testing.T) {
 	assert.Equal(t, len(s.gone()), 800)
 }
 
-// Within one call what was resolved first stays: opening, using and closing with no id are about the same session.
+// Within one call what was resolved first stays: opening, using and closing with no id are about
+// the same session.
 func TestSessionOfTheCallStays(t *testing.T) {
 	s := newShells(dispatch.SessionOptions[int]{})
 	s.openAll(t, "a", "b")
@@ -302,7 +329,8 @@ func TestSessionOfTheCallStays(t *testing.T) {
 		first, err1 := s.all.Close(ctx, "")
 		second, err2 := s.all.Close(ctx, "")
 		_, err3 := s.all.Get(ctx, "")
-		return []string{id, fmt.Sprint(value, first, err1, second, err2, errors.Is(err3, dispatch.NotRunning))}, nil
+		return []string{id,
+			fmt.Sprint(value, first, err1, second, err2, errors.Is(err3, dispatch.NotRunning))}, nil
 	})
 	e := s.call(t.Context(), ``)
 	assert.Equal(t, string(e.Data), `["c","3 true <nil> false <nil> true"]`, e.Err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 )
 
 // A library is a legacy server written by hand, as a fake is, that has what is no tool: resources,
@@ -111,15 +111,13 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 			return `{"messages":[]}`, ""
 		}
 		args, _ := json.Marshal(m.Params.Arguments)
-		return strings.ReplaceAll(libraryGreet, "ARGS",
-			strings.Trim(string(arguments.Quote(string(args))), `"`)), ""
+		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(form.Quote(string(args))), `"`)), ""
 	case "completion/complete":
 		if m.Params.Argument["name"] == "style" {
 			return `{"completion":{"values":[],"total":0}}`, ""
 		}
-		context := arguments.Quote(string(m.Params.Context) + string(m.Params.Ref))
-		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` +
-			string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
+		context := form.Quote(string(m.Params.Context) + string(m.Params.Ref))
+		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` + string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
 	default:
 		return "", `{"code":-32601,"message":"Method not found"}`
 	}
@@ -127,7 +125,7 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 }
 
 func said(text string) string {
-	return `{"content":[{"type":"text","text":` + string(arguments.Quote(text)) + `}]}`
+	return `{"content":[{"type":"text","text":` + string(form.Quote(text)) + `}]}`
 }
 
 func (l *library) call(m libraryMessage, send func(string, ...any)) (result, failed string) {

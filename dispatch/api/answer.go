@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
-// A refusal is why a request is no call: an envelope, with a status that may not be that of its code.
+// A refusal is why a request is no call: an envelope, with a status that may not be that of its
+// code.
 type refusal struct {
 	status int
 	err    *dispatch.Error
@@ -38,7 +39,8 @@ func (x *exchange) refuse(r *refusal) {
 // answer sends the outcome of a call, or returns why it cannot be held until it has been read.
 func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
-		return &refusal{status: http.StatusServiceUnavailable, err: e.Err, header: [2]string{"Retry-After", "1"}}
+		return &refusal{status: http.StatusServiceUnavailable, err: e.Err,
+			header: [2]string{"Retry-After", "1"}}
 	}
 	status := http.StatusOK
 	if !e.Success() {
@@ -51,11 +53,14 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 		held = 0
 	}
 	if err := x.account.Resize(held); err != nil {
-		refused := busy(err, fmt.Sprintf("the call has run, but its answer of %d bytes finds no room in the memory for answers", len(text)))
+		refused := busy(err,
+			fmt.Sprintf("the call has run, but its answer of %d bytes finds no room in the memory for answers",
+				len(text)))
 		if errors.Is(err, quota.ErrNever) {
 			refused.status, refused.header = http.StatusInternalServerError, [2]string{}
 			refused.err = dispatch.Errorf(dispatch.InternalError,
-				"the call has run, but its answer of %d bytes is more than one caller may have in memory; ask for less at a time", len(text))
+				"the call has run, but its answer of %d bytes is more than one caller may have in memory; ask for less at a time",
+				len(text))
 		}
 		return refused
 	}
@@ -77,8 +82,8 @@ func (x *exchange) write(status int, text []byte) {
 	_, _ = x.answerWriter(len(text)).Write(text) // a client that is gone needs no answer
 }
 
-// answerWriter returns the writer for an answer of size bytes. A WriteTimeout of the server takes the
-// place of this package's deadlines.
+// answerWriter returns the writer for an answer of size bytes. A WriteTimeout of the server takes
+// the place of this package's deadlines.
 func (x *exchange) answerWriter(size int) http.ResponseWriter {
 	if httpdeadline.Server(x.r).WriteTimeout > 0 {
 		return x.w

@@ -17,15 +17,17 @@ type Options struct {
 	Title   string // of the OpenAPI document; "": "API"
 	Version string // of what the OpenAPI document describes; "": "1"
 
-	// Principal tells who sends a request, for [dispatch.Call]; everybody is served, as "", if it is nil. It is called for every request, also those for the
-	// documents, before the body is read, by any number of goroutines at a time. An error refuses the request: an
-	// *[dispatch.Error] is shown, with the status of its code; so is a bare [dispatch.Code]. Any other is a 401 with a text that says nothing more, and
-	// goes to the log; it should not hold what the caller must keep secret.
+	// Principal tells who sends a request, for [dispatch.Call]; everybody is served, as "", if it
+	// is nil. It is called for every request, also those for the documents, before the body is
+	// read, by any number of goroutines at a time. An error refuses the request: an
+	// *[dispatch.Error] is shown, with the status of its code; so is a bare [dispatch.Code]. Any
+	// other is a 401 with a text that says nothing more, and goes to the log; it should not hold
+	// what the caller must keep secret.
 	Principal func(*http.Request) (string, error)
 
-	// Hosts are the only names and addresses that a request's Host header may have, without port; case does not count. None: where
-	// a request comes to a loopback address, localhost, 127.0.0.1 and ::1, and elsewhere any. Behind a proxy on the same machine, name those that
-	// it passes on.
+	// Hosts are the only names and addresses that a request's Host header may have, without port;
+	// case does not count. None: where a request comes to a loopback address, localhost, 127.0.0.1
+	// and ::1, and elsewhere any. Behind a proxy on the same machine, name those that it passes on.
 	Hosts []string
 
 	MaxBody int64 // bytes of a request's body; 0: 4 MiB
@@ -36,11 +38,13 @@ type Options struct {
 	// principal has a share of it, see package quota. Bodies and answers up to 64 KiB are not
 	// counted. Handlers may share a pool.
 	Memory *quota.Pool
-	Logger *slog.Logger // hears of refused principals, once a second for each address, and of what panics, never of headers or bodies; nil: slog.Default()
+	// hears of refused principals, once a second for each address, and of what panics, never of
+	// headers or bodies; nil: slog.Default()
+	Logger *slog.Logger
 }
 
-// New returns a handler of the operations that d's catalog has at the time of each request, with default options. It is safe for concurrent
-// use, and starts no goroutine.
+// New returns a handler of the operations that d's catalog has at the time of each request, with
+// default options. It is safe for concurrent use, and starts no goroutine.
 func New(d *dispatch.Dispatcher) http.Handler { return Options{}.New(d) }
 
 // New returns a handler with these options.
@@ -58,7 +62,8 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 		o.Hosts[i] = hostname(host)
 	}
 	return &handler{
-		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger, origins: http.NewCrossOriginProtection(), calls: quota.NewPool(int64(o.MaxCalls)),
+		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger,
+		origins: http.NewCrossOriginProtection(), calls: quota.NewPool(int64(o.MaxCalls)),
 	}
 }
 

@@ -28,7 +28,8 @@ func (s *sink) Write(p []byte) (int, error) { return len(p), nil }
 // one returns a function that makes one typical call.
 func one(tb testing.TB) func() {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.", Kind: dispatch.Read}, echo[note])
+	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.",
+		Kind: dispatch.Read}, echo[note])
 	h := api.New(dispatch.NewDispatcher(c, dispatch.Options{}))
 	body := strings.NewReader(typical)
 	r := httptest.NewRequest("POST", "/v1/a", io.NopCloser(body))
@@ -59,23 +60,26 @@ func TestACallAllocatesLittle(t *testing.T) {
 
 func BenchmarkOverTheWire(b *testing.B) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.", Kind: dispatch.Read}, echo[note])
+	dispatch.Add(c, dispatch.Spec{Name: "a.say", Summary: "Says what you said.",
+		Kind: dispatch.Read}, echo[note])
 	for _, way := range []struct {
 		name    string
 		handler http.Handler
-	}{{"api", api.New(dispatch.NewDispatcher(c, dispatch.Options{}))}, {"bare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		assert.Check(b, err)
-		_, err = w.Write(text)
-		assert.Check(b, err)
-	})}} {
+	}{{"api", api.New(dispatch.NewDispatcher(c, dispatch.Options{}))},
+		{"bare", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			text, err := io.ReadAll(r.Body)
+			assert.Check(b, err)
+			_, err = w.Write(text)
+			assert.Check(b, err)
+		})}} {
 		b.Run(way.name, func(b *testing.B) {
 			server := httptest.NewServer(way.handler)
 			defer server.Close()
 			client := server.Client()
 			b.ReportAllocs()
 			for b.Loop() {
-				answer, err := client.Post(server.URL+"/v1/a", "application/json", strings.NewReader(typical))
+				answer, err := client.Post(server.URL+"/v1/a", "application/json",
+					strings.NewReader(typical))
 				assert.NilError(b, err)
 				_, err = io.Copy(io.Discard, answer.Body)
 				assert.NilError(b, err)
@@ -92,6 +96,7 @@ func BenchmarkOpenAPI(b *testing.B) {
 	r := httptest.NewRequest("GET", "/v1/openapi.json", nil)
 	b.ReportAllocs()
 	for b.Loop() {
-		api.New(dispatch.NewDispatcher(c, dispatch.Options{})).ServeHTTP(&sink{header: http.Header{}}, r)
+		api.New(dispatch.NewDispatcher(c, dispatch.Options{})).ServeHTTP(
+			&sink{header: http.Header{}}, r)
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A body is what a request asks for. The params are a slice of the request's text; they need not be an object.
+// A body is what a request asks for. The params are a slice of the request's text; they need not be
+// an object.
 type body struct {
 	action, instance, session string
 	params                    json.RawMessage
@@ -19,10 +20,22 @@ var keys = [...]struct {
 	name, want string
 	set        func(b *body, value []byte) (ok bool)
 }{
-	{"action", "a string", func(b *body, value []byte) (ok bool) { b.action, ok = jsonscan.Text(value); return ok }},
-	{"params", "an object", func(b *body, value []byte) bool { b.params = value; return value[0] == '{' || value[0] == 'n' }},
-	{"instance", "a string", func(b *body, value []byte) (ok bool) { b.instance, ok = jsonscan.Text(value); return ok }},
-	{"session", "a string", func(b *body, value []byte) (ok bool) { b.session, ok = jsonscan.Text(value); return ok }},
+	{"action", "a string", func(b *body, value []byte) (ok bool) {
+		b.action, ok = jsonscan.Text(value)
+		return ok
+	}},
+	{"params", "an object", func(b *body, value []byte) bool {
+		b.params = value
+		return value[0] == '{' || value[0] == 'n'
+	}},
+	{"instance", "a string", func(b *body, value []byte) (ok bool) {
+		b.instance, ok = jsonscan.Text(value)
+		return ok
+	}},
+	{"session", "a string", func(b *body, value []byte) (ok bool) {
+		b.session, ok = jsonscan.Text(value)
+		return ok
+	}},
 	{"confirm", "true or false", func(b *body, value []byte) bool {
 		b.confirm = value[0] == 't'
 		return value[0] == 't' || value[0] == 'f'
@@ -35,7 +48,8 @@ func parse(text []byte) (*body, *dispatch.Error) {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "the body: %s", err)
 	}
 	if text[jsonscan.Space(text, 0)] != '{' {
-		return nil, dispatch.Errorf(dispatch.InvalidInput, `the body must be an object: {"action":"…","params":{…}}`)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			`the body must be an object: {"action":"…","params":{…}}`)
 	}
 	b, seen := &body{}, [len(keys)]bool{}
 members:
@@ -45,14 +59,18 @@ members:
 				continue
 			}
 			if seen[i] {
-				return nil, dispatch.Errorf(dispatch.InvalidInput, "the body has the key %q twice", key.name)
+				return nil, dispatch.Errorf(dispatch.InvalidInput, "the body has the key %q twice",
+					key.name)
 			}
 			if seen[i] = true; !key.set(b, value) {
-				return nil, dispatch.Errorf(dispatch.InvalidInput, "the body's %q must be %s", key.name, key.want)
+				return nil, dispatch.Errorf(dispatch.InvalidInput, "the body's %q must be %s",
+					key.name, key.want)
 			}
 			continue members
 		}
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "the body has the unknown key %.100s; want action, params, instance, session and confirm", token)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"the body has the unknown key %.100s; want action, params, instance, session and confirm",
+			token)
 	}
 	return b, nil
 }

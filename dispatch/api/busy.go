@@ -21,11 +21,14 @@ func (x *exchange) owner() string {
 func busy(err error, why string) *refusal {
 	switch {
 	case errors.Is(err, quota.ErrNever):
-		return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput, "this takes more memory than one caller may have").
+		return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput,
+			"this takes more memory than one caller may have").
 			with("Connection", "close")
 	case errors.Is(err, quota.ErrShare):
-		return refuse(http.StatusTooManyRequests, dispatch.StateError, "%s, and you have your share; try again in a moment", why).
+		return refuse(http.StatusTooManyRequests, dispatch.StateError,
+			"%s, and you have your share; try again in a moment", why).
 			with("Retry-After", "1")
 	}
-	return refuse(http.StatusServiceUnavailable, dispatch.StateError, "%s; try again in a moment", why).with("Retry-After", "1")
+	return refuse(http.StatusServiceUnavailable, dispatch.StateError, "%s; try again in a moment",
+		why).with("Retry-After", "1")
 }

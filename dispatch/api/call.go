@@ -40,20 +40,25 @@ func (x *exchange) call() *refusal {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
 	}
-	return x.answer(x.dispatcher.Dispatch(quota.NewContext(x.r.Context(), x.account), &dispatch.Call{
-		Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session, Confirmed: b.confirm,
-		Principal: x.principal, RequestID: x.id, Surface: surface,
-	}))
+	return x.answer(
+		x.dispatcher.Dispatch(quota.NewContext(x.r.Context(), x.account), &dispatch.Call{
+			Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
+			Confirmed: b.confirm,
+			Principal: x.principal, RequestID: x.id, Surface: surface,
+		}))
 }
 
 // read returns the body.
 func (x *exchange) read() ([]byte, *refusal) {
 	kind := x.r.Header.Get("Content-Type")
 	if kind != "application/json" {
-		kind, _, _ = mime.ParseMediaType(kind) // JSON has one charset only, whatever the parameters say
+		// JSON has one charset only, whatever the parameters say
+		kind, _, _ = mime.ParseMediaType(kind)
 	}
-	if encoding := x.r.Header.Get("Content-Encoding"); kind != "application/json" || encoding != "" && encoding != "identity" {
-		return nil, refuse(http.StatusUnsupportedMediaType, dispatch.InvalidInput, "the body must be plain JSON, and the Content-Type application/json")
+	if encoding := x.r.Header.Get("Content-Encoding"); kind != "application/json" ||
+		encoding != "" && encoding != "identity" {
+		return nil, refuse(http.StatusUnsupportedMediaType, dispatch.InvalidInput,
+			"the body must be plain JSON, and the Content-Type application/json")
 	}
 	claimed := x.r.ContentLength // -1 if the header does not say
 	if claimed > x.o.MaxBody {
@@ -64,13 +69,15 @@ func (x *exchange) read() ([]byte, *refusal) {
 		return nil, x.tooLarge()
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, refuse(http.StatusRequestTimeout, dispatch.Timeout, "the body took too long to come").with("Connection", "close")
+		return nil, refuse(http.StatusRequestTimeout, dispatch.Timeout,
+			"the body took too long to come").with("Connection", "close")
 	}
 	if quota.IsRefusal(err) {
 		return nil, busy(err, "other bodies and answers take up the memory")
 	}
 	if err != nil {
-		return nil, refuse(http.StatusBadRequest, dispatch.InvalidInput, "the body did not come whole")
+		return nil, refuse(http.StatusBadRequest, dispatch.InvalidInput,
+			"the body did not come whole")
 	}
 	x.deadlines.BodyRead()
 	return text, nil
@@ -109,7 +116,8 @@ func (x *exchange) fill(in io.Reader, claimed int64) ([]byte, error) {
 }
 
 func (x *exchange) tooLarge() *refusal {
-	return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput, "the body is larger than %d bytes", x.o.MaxBody)
+	return refuse(http.StatusRequestEntityTooLarge, dispatch.InvalidInput,
+		"the body is larger than %d bytes", x.o.MaxBody)
 }
 
 // A selector is a place of the body for what an operation takes as an argument of the same name.
@@ -126,14 +134,16 @@ var selectors = [...]selector{
 
 // takes reports whether an operation heeds the selector.
 func (s selector) takes(op *dispatch.Operation) bool {
-	return jsonscan.Member(jsonscan.Member(op.Input(), "properties"), s.name) != nil && slices.Contains(op.Spec().Errors, s.code)
+	return jsonscan.Member(jsonscan.Member(op.Input(), "properties"), s.name) != nil &&
+		slices.Contains(op.Spec().Errors, s.code)
 }
 
 // fits refuses what the operation would not heed: who names an instance means it.
 func (b *body) fits(op *dispatch.Operation) *dispatch.Error {
 	for _, s := range selectors {
 		if s.in(b) != "" && !s.takes(op) {
-			return dispatch.Errorf(dispatch.InvalidInput, "the operation %q takes no %s", op.Name(), s.name)
+			return dispatch.Errorf(dispatch.InvalidInput, "the operation %q takes no %s", op.Name(),
+				s.name)
 		}
 	}
 	return nil

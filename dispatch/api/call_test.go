@@ -25,10 +25,14 @@ func TestCalls(t *testing.T) {
 		want          string // data, or code and a part of the message
 	}{
 		{"note", `{"action":"get","params":{"id":"7"}}`, 200, `{"text":"Buy milk."}`},
-		{"note", ` { "p\u0061rams" : {"id":"7"} , "action" : "g\u0065t" } `, 200, `{"text":"Buy milk."}`},
-		{"note", `{"action":"get","params":{"id":"7"},"instance":"b"}`, 200, `{"text":"Buy milk.","on":"b"}`},
-		{"note", `{"action":"get","params":{"id":"7","instance":"b"}}`, 200, `{"text":"Buy milk.","on":"b"}`},
-		{"note", `{"action":"get","params":{"id":"7","instance":"b"},"instance":"c"}`, 400, "invalid_input: "},
+		{"note", ` { "p\u0061rams" : {"id":"7"} , "action" : "g\u0065t" } `, 200,
+			`{"text":"Buy milk."}`},
+		{"note", `{"action":"get","params":{"id":"7"},"instance":"b"}`, 200,
+			`{"text":"Buy milk.","on":"b"}`},
+		{"note", `{"action":"get","params":{"id":"7","instance":"b"}}`, 200,
+			`{"text":"Buy milk.","on":"b"}`},
+		{"note", `{"action":"get","params":{"id":"7","instance":"b"},"instance":"c"}`, 400,
+			"invalid_input: "},
 		{"note", `{"action":"get","params":{"id":"8"}}`, 404, `not_found: there is no note "8"`},
 		{"note", `{"action":"get","params":{"id":"429"}}`, 429, `quota_exceeded: no more`},
 		{"note", `{"action":"get"}`, 400, "missing_param: "},
@@ -38,16 +42,22 @@ func TestCalls(t *testing.T) {
 		{"note", `{"action":"delete"}`, 428, "confirmation_required: "},
 		{"note", `{"action":"delete","confirm":false}`, 428, "confirmation_required: "},
 		{"note", `{"action":"delete","confirm":true}`, 200, `{}`},
-		{"note", `{"action":"tree","params":{"name":"a","children":[{"name":"b"}]}}`, 200, `{"name":"a","children":[{"name":"b"}]}`},
+		{"note", `{"action":"tree","params":{"name":"a","children":[{"name":"b"}]}}`, 200,
+			`{"name":"a","children":[{"name":"b"}]}`},
 		{"note", `{"action":"tree","params":{"name":"a","children":[{}]}}`, 400, "missing_param: "},
 		{"note", `{"action":"any","params":{"x":[1,{"y":null}]}}`, 200, `{"x":[1,{"y":null}]}`},
-		{"note", `{"action":"any","instance":"b"}`, 400, `invalid_input: the operation "note.any" takes no instance`},
-		{"note", `{"action":"any","session":"b"}`, 400, `invalid_input: the operation "note.any" takes no session`},
+		{"note", `{"action":"any","instance":"b"}`, 400,
+			`invalid_input: the operation "note.any" takes no instance`},
+		{"note", `{"action":"any","session":"b"}`, 400,
+			`invalid_input: the operation "note.any" takes no session`},
 		{"old", `{}`, 200, `{}`},
 		{"old", `{"action":""}`, 200, `{}`},
-		{"old", `{"action":"seven","params":{"who":"me","pairs":[["ab",1]],"again":{"who":"me"},"first":"ab"}}`, 200, `{"who":"me","pairs":[["ab",1]],"again":{"who":"me"},"first":"ab"}`},
-		{"old", `{"action":"seven","params":{"who":"you","pairs":[["ab","c"]]}}`, 400, "invalid_input: "},
-		{"shell", `{"action":"send","params":{"text":"x"},"session":"s-1"}`, 200, `{"session":"s-1","text":"x"}`},
+		{"old", `{"action":"seven","params":{"who":"me","pairs":[["ab",1]],"again":{"who":"me"},"first":"ab"}}`,
+			200, `{"who":"me","pairs":[["ab",1]],"again":{"who":"me"},"first":"ab"}`},
+		{"old", `{"action":"seven","params":{"who":"you","pairs":[["ab","c"]]}}`, 400,
+			"invalid_input: "},
+		{"shell", `{"action":"send","params":{"text":"x"},"session":"s-1"}`, 200,
+			`{"session":"s-1","text":"x"}`},
 		{"shell", `{"action":"send","params":{"session":"s-1"}}`, 200, `{"session":"s-1"}`},
 	} {
 		a := s.call(t, test.service, test.body)
@@ -55,7 +65,8 @@ func TestCalls(t *testing.T) {
 		if a.Success {
 			assert.Equal(t, string(a.Data), test.want, test.body)
 		} else {
-			assert.Assert(t, strings.HasPrefix(a.Error.Code+": "+a.Error.Message, test.want), "%s: %s", test.body, a.Body)
+			assert.Assert(t, strings.HasPrefix(a.Error.Code+": "+a.Error.Message, test.want),
+				"%s: %s", test.body, a.Body)
 		}
 	}
 	assert.Equal(t, s.call(t, "shell", `{"action":"send","session":"s-1"}`).Meta.Session, "s-1")
@@ -98,7 +109,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		assert.Assert(t, a.Error.Recoverable)
 		assert.Assert(t, strings.HasPrefix(a.Error.Message, want), "%s: %s", body, a.Error.Message)
 	}
-	// Of a call that is none, no operation hears: an argument that is there twice is the operation's to refuse.
+	// Of a call that is none, no operation hears: an argument that is there twice is the
+	// operation's to refuse.
 	assert.Equal(t, s.call(t, "note", `{"action":"get","params":{"id":"7","id":"8"}}`).Code, 400)
 }
 
@@ -119,7 +131,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"POST", "/v1/note/get", "{}", nil, 404, "unknown_operation", ""},
 		{"POST", "/v1/note%2fget", "{}", nil, 404, "unknown_operation", ""},
 		{"POST", "/v1//note", "{}", nil, 404, "unknown_operation", ""},
-		{"POST", "/v1/note.any", "{}", nil, 404, "unknown_operation", ""}, // the action is not to be smuggled into the path
+		// the action is not to be smuggled into the path
+		{"POST", "/v1/note.any", "{}", nil, 404, "unknown_operation", ""},
 		{"POST", "/v1/nope", "{}", nil, 404, "unknown_operation", ""},
 		{"GET", "/v1/note/get", "", nil, 404, "unknown_operation", ""},
 		{"GET", "/v1/note", "", nil, 405, "invalid_input", "POST"},
@@ -130,7 +143,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"POST", "/v1/openapi.json", "{}", nil, 405, "invalid_input", "GET, HEAD"},
 		{"POST", "/v1/note", "{}", []string{"Content-Type: text/plain"}, 415, "invalid_input", ""},
 		{"POST", "/v1/note", "{}", []string{"Content-Type: "}, 415, "invalid_input", ""},
-		{"POST", "/v1/note", "{}", []string{"Content-Type: application/x-www-form-urlencoded"}, 415, "invalid_input", ""},
+		{"POST", "/v1/note", "{}", []string{"Content-Type: application/x-www-form-urlencoded"}, 415,
+			"invalid_input", ""},
 		{"POST", "/v1/note", "{}", []string{"Content-Encoding: gzip"}, 415, "invalid_input", ""},
 		{"POST", "/v1/note", large, nil, 413, "invalid_input", ""},
 	} {
@@ -140,10 +154,12 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		assert.Equal(t, a.Error.Code, test.code, name)
 		assert.Equal(t, a.Header().Get("Allow"), test.allow, name)
 	}
-	for _, fine := range []string{"Content-Type: application/json; charset=utf-8", "Content-Type: Application/JSON", "Content-Encoding: identity"} {
+	for _, fine := range []string{"Content-Type: application/json; charset=utf-8",
+		"Content-Type: Application/JSON", "Content-Encoding: identity"} {
 		assert.Equal(t, s.ask(t, "POST", "/v1/old", "{}", fine).Code, 200, fine)
 	}
-	fits := `{"action":"any","params":{"x":"` + strings.Repeat("x", 100-len(`{"action":"any","params":{"x":""}}`)) + `"}}`
+	fits := `{"action":"any","params":{"x":"` +
+		strings.Repeat("x", 100-len(`{"action":"any","params":{"x":""}}`)) + `"}}`
 	assert.Equal(t, s.ask(t, "POST", "/v1/note", fits).Code, 200)
 	assert.Equal(t, s.ask(t, "POST", "/v1/note", fits+" ").Code, 413)
 }
@@ -155,7 +171,8 @@ func TestBodyLimitOverTheWire(t *testing.T) {
 	defer server.Close()
 	for _, chunked := range []bool{false, true} {
 		for _, size := range []int{1000, 1001, 1_000_000} {
-			r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/old", strings.NewReader("{}"+strings.Repeat(" ", size-2)))
+			r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/old",
+				strings.NewReader("{}"+strings.Repeat(" ", size-2)))
 			assert.NilError(t, err)
 			r.Header.Set("Content-Type", "application/json")
 			if chunked {
@@ -184,16 +201,23 @@ func TestBodyLimitOverTheWire(t *testing.T) {
 func TestEveryCodeHasItsStatus(t *testing.T) {
 	c := dispatch.NewCatalog()
 	assert.NilError(t, c.Declare(
-		dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too much."},
-		dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 5, Summary: "Short and stout."},
+		dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5,
+			Summary: "Too much."},
+		dispatch.CodeInfo{Code: "teapot", HTTPStatus: 418, ExitCode: 5,
+			Summary: "Short and stout."},
 		dispatch.CodeInfo{Code: "full", HTTPStatus: 507, ExitCode: 5, Summary: "No space."},
-		dispatch.CodeInfo{Code: "also_large", HTTPStatus: 413, ExitCode: 5, Summary: "Too large as well."}))
+		dispatch.CodeInfo{Code: "also_large", HTTPStatus: 413, ExitCode: 5,
+			Summary: "Too large as well."}))
 	statuses := map[int]bool{}
 	for _, info := range c.Codes() {
-		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.", Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
+		dispatch.Add(c, dispatch.Spec{Name: "fail." + string(info.Code), Summary: "Fails.",
+			Kind: dispatch.Read, Errors: []dispatch.Code{info.Code}},
 			func(context.Context, struct{}) (struct{}, error) { return struct{}{}, info.Code })
-		// An operation that does not declare its code: it is one that any may return, or becomes internal_error.
-		dispatch.Add(c, dispatch.Spec{Name: "alone-" + strings.ReplaceAll(string(info.Code), "_", "-") + ".fail", Summary: "Fails.", Kind: dispatch.Read},
+		// An operation that does not declare its code: it is one that any may return, or becomes
+		// internal_error.
+		dispatch.Add(c, dispatch.Spec{Name: "alone-" +
+			strings.ReplaceAll(string(info.Code), "_", "-") + ".fail", Summary: "Fails.",
+			Kind: dispatch.Read},
 			func(context.Context, struct{}) (struct{}, error) { return struct{}{}, info.Code })
 	}
 	s := newSurface(c, api.Options{})
@@ -205,16 +229,21 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 		assert.Equal(t, a.Error.Recoverable, info.Recoverable)
 		statuses[a.Code] = true
 
-		a = s.call(t, "alone-"+strings.ReplaceAll(string(info.Code), "_", "-"), `{"action":"fail"}`) // the document has to allow it
-		assert.Assert(t, a.Error.Code == string(info.Code) || a.Error.Code == "internal_error", "%s", a.Body)
+		// the document has to allow it
+		a = s.call(t, "alone-"+strings.ReplaceAll(string(info.Code), "_", "-"), `{"action":"fail"}`)
+		assert.Assert(t, a.Error.Code == string(info.Code) ||
+			a.Error.Code == "internal_error", "%s", a.Body)
 	}
 	assert.Equal(t, len(statuses), 14, "%v", statuses)
 }
 
 func TestRequestID(t *testing.T) {
-	s := newSurface(notes(t), api.Options{Principal: func(r *http.Request) (string, error) { return r.Header.Get("Authorization"), nil }})
+	s := newSurface(notes(t), api.Options{Principal: func(r *http.Request) (string, error) {
+		return r.Header.Get("Authorization"), nil
+	}})
 	for id, kept := range map[string]bool{
-		"7f3a-b/c:1~!": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false, "": false, "a b": false, "a\x01": false, "ü": false, "\x7f": false,
+		"7f3a-b/c:1~!": true, strings.Repeat("x", 128): true, strings.Repeat("x", 129): false,
+		"": false, "a b": false, "a\x01": false, "ü": false, "\x7f": false,
 	} {
 		a := s.call(t, "manifest", `{}`, "X-Request-Id: "+id, "Authorization: ann")
 		var got seen
@@ -223,22 +252,26 @@ func TestRequestID(t *testing.T) {
 		assert.Equal(t, got.Request == id, kept, id)
 		assert.Assert(t, got.Request != "")
 	}
-	assert.Assert(t, s.ask(t, "POST", "/v1/old", `{}`).Header().Get("X-Request-Id") != s.ask(t, "POST", "/v1/old", `{}`).Header().Get("X-Request-Id"))
+	assert.Assert(t,
+		s.ask(t, "POST", "/v1/old", `{}`).Header().Get("X-Request-Id") != s.ask(t, "POST",
+			"/v1/old", `{}`).Header().Get("X-Request-Id"))
 }
 
 func TestDisconnectCancelsTheCall(t *testing.T) {
 	running, ended := make(chan struct{}), make(chan error, 1)
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait}, func(ctx context.Context, _ struct{}) (struct{}, error) {
-		close(running)
-		<-ctx.Done()
-		ended <- ctx.Err()
-		return struct{}{}, ctx.Err()
-	})
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+		func(ctx context.Context, _ struct{}) (struct{}, error) {
+			close(running)
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return struct{}{}, ctx.Err()
+		})
 	server := httptest.NewServer(newSurface(c, api.Options{}))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/v1/wait", strings.NewReader("{}"))
+	r, err := http.NewRequestWithContext(ctx, "POST", server.URL+"/v1/wait",
+		strings.NewReader("{}"))
 	assert.NilError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	go func() {
@@ -252,7 +285,8 @@ func TestDisconnectCancelsTheCall(t *testing.T) {
 	// And whoever still listens, a middleware say, is told.
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	a := newSurface(c, api.Options{}).send(t, request(t, "POST", "/v1/wait", "{}").WithContext(cancelled))
+	a := newSurface(c, api.Options{}).send(t,
+		request(t, "POST", "/v1/wait", "{}").WithContext(cancelled))
 	assert.Equal(t, a.Code, 499)
 	assert.Equal(t, a.Error.Code, "cancelled")
 }
@@ -260,11 +294,12 @@ func TestDisconnectCancelsTheCall(t *testing.T) {
 func TestTooManyAtOnce(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	c := notes(t)
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait}, func(context.Context, struct{}) (struct{}, error) {
-		running <- struct{}{}
-		<-release
-		return struct{}{}, nil
-	})
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+		func(context.Context, struct{}) (struct{}, error) {
+			running <- struct{}{}
+			<-release
+			return struct{}{}, nil
+		})
 	s := newSurface(c, api.Options{MaxCalls: 3})
 	var waiting sync.WaitGroup
 	for range 3 {
@@ -293,20 +328,23 @@ func TestConcurrentCallsAndChanges(t *testing.T) {
 		all.Go(func() {
 			for n := range 20 {
 				body := fmt.Sprintf(`{"action":"any","params":{"i":%d,"n":%d}}`, i, n)
-				answer, err := server.Client().Post(server.URL+"/v1/note", "application/json", strings.NewReader(body))
+				answer, err := server.Client().Post(server.URL+"/v1/note", "application/json",
+					strings.NewReader(body))
 				if !assert.Check(t, err) {
 					return
 				}
 				text, err := io.ReadAll(answer.Body)
 				assert.Check(t, err)
 				assert.Check(t, answer.Body.Close())
-				assert.Check(t, string(text) == fmt.Sprintf(`{"success":true,"data":{"i":%d,"n":%d},"error":null}`, i, n), "%s", text)
+				assert.Check(t, string(text) == fmt.Sprintf(
+					`{"success":true,"data":{"i":%d,"n":%d},"error":null}`, i, n), "%s", text)
 			}
 		})
 	}
 	all.Go(func() { // the documents are made while others look at them
 		for n := range 20 {
-			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprint("new.op", n), Summary: "New.", Kind: dispatch.Read}, echo[tree])
+			dispatch.Add(c, dispatch.Spec{Name: fmt.Sprint("new.op", n), Summary: "New.",
+				Kind: dispatch.Read}, echo[tree])
 			answer, err := server.Client().Get(server.URL + "/v1/openapi.json")
 			if !assert.Check(t, err) {
 				return

@@ -1,4 +1,5 @@
-// Package api is the HTTP surface of a catalog: a handler that takes calls of its operations as JSON, and describes them in OpenAPI.
+// Package api is the HTTP surface of a catalog: a handler that takes calls of its operations as
+// JSON, and describes them in OpenAPI.
 //
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 //	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
@@ -17,17 +18,19 @@
 //	GET  /v1/manifest       the catalog, as [dispatch.Catalog.Manifest] has it
 //	GET  /v1/openapi.json   the same as an OpenAPI 3.1 document
 //
-// The operation of a call is the service, a dot and the action; the action is left out for an operation without a dot in its name. What is left
-// out of params, or all of them, is as if {} was sent. instance and session are for operations that take an argument of that name, and
-// stand for it. confirm says that whoever is responsible wants just this to happen, where it cannot be undone. Keys are matched to the letter; one that
-// is not known, or is there twice, is refused.
+// The operation of a call is the service, a dot and the action; the action is left out for an
+// operation without a dot in its name. What is left out of params, or all of them, is as if {} was
+// sent. instance and session are for operations that take an argument of that name, and stand for
+// it. confirm says that whoever is responsible wants just this to happen, where it cannot be
+// undone. Keys are matched to the letter; one that is not known, or is there twice, is refused.
 //
 // The documents have an ETag and are made anew only when the catalog has changed.
 //
 // # Answers
 //
-// Every answer to a call is the envelope of package dispatch ([dispatch.Envelope.AppendJSON]), whatever went wrong, with the HTTP status of the code (see
-// [dispatch.CodeInfo]) and 200 for success. What is refused before it is a call has an envelope, too:
+// Every answer to a call is the envelope of package dispatch ([dispatch.Envelope.AppendJSON]),
+// whatever went wrong, with the HTTP status of the code (see [dispatch.CodeInfo]) and 200 for
+// success. What is refused before it is a call has an envelope, too:
 //
 //	400  invalid_input      the body is not JSON, or not of the form above
 //	401  permission_denied  [Options].Principal does not know the caller
@@ -43,11 +46,13 @@
 // 429 and 503 have a Retry-After. A call whose answer found no room in the memory has run; its
 // message says so. 503 is also the status of an operation's error that matches [dispatch.ErrBusy].
 //
-// The header X-Request-Id of a request (up to 128 visible ASCII characters, otherwise one is made up) names it in the log, and is in the answer.
+// The header X-Request-Id of a request (up to 128 visible ASCII characters, otherwise one is made
+// up) names it in the log, and is in the answer.
 //
 // # Mounting
 //
-// The handler wants to see the paths above. To have them elsewhere use [http.StripPrefix]; the paths in the OpenAPI document stay as they are.
+// The handler wants to see the paths above. To have them elsewhere use [http.StripPrefix]; the
+// paths in the OpenAPI document stay as they are.
 //
 // # Time
 //
@@ -66,6 +71,7 @@
 //
 // # Browsers
 //
-// Pages of other origins cannot make calls ([http.CrossOriginProtection], and the content type that they must send), and get no CORS header. A server on a
-// loopback address answers only to the names of one, so that no web site can reach it by a name of its own (DNS rebinding).
+// Pages of other origins cannot make calls ([http.CrossOriginProtection], and the content type that
+// they must send), and get no CORS header. A server on a loopback address answers only to the names
+// of one, so that no web site can reach it by a name of its own (DNS rebinding).
 package api

@@ -13,7 +13,10 @@ import (
 
 // documentTable has what can be got about the catalog, by its name below the root.
 var documentTable = map[string]func(*handler, []*dispatch.Operation) []byte{
-	"manifest":     func(h *handler, _ []*dispatch.Operation) []byte { return h.catalog.Manifest() },
+	"manifest": func(h *handler,
+		_ []*dispatch.Operation) []byte {
+		return h.catalog.Manifest()
+	},
 	"openapi.json": (*handler).openAPI,
 }
 
@@ -46,8 +49,11 @@ func (h *handler) made(name string) document {
 	return made
 }
 
-// same reports whether the catalog has not changed: it hands out the same slice then. Of an empty one that cannot be seen.
-func same(a, b []*dispatch.Operation) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
+// same reports whether the catalog has not changed: it hands out the same slice then. Of an empty
+// one that cannot be seen.
+func same(a, b []*dispatch.Operation) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
+}
 
 // document answers GET and HEAD of a document.
 func (x *exchange) document() *refusal {
@@ -62,7 +68,9 @@ func (x *exchange) document() *refusal {
 	header.Set("Cache-Control", "private, no-cache") // to be kept, and asked for each time
 	header.Set("ETag", made.tag)
 	r := x.r.Clone(x.r.Context())
-	r.Header.Del("Range") // a part of it is no JSON, and what is wrong with a Range is not told in JSON
-	http.ServeContent(x.answerWriter(len(made.text)), r, "", time.Time{}, bytes.NewReader(made.text))
+	// a part of it is no JSON, and what is wrong with a Range is not told in JSON
+	r.Header.Del("Range")
+	http.ServeContent(x.answerWriter(len(made.text)), r, "", time.Time{},
+		bytes.NewReader(made.text))
 	return nil
 }

@@ -29,7 +29,8 @@ func TestDocumentsAreCached(t *testing.T) {
 		tag := first.Header().Get("ETag")
 		assert.Equal(t, len(tag), 66, tag)
 		for name, want := range map[string]string{
-			"Content-Type": "application/json", "Content-Length": fmt.Sprint(first.Body.Len()), "Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff",
+			"Content-Type": "application/json", "Content-Length": fmt.Sprint(first.Body.Len()),
+			"Cache-Control": "private, no-cache", "X-Content-Type-Options": "nosniff",
 		} {
 			assert.Equal(t, first.Header().Get(name), want, name)
 		}
@@ -41,7 +42,8 @@ func TestDocumentsAreCached(t *testing.T) {
 		assert.Equal(t, head.Header().Get("Content-Length"), fmt.Sprint(first.Body.Len()))
 		assert.Equal(t, head.Header().Get("ETag"), tag)
 
-		for match, status := range map[string]int{tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[:65]: 200} {
+		for match, status := range map[string]int{tag: 304, "W/" + tag: 304, `"other", ` + tag: 304,
+			"*": 304, `"other"`: 200, tag[:65]: 200} {
 			again := s.get(request(t, "GET", path, "", "If-None-Match: "+match))
 			assert.Equal(t, again.Code, status, match)
 			assert.Equal(t, again.Header().Get("ETag"), tag)
@@ -53,9 +55,12 @@ func TestDocumentsAreCached(t *testing.T) {
 			assert.Equal(t, whole.Body.String(), first.Body.String())
 		}
 
-		// Made by another handler, it is the same to the byte; and when the catalog changes, it changes.
-		assert.Equal(t, newSurface(notes(t), api.Options{}).get(request(t, "GET", path, "")).Body.String(), first.Body.String())
-		dispatch.Add(c, dispatch.Spec{Name: "note.new", Summary: "New.", Kind: dispatch.Read}, echo[struct{}])
+		// Made by another handler, it is the same to the byte; and when the catalog changes, it
+		// changes.
+		assert.Equal(t, newSurface(notes(t),
+			api.Options{}).get(request(t, "GET", path, "")).Body.String(), first.Body.String())
+		dispatch.Add(c, dispatch.Spec{Name: "note.new", Summary: "New.", Kind: dispatch.Read},
+			echo[struct{}])
 		changed := s.get(request(t, "GET", path, "", "If-None-Match: "+tag))
 		assert.Equal(t, changed.Code, 200)
 		assert.Assert(t, changed.Header().Get("ETag") != tag)
@@ -76,11 +81,13 @@ func TestDocumentsOfAnEmptyCatalog(t *testing.T) {
 	s := newSurface(c, api.Options{})
 	codes := func() int {
 		var m struct{ Codes []json.RawMessage }
-		assert.NilError(t, json.Unmarshal(s.get(request(t, "GET", "/v1/manifest", "")).Body.Bytes(), &m))
+		assert.NilError(t,
+			json.Unmarshal(s.get(request(t, "GET", "/v1/manifest", "")).Body.Bytes(), &m))
 		return len(m.Codes)
 	}
 	before := codes()
-	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "mine", HTTPStatus: 418, ExitCode: 5, Summary: "Mine."}))
+	assert.NilError(t,
+		c.Declare(dispatch.CodeInfo{Code: "mine", HTTPStatus: 418, ExitCode: 5, Summary: "Mine."}))
 	assert.Equal(t, codes(), before+1)
 }
 
@@ -88,18 +95,21 @@ func TestDocumentsOfAnEmptyCatalog(t *testing.T) {
 func TestStripPrefix(t *testing.T) {
 	c := notes(t)
 	mux := http.NewServeMux()
-	mux.Handle("/api/", http.StripPrefix("/api", api.New(dispatch.NewDispatcher(c, dispatch.Options{}))))
+	mux.Handle("/api/",
+		http.StripPrefix("/api", api.New(dispatch.NewDispatcher(c, dispatch.Options{}))))
 	s := &surface{Handler: mux, catalog: c}
 	assert.Equal(t, s.ask(t, "POST", "/api/v1/old", "{}").Code, 200)
 	assert.Equal(t, s.get(request(t, "GET", "/api/v1/manifest", "")).Code, 200)
 	assert.Equal(t, s.ask(t, "POST", "/api/nope", "{}").Code, 404)
 }
 
-// A call that is under way when its operation is removed goes on, and the document no longer has it.
+// A call that is under way when its operation is removed goes on, and the document no longer has
+// it.
 func TestRemovedWhileRunning(t *testing.T) {
 	c := dispatch.NewCatalog()
 	s := newSurface(c, api.Options{})
-	dispatch.Add(c, dispatch.Spec{Name: "gone.soon", Summary: "Removes itself.", Kind: dispatch.Write}, func(context.Context, struct{}) (struct{}, error) {
+	dispatch.Add(c, dispatch.Spec{Name: "gone.soon", Summary: "Removes itself.",
+		Kind: dispatch.Write}, func(context.Context, struct{}) (struct{}, error) {
 		c.Remove("gone.soon")
 		return struct{}{}, nil
 	})

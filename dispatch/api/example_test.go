@@ -31,7 +31,9 @@ func getNote(_ context.Context, q NoteQuery) (Note, error) {
 // A whole program.
 func ExampleNew() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	log.Fatal(http.ListenAndServe("127.0.0.1:8080", api.New(dispatcher)))
 }
@@ -39,7 +41,9 @@ func ExampleNew() {
 // Only those that the program knows may call.
 func ExampleOptions_New() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+			Errors: []dispatch.Code{dispatch.NotFound}}, getNote)
 	options := api.Options{Principal: func(r *http.Request) (string, error) {
 		if r.Header.Get("Authorization") != "Bearer of-ann" {
 			return "", dispatch.Errorf(dispatch.PermissionDenied, "this is for ann only")

@@ -64,7 +64,8 @@ func (x *exchange) route() (answer func(*exchange) *refusal, refused *refusal) {
 	service := path != "" && !strings.ContainsAny(path, "./")
 	if !below || !document && !service {
 		return nil, refuse(http.StatusNotFound, dispatch.UnknownOperation,
-			"there is nothing at %.100q; want POST /v1/{service}, GET /v1/manifest or GET /v1/openapi.json", x.r.URL.Path)
+			"there is nothing at %.100q; want POST /v1/{service}, GET /v1/manifest or GET /v1/openapi.json",
+			x.r.URL.Path)
 	}
 	var allowed []string
 	if document {
@@ -90,10 +91,13 @@ const (
 	maxRequestID = 128 // bytes
 )
 
-// requestID returns the request's own id if it can be logged and sent back as it is, and otherwise a new one.
+// requestID returns the request's own id if it can be logged and sent back as it is, and otherwise
+// a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
-	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool {
+		return c <= ' ' || c > '~'
+	}) {
 		return rand.Text()
 	}
 	return id

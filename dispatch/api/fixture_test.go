@@ -60,28 +60,40 @@ const draft07 = `{"$schema":"http://json-schema.org/draft-07/schema#","$id":"htt
 // notes is a catalog with one of everything.
 func notes(t testing.TB) *dispatch.Catalog {
 	c := dispatch.NewCatalog(dispatch.GateWrite)
-	assert.NilError(t, c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429, ExitCode: 5, Summary: "Too many calls today."}))
+	assert.NilError(t,
+		c.Declare(dispatch.CodeInfo{Code: "quota_exceeded", Recoverable: true, HTTPStatus: 429,
+			ExitCode: 5, Summary: "Too many calls today."}))
 	dispatch.Add(c, dispatch.Spec{
-		Name: "note.get", Title: "Get", Summary: "Get a note.", Description: "Gets a note.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound, "quota_exceeded"},
-		Examples: []dispatch.Example{{Summary: "The seventh", Input: json.RawMessage(`{"id":"7"}`)}},
+		Name: "note.get", Title: "Get", Summary: "Get a note.", Description: "Gets a note.",
+		Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound, "quota_exceeded"},
+		Examples: []dispatch.Example{
+			{Summary: "The seventh", Input: json.RawMessage(`{"id":"7"}`)}},
 	}, func(_ context.Context, q noteQuery) (note, error) {
 		switch q.ID {
 		case "7":
 			return note{"Buy milk.", q.Instance.Instance}, nil
 		case "429":
-			return note{}, dispatch.Errorf("quota_exceeded", "no more").With(map[string]int{"limit": 1})
+			return note{}, dispatch.Errorf("quota_exceeded",
+				"no more").With(map[string]int{"limit": 1})
 		}
 		return note{}, dispatch.Errorf(dispatch.NotFound, "there is no note %q", q.ID)
 	})
-	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete all notes.", Kind: dispatch.Destructive, Gate: dispatch.GateWrite},
+	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete all notes.",
+		Kind: dispatch.Destructive, Gate: dispatch.GateWrite},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.tree", Summary: "Echo a tree.", Kind: dispatch.Read}, echo[tree])
-	dispatch.Add(c, dispatch.Spec{Name: "note.any", Summary: "Echo anything.", Kind: dispatch.Read}, echo[json.RawMessage])
-	dispatch.Add(c, dispatch.Spec{Name: "old.seven", Summary: "Echo what fits draft-07.", Kind: dispatch.Read, Input: json.RawMessage(draft07), Output: json.RawMessage(draft07)},
+	dispatch.Add(c, dispatch.Spec{Name: "note.tree", Summary: "Echo a tree.", Kind: dispatch.Read},
+		echo[tree])
+	dispatch.Add(c, dispatch.Spec{Name: "note.any", Summary: "Echo anything.", Kind: dispatch.Read},
 		echo[json.RawMessage])
-	dispatch.Add(c, dispatch.Spec{Name: "old", Summary: "Has no dot.", Kind: dispatch.Read}, echo[struct{}])
-	dispatch.Add(c, dispatch.Spec{Name: "shell.send", Summary: "Send a line.", Kind: dispatch.Write}, echo[line])
-	dispatch.Add(c, dispatch.Spec{Name: "manifest", Summary: "Who is calling?", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (seen, error) {
+	dispatch.Add(c, dispatch.Spec{Name: "old.seven", Summary: "Echo what fits draft-07.",
+		Kind: dispatch.Read, Input: json.RawMessage(draft07), Output: json.RawMessage(draft07)},
+		echo[json.RawMessage])
+	dispatch.Add(c, dispatch.Spec{Name: "old", Summary: "Has no dot.", Kind: dispatch.Read},
+		echo[struct{}])
+	dispatch.Add(c, dispatch.Spec{Name: "shell.send", Summary: "Send a line.",
+		Kind: dispatch.Write}, echo[line])
+	dispatch.Add(c, dispatch.Spec{Name: "manifest", Summary: "Who is calling?",
+		Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (seen, error) {
 		call := dispatch.CallFrom(ctx)
 		return seen{call.Principal, call.RequestID, call.Surface}, nil
 	})
@@ -159,7 +171,8 @@ func (s *surface) send(t testing.TB, r *http.Request) *answer {
 	assert.Equal(t, a.Success, a.Code == 200)
 	assert.Equal(t, a.Success, a.Error == nil)
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "Content-Length": fmt.Sprint(a.Body.Len()), "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		"Content-Type": "application/json", "Content-Length": fmt.Sprint(a.Body.Len()),
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
 	} {
 		assert.Equal(t, a.Header().Get(name), want, name)
 	}
@@ -174,9 +187,13 @@ func (s *surface) call(t testing.TB, service, body string, header ...string) *an
 	doc := s.openAPI(t)
 	about := "/paths/~1v1~1" + service + "/post/"
 	if a.Success {
-		assert.NilError(t, doc.schema(t, about+"requestBody/content/application~1json/schema").Validate([]byte(body)), "%s", body)
+		assert.NilError(t,
+			doc.schema(t, about+
+				"requestBody/content/application~1json/schema").Validate([]byte(body)), "%s", body)
 	}
-	assert.NilError(t, doc.schema(t, about+"responses/"+fmt.Sprint(a.Code)+"/content/application~1json/schema").Validate(a.Body.Bytes()), "%s", a.Body)
+	assert.NilError(t,
+		doc.schema(t, about+"responses/"+fmt.Sprint(a.Code)+
+			"/content/application~1json/schema").Validate(a.Body.Bytes()), "%s", a.Body)
 	return a
 }
 
@@ -196,7 +213,9 @@ func (s *surface) openAPI(t testing.TB) document {
 // schema compiles the schema at a JSON Pointer into the document.
 func (d document) schema(t testing.TB, pointer string) *schema.Schema {
 	t.Helper()
-	root := map[string]json.RawMessage{"$ref": json.RawMessage(`"#` + (&url.URL{Path: pointer}).EscapedPath() + `"`), "paths": d["paths"], "components": d["components"]}
+	root := map[string]json.RawMessage{
+		"$ref":  json.RawMessage(`"#` + (&url.URL{Path: pointer}).EscapedPath() + `"`),
+		"paths": d["paths"], "components": d["components"]}
 	text, err := json.Marshal(root)
 	assert.NilError(t, err)
 	s, err := schema.Compile(text)

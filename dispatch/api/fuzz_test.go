@@ -16,18 +16,25 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Whatever is sent, it is read as encoding/json would, or refused where that is lenient; and the answer is an envelope with the status of
-// its code.
+// Whatever is sent, it is read as encoding/json would, or refused where that is lenient; and the
+// answer is an envelope with the status of its code.
 func FuzzBody(f *testing.F) {
 	for _, seed := range []string{
-		``, `{}`, `{"action":"echo","params":{"x":1}}`, `{"action":"echo","params":null,"confirm":true}`, ` {"session":"a","instance":"b"} `, `{"action":"a","action":"b"}`,
-		`{"p\u0061rams":{}}`, `{"params":{`, `[]`, "\xff", `{"confirm":1}`, `{"Action":"echo"}`, `{"action":"\u0065cho","params":{"a":{"a":{}}}}`,
+		``, `{}`, `{"action":"echo","params":{"x":1}}`,
+		`{"action":"echo","params":null,"confirm":true}`, ` {"session":"a","instance":"b"} `,
+		`{"action":"a","action":"b"}`,
+		`{"p\u0061rams":{}}`, `{"params":{`, `[]`, "\xff", `{"confirm":1}`, `{"Action":"echo"}`,
+		`{"action":"\u0065cho","params":{"a":{"a":{}}}}`,
 	} {
 		f.Add([]byte(seed))
 	}
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "s.echo", Summary: "Echo.", Kind: dispatch.Read}, func(_ context.Context, in json.RawMessage) (json.RawMessage, error) { return in, nil })
-	handler := New(dispatch.NewDispatcher(catalog, dispatch.Options{Logger: slog.New(slog.DiscardHandler)}))
+	dispatch.Add(catalog, dispatch.Spec{Name: "s.echo", Summary: "Echo.", Kind: dispatch.Read},
+		func(_ context.Context, in json.RawMessage) (json.RawMessage, error) {
+			return in, nil
+		})
+	handler := New(dispatch.NewDispatcher(catalog,
+		dispatch.Options{Logger: slog.New(slog.DiscardHandler)}))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		b, refused := parse(text)
 		if refused == nil {
@@ -52,8 +59,10 @@ func FuzzBody(f *testing.F) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, r)
 		assert.NilError(t, jsonscan.Valid(w.Body.Bytes()), "%s", w.Body)
-		assert.Equal(t, w.Code == http.StatusOK, bytes.HasPrefix(w.Body.Bytes(), []byte(`{"success":true,`)))
-		assert.Assert(t, w.Code == http.StatusOK || w.Code == http.StatusBadRequest || w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
+		assert.Equal(t, w.Code == http.StatusOK,
+			bytes.HasPrefix(w.Body.Bytes(), []byte(`{"success":true,`)))
+		assert.Assert(t, w.Code == http.StatusOK || w.Code == http.StatusBadRequest ||
+			w.Code == http.StatusNotFound, "%d %s", w.Code, w.Body)
 		assert.Assert(t, refused == nil || w.Code == http.StatusBadRequest, "%d %s", w.Code, w.Body)
 	})
 }

@@ -25,10 +25,12 @@ func several(n int, format string) string {
 func TestRelocateIsLinear(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"references": func(n int) string {
-			return `{"$defs":{` + several(n, `"d*":{"type":"string"}`) + `},"allOf":[` + several(n, `{"$ref":"#/$defs/d*"}`) + `]}`
+			return `{"$defs":{` + several(n, `"d*":{"type":"string"}`) + `},"allOf":[` +
+				several(n, `{"$ref":"#/$defs/d*"}`) + `]}`
 		},
 		"draft-07 keywords": func(n int) string {
-			return `{"$schema":"http://json-schema.org/draft-07/schema#",` + several(n, `"x*":1`) + `}`
+			return `{"$schema":"http://json-schema.org/draft-07/schema#",` + several(n, `"x*":1`) +
+				`}`
 		},
 		"deep": func(n int) string {
 			s := `{}`

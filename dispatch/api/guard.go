@@ -9,17 +9,20 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// loopback are the names that a request to a loopback address may come for: a web site cannot make any of them its own.
+// loopback are the names that a request to a loopback address may come for: a web site cannot make
+// any of them its own.
 var loopback = [...]string{"localhost", "127.0.0.1", "::1"}
 
 // guard keeps out what web pages of other sites make a browser send.
 func (x *exchange) guard() *refusal {
 	if !x.mayBeCalled(hostname(x.r.Host)) {
 		return refuse(http.StatusForbidden, dispatch.PermissionDenied,
-			"this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts", x.r.Host)
+			"this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts",
+			x.r.Host)
 	}
 	if err := x.origins.Check(x.r); err != nil {
-		return refuse(http.StatusForbidden, dispatch.PermissionDenied, "a page of another origin may not call this")
+		return refuse(http.StatusForbidden, dispatch.PermissionDenied,
+			"a page of another origin may not call this")
 	}
 	return nil
 }
@@ -33,7 +36,8 @@ func (x *exchange) mayBeCalled(name string) bool {
 	return !ok || !address.IP.IsLoopback() || slices.Contains(loopback[:], name)
 }
 
-// hostname returns the host of what may have a port behind it and brackets around it, in lower case.
+// hostname returns the host of what may have a port behind it and brackets around it, in lower
+// case.
 func hostname(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

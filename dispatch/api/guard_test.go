@@ -106,7 +106,9 @@ func TestPagesOfOtherOrigins(t *testing.T) {
 
 func TestPrincipal(t *testing.T) {
 	var answer func() (string, error)
-	s := newSurface(notes(t), api.Options{Principal: func(*http.Request) (string, error) { return answer() }})
+	s := newSurface(notes(t), api.Options{Principal: func(*http.Request) (string, error) {
+		return answer()
+	}})
 	secret := errors.New("token 12345 has expired")
 	var none *dispatch.Error
 	for _, test := range []struct {
@@ -117,21 +119,37 @@ func TestPrincipal(t *testing.T) {
 		logged string
 	}{
 		{"known", func() (string, error) { return "ann", nil }, 200, "", ""},
-		{"unknown", func() (string, error) { return "", secret }, 401, "permission_denied: the caller is not known; send valid credentials", "token 12345 has expired"},
+		{"unknown", func() (string, error) {
+			return "", secret
+		}, 401, "permission_denied: the caller is not known; send valid credentials",
+			"token 12345 has expired"},
 		{"refused", func() (string, error) {
-			return "", dispatch.Errorf(dispatch.PermissionDenied, "ann may not call this").With(map[string]int{"n": 1})
+			return "", dispatch.Errorf(dispatch.PermissionDenied,
+				"ann may not call this").With(map[string]int{"n": 1})
 		}, 403, "permission_denied: ann may not call this", ""},
 		{"refused, wrapped", func() (string, error) {
 			return "", fmt.Errorf("%w: %w", secret, dispatch.Errorf("quota_exceeded", "no more"))
 		}, 429, "quota_exceeded: no more", ""},
-		{"code", func() (string, error) { return "", dispatch.UpstreamError }, 502, "upstream_error: Something that this relies on failed.", ""},
-		{"typed nil", func() (string, error) { return "", none }, 500, "internal_error: the caller could not be told; the log has the cause", "nil pointer"},
-		{"undeclared", func() (string, error) { return "", dispatch.Errorf("made_up", "x") }, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
-		{"undeclared code", func() (string, error) { return "", dispatch.Code("made_up") }, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
-		{"panic", func() (string, error) { panic("broken") }, 500, "internal_error: the caller could not be told; the log has the cause", "guard_test.go"},
+		{"code", func() (string, error) { return "", dispatch.UpstreamError }, 502,
+			"upstream_error: Something that this relies on failed.", ""},
+		{"typed nil", func() (string, error) {
+			return "", none
+		}, 500, "internal_error: the caller could not be told; the log has the cause",
+			"nil pointer"},
+		{"undeclared", func() (string, error) {
+			return "", dispatch.Errorf("made_up", "x")
+		}, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
+		{"undeclared code", func() (string, error) {
+			return "", dispatch.Code("made_up")
+		}, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
+		{"panic", func() (string, error) {
+			panic("broken")
+		}, 500, "internal_error: the caller could not be told; the log has the cause",
+			"guard_test.go"},
 	} {
 		answer = test.answer
-		for method, remote := range map[string]string{"POST": "192.0.2.1:1", "GET": "192.0.2.2:1"} { // each of which has a line
+		for method, remote := range map[string]string{"POST": "192.0.2.1:1", "GET": "192.0.2.2:1"} {
+			// each of which has a line
 			before := len(s.log.String())
 			r := request(t, method, "/v1/manifest", "{}", "X-Request-Id: r-7")
 			r.RemoteAddr = remote
@@ -143,10 +161,13 @@ func TestPrincipal(t *testing.T) {
 			assert.Equal(t, a.Header().Get("WWW-Authenticate") != "", test.status == 401, test.name)
 			logged := s.log.String()[before:]
 			assert.Equal(t, logged != "", test.logged != "", "%s: %s", test.name, logged)
-			assert.Assert(t, strings.Contains(logged, test.logged) && (logged == "" || strings.Contains(logged, "request=r-7")), "%s: %s", test.name, logged)
+			assert.Assert(t, strings.Contains(logged, test.logged) &&
+				(logged == "" || strings.Contains(logged, "request=r-7")), "%s: %s", test.name,
+				logged)
 		}
 	}
-	// Who is not known learns nothing, not even what operations there are; what is no request at all is refused before.
+	// Who is not known learns nothing, not even what operations there are; what is no request at
+	// all is refused before.
 	answer = func() (string, error) { return "", secret }
 	assert.Equal(t, s.ask(t, "POST", "/v1/nope", "{}").Code, 401)
 	assert.Equal(t, s.ask(t, "POST", "/v1/old", "nope").Code, 401)

@@ -38,7 +38,8 @@ const budget = 64 << 20
 // blob is a catalog whose one operation returns eight mebibytes, and counts how often it has.
 func blob(ran *atomic.Int64) *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "blob", Summary: "Returns eight mebibytes.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+	dispatch.Add(c, dispatch.Spec{Name: "blob", Summary: "Returns eight mebibytes.",
+		Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 		defer ran.Add(1)
 		return strings.Repeat("x", 8<<20), nil
 	})
@@ -62,7 +63,9 @@ func sendAll(t *testing.T, server *httptest.Server, n int, text string) []net.Co
 }
 
 func postAs(name, path, body string, length int) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Name: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, name, length, body)
+	return fmt.Sprintf(
+		"POST %s HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Name: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, name, length, body)
 }
 
 // statuses counts the statuses of the answers, without reading what follows.
@@ -82,7 +85,8 @@ func statuses(t *testing.T, conns []net.Conn) map[int]int {
 
 func TestAnswersThatNobodyReadsStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
-	h := api.Options{Principal: named, Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+	h := api.Options{Principal: named,
+		Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()
@@ -114,7 +118,8 @@ func TestAnswersThatNobodyReadsStayWithinTheMemory(t *testing.T) {
 
 func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 	var ran atomic.Int64
-	h := api.Options{Principal: named, Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
+	h := api.Options{Principal: named,
+		Memory: quota.NewPool(budget)}.New(dispatch.NewDispatcher(blob(&ran), dispatch.Options{}))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	before := heap()
@@ -125,7 +130,8 @@ func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 		go func() {
 			_, _ = io.WriteString(conn, half) // it fails where the body is refused
 			sent.Add(1)
-			if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil && answer.StatusCode == 429 {
+			if answer, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil &&
+				answer.StatusCode == 429 {
 				refused.Add(1)
 			}
 		}()
@@ -141,7 +147,8 @@ func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 	assert.Assert(t, used < budget, "%d MiB", used>>20)
 
 	body := `{"params":{}}`
-	answer, err := http.ReadResponse(bufio.NewReader(sendAll(t, server, 1, postAs("ben", "/v1/blob", body, len(body)))[0]), nil)
+	answer, err := http.ReadResponse(
+		bufio.NewReader(sendAll(t, server, 1, postAs("ben", "/v1/blob", body, len(body)))[0]), nil)
 	assert.NilError(t, err)
 	assert.Equal(t, answer.StatusCode, 200, "another principal")
 }
@@ -149,12 +156,14 @@ func TestBodiesThatDoNotComeWholeStayWithinTheMemory(t *testing.T) {
 func TestOnePrincipalLeavesPlacesToOthers(t *testing.T) {
 	running, release := make(chan struct{}), make(chan struct{})
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait}, func(context.Context, struct{}) (struct{}, error) {
-		running <- struct{}{}
-		<-release
-		return struct{}{}, nil
-	})
-	h := api.Options{Principal: named, MaxCalls: 8}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
+	dispatch.Add(c, dispatch.Spec{Name: "wait", Summary: "Waits.", Kind: dispatch.Wait},
+		func(context.Context, struct{}) (struct{}, error) {
+			running <- struct{}{}
+			<-release
+			return struct{}{}, nil
+		})
+	h := api.Options{Principal: named,
+		MaxCalls: 8}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	waiting := sendAll(t, server, 4, postAs("ada", "/v1/wait", "{}", 2))
@@ -176,5 +185,6 @@ func TestBodiesThatDoNotComeHoldNoPlace(t *testing.T) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	sendAll(t, server, 10, postAs("", "/v1/blob", "{", 2))
-	assert.DeepEqual(t, statuses(t, sendAll(t, server, 1, postAs("", "/v1/blob", "{}", 2))), map[int]int{200: 1})
+	assert.DeepEqual(t, statuses(t, sendAll(t, server, 1, postAs("", "/v1/blob", "{}", 2))),
+		map[int]int{200: 1})
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// An object is one of the document's. It is encoded with its keys sorted, so that the same catalog has the same bytes.
+// An object is one of the document's. It is encoded with its keys sorted, so that the same catalog
+// has the same bytes.
 type object = map[string]any
 
 // A description is an OpenAPI document in the making.
@@ -24,19 +25,25 @@ type description struct {
 func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 	d := &description{handler: h, paths: object{}, schemas: object{
 		"failure": envelopeSchema(false, object{"type": "null"}, object{
-			"type": "object", "additionalProperties": false, "required": []string{"code", "message", "details", "recoverable"},
+			"type": "object", "additionalProperties": false,
+			"required": []string{"code", "message", "details", "recoverable"},
 			"properties": object{
-				"code":        object{"type": "string", "description": "What kind of failure it is, to branch on."},
-				"message":     object{"type": "string"},
-				"details":     object{"description": "What is to be known beyond the message; null if nothing."},
-				"recoverable": object{"type": "boolean", "description": "Whether the caller can get on by changing something and calling again."},
+				"code": object{"type": "string",
+					"description": "What kind of failure it is, to branch on."},
+				"message": object{"type": "string"},
+				"details": object{
+					"description": "What is to be known beyond the message; null if nothing."},
+				"recoverable": object{"type": "boolean",
+					"description": "Whether the caller can get on by changing something and calling again."},
 			},
 		}),
 		"meta": object{
 			"type": "object",
 			"properties": object{
-				"session_id": object{"type": "string", "description": "The session that the call ran in."},
-				"original":   object{"description": "What the data is taken from, if that says more."},
+				"session_id": object{"type": "string",
+					"description": "The session that the call ran in."},
+				"original": object{
+					"description": "What the data is taken from, if that says more."},
 			},
 		},
 	}}
@@ -48,11 +55,13 @@ func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 		d.path(name)["post"] = d.service(name, its)
 	}
 	arrayOfObjects := object{"type": "array", "items": object{"type": "object"}}
-	d.path("manifest")["get"] = d.document("manifest.get", "All operations, with their schemas, and all codes.", object{
-		"type": "object", "required": []string{"operations", "codes"},
-		"properties": object{"operations": arrayOfObjects, "codes": arrayOfObjects},
-	})
-	d.path("openapi.json")["get"] = d.document("openapi.get", "This document.", object{"type": "object"})
+	d.path("manifest")["get"] = d.document("manifest.get",
+		"All operations, with their schemas, and all codes.", object{
+			"type": "object", "required": []string{"operations", "codes"},
+			"properties": object{"operations": arrayOfObjects, "codes": arrayOfObjects},
+		})
+	d.path("openapi.json")["get"] = d.document("openapi.get", "This document.",
+		object{"type": "object"})
 
 	components := object{"schemas": d.schemas}
 	document := object{
@@ -66,7 +75,8 @@ func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 	}
 	text, err := jsonexact.Marshal(document)
 	if err != nil {
-		panic("api: the OpenAPI document cannot be encoded: " + err.Error()) // all schemas and examples were compiled
+		// all schemas and examples were compiled
+		panic("api: the OpenAPI document cannot be encoded: " + err.Error())
 	}
 	return text
 }
@@ -81,7 +91,8 @@ func (d *description) path(name string) object {
 	return item
 }
 
-// service describes POST of a service. Component names are the operations', which are legal, with one word more, so that no two are the same.
+// service describes POST of a service. Component names are the operations', which are legal, with
+// one word more, so that no two are the same.
 func (d *description) service(name string, operations []*dispatch.Operation) object {
 	var calls, results []object
 	actions, examples, choose := object{}, object{}, len(operations) > 1
@@ -98,12 +109,14 @@ func (d *description) service(name string, operations []*dispatch.Operation) obj
 			if op.Action() != "" {
 				body["action"] = op.Action()
 			}
-			examples[op.Name()+"."+strconv.Itoa(i+1)] = object{"summary": example.Summary, "value": body}
+			examples[op.Name()+"."+strconv.Itoa(i+1)] = object{"summary": example.Summary,
+				"value": body}
 		}
 	}
 	body := object{"schema": oneOf("oneOf", calls)}
 	if choose {
-		body["schema"] = object{"oneOf": calls, "discriminator": object{"propertyName": "action", "mapping": actions}}
+		body["schema"] = object{"oneOf": calls,
+			"discriminator": object{"propertyName": "action", "mapping": actions}}
 	}
 	if len(examples) > 0 {
 		body["examples"] = examples
@@ -121,17 +134,20 @@ func (d *description) service(name string, operations []*dispatch.Operation) obj
 func (d *description) call(op *dispatch.Operation) object {
 	spec := op.Spec()
 	input := op.Name() + ".input"
-	properties := object{"action": object{"const": op.Action()}, "params": d.component(input, d.relocated(input, op.Input()))}
+	properties := object{"action": object{"const": op.Action()},
+		"params": d.component(input, d.relocated(input, op.Input()))}
 	required := []string{}
 	if op.Action() != "" {
 		required = append(required, "action")
 	}
-	if its, err := schema.Compile(op.Input()); err != nil || its.ValidateScanned([]byte("{}")) != nil {
+	if its, err := schema.Compile(op.Input()); err != nil ||
+		its.ValidateScanned([]byte("{}")) != nil {
 		required = append(required, "params")
 	}
 	for _, s := range selectors {
 		if s.takes(op) {
-			properties[s.name] = object{"type": "string", "description": "Stands for the argument of the same name."}
+			properties[s.name] = object{"type": "string",
+				"description": "Stands for the argument of the same name."}
 		}
 	}
 	if op.Destructive() {
@@ -139,8 +155,10 @@ func (d *description) call(op *dispatch.Operation) object {
 			"description": "That this cannot be undone is known, and wanted. Otherwise the answer may be confirmation_required."}
 	}
 	call := object{
-		"type": "object", "description": op.Description(), "properties": properties, "required": required, "additionalProperties": false,
-		"x-kind": spec.Kind, "x-destructive": op.Destructive(), "x-idempotent": spec.Idempotent, "x-open-world": spec.OpenWorld,
+		"type": "object", "description": op.Description(), "properties": properties,
+		"required": required, "additionalProperties": false,
+		"x-kind": spec.Kind, "x-destructive": op.Destructive(), "x-idempotent": spec.Idempotent,
+		"x-open-world": spec.OpenWorld,
 	}
 	if spec.Title != "" {
 		call["title"] = spec.Title
@@ -162,8 +180,10 @@ func (d *description) result(op *dispatch.Operation) object {
 
 func envelopeSchema(success bool, data, failure object) object {
 	return object{
-		"type": "object", "required": []string{"success", "data", "error"}, "additionalProperties": false,
-		"properties": object{"success": object{"const": success}, "data": data, "error": failure, "_meta": refTo("meta")},
+		"type": "object", "required": []string{"success", "data", "error"},
+		"additionalProperties": false,
+		"properties": object{"success": object{"const": success}, "data": data,
+			"error": failure, "_meta": refTo("meta")},
 	}
 }
 
@@ -188,7 +208,8 @@ func (d *description) relocated(name string, text json.RawMessage) any {
 // document describes GET of a document.
 func (d *description) document(id, summary string, schema object) object {
 	ok := jsonResponse("The document.", schema)
-	ok["headers"] = object{"ETag": object{"description": "For If-None-Match.", "schema": object{"type": "string"}}}
+	ok["headers"] = object{
+		"ETag": object{"description": "For If-None-Match.", "schema": object{"type": "string"}}}
 	return object{"operationId": id, "summary": summary, "responses": object{
 		"200":     ok,
 		"304":     object{"description": "The document is the one that If-None-Match names."},
@@ -197,7 +218,8 @@ func (d *description) document(id, summary string, schema object) object {
 }
 
 func jsonResponse(description string, schema object) object {
-	return object{"description": description, "content": object{"application/json": object{"schema": schema}}}
+	return object{"description": description,
+		"content": object{"application/json": object{"schema": schema}}}
 }
 
 // oneOf is the choice between schemas, by that keyword; a single one is none.
@@ -210,8 +232,10 @@ func oneOf(keyword string, schemas []object) object {
 
 // refusals are the statuses of this package that are not those of their codes.
 var refusals = map[int]dispatch.Code{
-	http.StatusRequestTimeout: dispatch.Timeout, http.StatusRequestEntityTooLarge: dispatch.InvalidInput,
-	http.StatusUnsupportedMediaType: dispatch.InvalidInput, http.StatusServiceUnavailable: dispatch.StateError,
+	http.StatusRequestTimeout:        dispatch.Timeout,
+	http.StatusRequestEntityTooLarge: dispatch.InvalidInput,
+	http.StatusUnsupportedMediaType:  dispatch.InvalidInput,
+	http.StatusServiceUnavailable:    dispatch.StateError,
 }
 
 // failures are the responses of operations that fail, by status.
@@ -227,7 +251,8 @@ func (d *description) failures(operations []*dispatch.Operation) object {
 		byStatus[status] = append(byStatus[status], code)
 	}
 	if d.o.Principal != nil {
-		byStatus[http.StatusUnauthorized] = append(byStatus[http.StatusUnauthorized], dispatch.PermissionDenied)
+		byStatus[http.StatusUnauthorized] = append(byStatus[http.StatusUnauthorized],
+			dispatch.PermissionDenied)
 	}
 	for _, info := range d.catalog.Codes() {
 		if may[info.Code] || info.Universal {
@@ -247,6 +272,8 @@ func (d *description) failure(codes []dispatch.Code) object {
 		info, _ := d.catalog.CodeInfo(code)
 		lines = append(lines, "`"+string(code)+"`: "+info.Summary)
 	}
-	code := object{"properties": object{"error": object{"properties": object{"code": object{"enum": codes}}}}}
-	return jsonResponse(strings.Join(lines, "\n\n"), object{"allOf": []object{refTo("failure"), code}})
+	code := object{"properties": object{
+		"error": object{"properties": object{"code": object{"enum": codes}}}}}
+	return jsonResponse(strings.Join(lines, "\n\n"),
+		object{"allOf": []object{refTo("failure"), code}})
 }

@@ -27,11 +27,12 @@ func anybody(*http.Request) (string, error) { return "", nil }
 func strange(t testing.TB) *dispatch.Catalog {
 	c := dispatch.NewCatalog()
 	for name, schema := range map[string]string{
-		"ref.root":      `{"type":"object","properties":{"again":{"$ref":"#"},"n":{"type":"integer"}},"additionalProperties":false}`,
-		"ref.names":     `{"type":"object","$defs":{"a/b":{"type":"string"},"c~d %é":{"$ref":"#/$defs/a~1b"}},"properties":{"x":{"$ref":"#/$defs/c~0d%20%25%C3%A9"}}}`,
-		"ref.anchor":    `{"type":"object","$defs":{"x":{"$anchor":"here","type":"string"}},"properties":{"x":{"$ref":"#here"}}}`,
-		"ref.id":        `{"$id":"https://example.test/a/b.json","type":"object","$defs":{"x":{"$id":"c.json","$defs":{"y":{"type":"string"}},"$ref":"#/$defs/y"}},"properties":{"x":{"$ref":"c.json"},"y":{"$ref":"/a/b.json#/$defs/x"}}}`,
-		"ref.id2":       `{"$id":"https://example.test/a/b.json","type":"object","properties":{"x":{"type":"integer"}}}`, // the same id again
+		"ref.root":   `{"type":"object","properties":{"again":{"$ref":"#"},"n":{"type":"integer"}},"additionalProperties":false}`,
+		"ref.names":  `{"type":"object","$defs":{"a/b":{"type":"string"},"c~d %é":{"$ref":"#/$defs/a~1b"}},"properties":{"x":{"$ref":"#/$defs/c~0d%20%25%C3%A9"}}}`,
+		"ref.anchor": `{"type":"object","$defs":{"x":{"$anchor":"here","type":"string"}},"properties":{"x":{"$ref":"#here"}}}`,
+		"ref.id":     `{"$id":"https://example.test/a/b.json","type":"object","$defs":{"x":{"$id":"c.json","$defs":{"y":{"type":"string"}},"$ref":"#/$defs/y"}},"properties":{"x":{"$ref":"c.json"},"y":{"$ref":"/a/b.json#/$defs/x"}}}`,
+		// the same id again
+		"ref.id2":       `{"$id":"https://example.test/a/b.json","type":"object","properties":{"x":{"type":"integer"}}}`,
 		"ref.anywhere":  `{"type":"object","properties":{"x":{"$ref":"#/elsewhere/0/y"}},"elsewhere":[{"y":{"items":{"$ref":"#/elsewhere/0/z"}},"z":{"type":"string"}}]}`,
 		"ref.meta":      `{"type":"object","properties":{"schema":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`,
 		"ref.dynamic":   `{"type":"object","$dynamicAnchor":"node","properties":{"next":{"$dynamicRef":"#node"}}}`,
@@ -41,12 +42,18 @@ func strange(t testing.TB) *dispatch.Catalog {
 		"other.depends": `{"type":"object","dependencies":{"a":["b"],"c":{"required":["d"]},"e":false}}`,
 		"other.both":    `{"type":"object","dependencies":{"a":["b"]},"dependentRequired":{"c":["d"]}}`,
 	} {
-		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "Echo what fits.", Kind: dispatch.Read, Input: json.RawMessage(schema), Output: json.RawMessage(schema)}, echo[json.RawMessage])
+		dispatch.Add(c, dispatch.Spec{Name: name, Summary: "Echo what fits.", Kind: dispatch.Read,
+			Input: json.RawMessage(schema), Output: json.RawMessage(schema)}, echo[json.RawMessage])
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "other.true", Summary: "Anything.", Kind: dispatch.Read, Output: json.RawMessage(`true`)}, echo[json.RawMessage])
-	dispatch.Add(c, dispatch.Spec{Name: "other.never", Summary: "Never succeeds.", Kind: dispatch.Read, Output: json.RawMessage(`false`)}, echo[json.RawMessage])
-	dispatch.Add(c, dispatch.Spec{Name: "Under_score-d.x.y.z", Summary: "Has a <name>.", Kind: dispatch.Eval}, echo[struct{}])
-	dispatch.Add(c, dispatch.Spec{Name: "other.least", Summary: "Wants something.", Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object","minProperties":1}`)}, echo[json.RawMessage])
+	dispatch.Add(c, dispatch.Spec{Name: "other.true", Summary: "Anything.", Kind: dispatch.Read,
+		Output: json.RawMessage(`true`)}, echo[json.RawMessage])
+	dispatch.Add(c, dispatch.Spec{Name: "other.never", Summary: "Never succeeds.",
+		Kind: dispatch.Read, Output: json.RawMessage(`false`)}, echo[json.RawMessage])
+	dispatch.Add(c, dispatch.Spec{Name: "Under_score-d.x.y.z", Summary: "Has a <name>.",
+		Kind: dispatch.Eval}, echo[struct{}])
+	dispatch.Add(c, dispatch.Spec{Name: "other.least", Summary: "Wants something.",
+		Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object","minProperties":1}`)},
+		echo[json.RawMessage])
 	return c
 }
 
@@ -95,21 +102,26 @@ var cases = []argument{
 func TestDocumentAgreesWithTheHandler(t *testing.T) {
 	c := strange(t)
 	// What looks like a keyword of a schema and is data. Other programs stumble over this one.
-	dispatch.Add(c, dispatch.Spec{Name: "ref.data", Summary: "Echo what fits.", Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object",
+	dispatch.Add(c, dispatch.Spec{Name: "ref.data", Summary: "Echo what fits.", Kind: dispatch.Read,
+		Input: json.RawMessage(`{"type":"object",
 		"default":{"$ref":"#/nowhere","$id":"x"},"properties":{"$id":{"const":{"$anchor":1}},"x":{"enum":[{"$ref":"#/nowhere"}]},"$ref":{"type":"string"}}}`)}, echo[json.RawMessage])
 	s := newSurface(c, api.Options{})
 	doc := s.openAPI(t)
 	for _, test := range append(slices.Clone(cases), []argument{
-		{"ref.data", `{"$id":{"$anchor":1},"x":{"$ref":"#/nowhere"},"$ref":"y"}`, true}, {"ref.data", `{"$ref":1}`, false}, {"ref.data", `{"$id":"x"}`, false}, {"ref.data", `{"x":1}`, false},
+		{"ref.data", `{"$id":{"$anchor":1},"x":{"$ref":"#/nowhere"},"$ref":"y"}`, true},
+		{"ref.data", `{"$ref":1}`, false}, {"ref.data", `{"$id":"x"}`, false},
+		{"ref.data", `{"x":1}`, false},
 	}...) {
 		service, action, _ := strings.Cut(test.operation, ".")
 		body := fmt.Sprintf(`{"action":%q,"params":%s}`, action, test.params)
 		a := s.call(t, service, body) // which holds the answer against the document
 		assert.Equal(t, a.Code == 200, test.valid, "%s: %s", body, a.Body)
-		says := doc.schema(t, "/paths/~1v1~1"+service+"/post/requestBody/content/application~1json/schema").Validate([]byte(body))
+		says := doc.schema(t, "/paths/~1v1~1"+service+
+			"/post/requestBody/content/application~1json/schema").Validate([]byte(body))
 		assert.Equal(t, says == nil, test.valid, "%s: %v", body, says)
 	}
-	assert.Equal(t, s.call(t, "other", `{"action":"never"}`).Code, 500) // a result that its schema refuses
+	// a result that its schema refuses
+	assert.Equal(t, s.call(t, "other", `{"action":"never"}`).Code, 500)
 }
 
 func TestDocumentSaysWhatACallTakes(t *testing.T) {
@@ -131,16 +143,20 @@ func TestDocumentSaysWhatACallTakes(t *testing.T) {
 		`{"action":"tree","params":{"name":"a","children":[{}]}}`:   false,
 		`{"action":"tree","params":{"name":"a","children":"none"}}`: false,
 	} {
-		err := doc.schema(t, "/paths/~1v1~1note/post/requestBody/content/application~1json/schema").Validate([]byte(body))
+		err := doc.schema(t,
+			"/paths/~1v1~1note/post/requestBody/content/application~1json/schema").Validate(
+			[]byte(body))
 		assert.Equal(t, err == nil, fits, "%s: %v", body, err)
 	}
 }
 
-// A difference here is a change of what users see. Accept one with: go test ./dispatch/api -run Golden -update
+// A difference here is a change of what users see. Accept one with: go test ./dispatch/api -run
+// Golden -update
 func TestGoldenDocument(t *testing.T) {
 	s := newSurface(notes(t), api.Options{Title: "Notes", Version: "1.2.3", Principal: anybody})
 	var whole any
-	assert.NilError(t, json.Unmarshal(s.get(request(t, "GET", "/v1/openapi.json", "")).Body.Bytes(), &whole))
+	assert.NilError(t,
+		json.Unmarshal(s.get(request(t, "GET", "/v1/openapi.json", "")).Body.Bytes(), &whole))
 	text, err := json.MarshalIndent(whole, "", "  ")
 	assert.NilError(t, err)
 	golden.Assert(t, string(text)+"\n", "openapi.json")
@@ -148,25 +164,30 @@ func TestGoldenDocument(t *testing.T) {
 
 func TestDocumentOfManyOperationsIsTheSameEachTime(t *testing.T) {
 	c := many(t)
-	first := newSurface(c, api.Options{}).get(request(t, "GET", "/v1/openapi.json", "")).Body.String()
+	first := newSurface(c,
+		api.Options{}).get(request(t, "GET", "/v1/openapi.json", "")).Body.String()
 	for range 5 {
-		assert.Equal(t, newSurface(c, api.Options{}).get(request(t, "GET", "/v1/openapi.json", "")).Body.String(), first)
+		assert.Equal(t, newSurface(c,
+			api.Options{}).get(request(t, "GET", "/v1/openapi.json", "")).Body.String(), first)
 	}
 }
 
 func many(t testing.TB) *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	kinds := []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive, dispatch.Lifecycle, dispatch.Wait, dispatch.Eval}
+	kinds := []dispatch.Kind{dispatch.Read, dispatch.Write, dispatch.Destructive,
+		dispatch.Lifecycle, dispatch.Wait, dispatch.Eval}
 	for i := range 300 {
 		dispatch.Add(c, dispatch.Spec{
 			Name: fmt.Sprintf("s%d.op%d", i%20, i), Summary: "Does.", Kind: kinds[i%len(kinds)],
-			Errors: []dispatch.Code{c.Codes()[i%15].Code}, Examples: []dispatch.Example{{Summary: "One", Input: json.RawMessage(`{"name":"x"}`)}},
+			Errors:   []dispatch.Code{c.Codes()[i%15].Code},
+			Examples: []dispatch.Example{{Summary: "One", Input: json.RawMessage(`{"name":"x"}`)}},
 		}, echo[tree])
 	}
 	return c
 }
 
-// The documents hold before a validator of OpenAPI and another implementation of JSON Schema, and these judge real answers as they should.
+// The documents hold before a validator of OpenAPI and another implementation of JSON Schema, and
+// these judge real answers as they should.
 func TestDocumentsWithOutsideValidators(t *testing.T) {
 	root := os.Getenv("STDWIRE_NODE_DIR")
 	if root == "" {
@@ -184,7 +205,8 @@ func TestDocumentsWithOutsideValidators(t *testing.T) {
 		Fits   bool            `json:"fits"`
 	}
 	write := func(name string, s *surface, checks []check) string {
-		text, err := json.Marshal(map[string]any{"document": s.openAPI(t), "cases": append([]check{}, checks...)})
+		text, err := json.Marshal(
+			map[string]any{"document": s.openAPI(t), "cases": append([]check{}, checks...)})
 		assert.NilError(t, err)
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
 		return name
@@ -193,17 +215,24 @@ func TestDocumentsWithOutsideValidators(t *testing.T) {
 	var checks []check
 	for _, test := range cases {
 		service, action, _ := strings.Cut(test.operation, ".")
-		about, body := "/paths/~1v1~1"+service+"/post/", fmt.Sprintf(`{"action":%q,"params":%s}`, action, test.params)
+		about, body := "/paths/~1v1~1"+service+"/post/",
+			fmt.Sprintf(`{"action":%q,"params":%s}`, action, test.params)
 		a := odd.ask(t, "POST", "/v1/"+service, body)
-		checks = append(checks, check{about + "requestBody/content/application~1json/schema", json.RawMessage(body), test.valid},
-			check{about + fmt.Sprintf("responses/%d/content/application~1json/schema", a.Code), a.Body.Bytes(), true})
+		checks = append(checks,
+			check{about + "requestBody/content/application~1json/schema", json.RawMessage(body),
+				test.valid},
+			check{about + fmt.Sprintf("responses/%d/content/application~1json/schema", a.Code),
+				a.Body.Bytes(), true})
 	}
 	empty := write("empty.json", newSurface(dispatch.NewCatalog(), api.Options{}), []check{
-		{"/paths/~1v1~1manifest/get/responses/200/content/application~1json/schema", dispatch.NewCatalog().Manifest(), true},
-		{"/paths/~1v1~1manifest/get/responses/default/content/application~1json/schema", json.RawMessage(`{"success":true,"data":{},"error":null}`), false},
+		{"/paths/~1v1~1manifest/get/responses/200/content/application~1json/schema",
+			dispatch.NewCatalog().Manifest(), true},
+		{"/paths/~1v1~1manifest/get/responses/default/content/application~1json/schema",
+			json.RawMessage(`{"success":true,"data":{},"error":null}`), false},
 	})
 	files := []string{
-		empty, write("strange.json", odd, checks), write("notes.json", newSurface(notes(t), api.Options{Principal: anybody}), nil),
+		empty, write("strange.json", odd, checks),
+		write("notes.json", newSurface(notes(t), api.Options{Principal: anybody}), nil),
 		write("many.json", newSurface(many(t), api.Options{}), nil),
 	}
 	run := func(files ...string) (string, error) {
@@ -222,7 +251,10 @@ func TestDocumentsWithOutsideValidators(t *testing.T) {
 	assert.NilError(t, err, "%s", out)
 
 	// A document that is wrong does not pass.
-	for _, change := range [][2]string{{`"#/components/schemas/meta"`, `"#/components/schemas/meat"`}, {`"requestBody":{`, `"requestBody":{"wrong":1,`}, {`"id":"7"`, `"id":7`}, {`"type":"string"`, `"type":"strange"`}} {
+	for _, change := range [][2]string{
+		{`"#/components/schemas/meta"`, `"#/components/schemas/meat"`},
+		{`"requestBody":{`, `"requestBody":{"wrong":1,`}, {`"id":"7"`, `"id":7`},
+		{`"type":"string"`, `"type":"strange"`}} {
 		text, err := os.ReadFile(filepath.Join(dir, "notes.json"))
 		assert.NilError(t, err)
 		wrong := strings.Replace(string(text), change[0], change[1], 1)
@@ -230,6 +262,7 @@ func TestDocumentsWithOutsideValidators(t *testing.T) {
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, "wrong.json"), []byte(wrong), 0o600))
 		out, err := run("wrong.json")
 		_, failed := errors.AsType[*exec.ExitError](err)
-		assert.Assert(t, failed && strings.HasPrefix(out, "wrong.json: "), "%s: %v %s", change[1], err, out)
+		assert.Assert(t, failed &&
+			strings.HasPrefix(out, "wrong.json: "), "%s: %v %s", change[1], err, out)
 	}
 }

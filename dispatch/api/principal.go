@@ -41,16 +41,19 @@ func (x *exchange) unknown(err error) *refusal {
 		code, ok := errors.AsType[dispatch.Code](err)
 		if !ok {
 			x.unknowns.Log(func(message string, args ...any) {
-				x.report(slog.LevelWarn, message, slog.Group("", args...)) // which without a name is its members
+				// which without a name is its members
+				x.report(slog.LevelWarn, message, slog.Group("", args...))
 			}, x.r.RemoteAddr, "the caller is not known", slog.Any("error", err))
-			return refuse(http.StatusUnauthorized, dispatch.PermissionDenied, "the caller is not known; send valid credentials")
+			return refuse(http.StatusUnauthorized, dispatch.PermissionDenied,
+				"the caller is not known; send valid credentials")
 		}
 		info, _ := x.catalog.CodeInfo(code)
 		shown = dispatch.Errorf(code, "%s", info.Summary).WithRecoverable(info.Recoverable)
 	}
 	info, ok := x.catalog.CodeInfo(shown.Code)
 	if !ok {
-		x.report(slog.LevelError, "the principal function returned a code that the catalog does not have",
+		x.report(slog.LevelError,
+			"the principal function returned a code that the catalog does not have",
 			slog.String("code", string(shown.Code)), slog.Any("error", err))
 		return x.broken()
 	}
@@ -58,9 +61,11 @@ func (x *exchange) unknown(err error) *refusal {
 }
 
 func (x *exchange) broken() *refusal {
-	return refuse(http.StatusInternalServerError, dispatch.InternalError, "the caller could not be told; the log has the cause")
+	return refuse(http.StatusInternalServerError, dispatch.InternalError,
+		"the caller could not be told; the log has the cause")
 }
 
 func (x *exchange) report(level slog.Level, message string, attrs ...slog.Attr) {
-	x.log.LogAttrs(x.r.Context(), level, message, append(attrs, slog.String("surface", surface), slog.String("request", x.id))...)
+	x.log.LogAttrs(x.r.Context(), level, message,
+		append(attrs, slog.String("surface", surface), slog.String("request", x.id))...)
 }

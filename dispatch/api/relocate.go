@@ -12,18 +12,21 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// relocate rewrites a JSON Schema, one that compiles, to stand within another document, at the place that a JSON Pointer names there. Its
-// references lead to where they did, as pointers into the document; the identifiers and anchors that it no longer needs are gone. A schema of
-// draft-07 becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be to a meta-schema, becomes x-ref, which says nothing: few
-// programs follow such a one.
+// relocate rewrites a JSON Schema, one that compiles, to stand within another document, at the
+// place that a JSON Pointer names there. Its references lead to where they did, as pointers into
+// the document; the identifiers and anchors that it no longer needs are gone. A schema of draft-07
+// becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be
+// to a meta-schema, becomes x-ref, which says nothing: few programs follow such a one.
 //
 // What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is
 // false for a schema that has one. So it is for one that takes too much work for its size, as
 // pointers to what is deep in it are long.
 func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) {
-	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork, places: map[string]*place{}, targets: map[string]string{"": ""}}
+	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork,
+		places: map[string]*place{}, targets: map[string]string{"": ""}}
 	r.enter(text, "", to, &url.URL{}, false)
-	for len(r.references) > 0 { // to where no keyword has a schema, and where there may be more of them
+	for len(r.references) > 0 {
+		// to where no keyword has a schema, and where there may be more of them
 		next := r.references[0]
 		r.references = r.references[1:]
 		if at, here := r.target(next); here {
@@ -48,12 +51,14 @@ func (r *relocation) spend(bytes int) bool {
 }
 
 type relocation struct {
-	text       json.RawMessage
-	root       *form.Root
-	left       int               // work
-	places     map[string]*place // of all schemas, but for true and false, by the pointer to where they stand
-	targets    map[string]string // absolute URIs, with an anchor or without fragment, and the pointer to what they name
-	references []*url.URL        // absolute, that are still to be followed
+	text json.RawMessage
+	root *form.Root
+	left int // work
+	// of all schemas, but for true and false, by the pointer to where they stand
+	places map[string]*place
+	// absolute URIs, with an anchor or without fragment, and the pointer to what they name
+	targets    map[string]string
+	references []*url.URL // absolute, that are still to be followed
 	dynamic    bool
 }
 
@@ -65,10 +70,13 @@ type place struct {
 	refers  bool // it has a $ref
 }
 
-// Where the keywords of a schema have others: in the members of their values, or else in the value or its elements.
+// Where the keywords of a schema have others: in the members of their values, or else in the value
+// or its elements.
 var (
-	schemaMaps = set("$defs", "definitions", "properties", "patternProperties", "dependentSchemas", "dependencies")
-	schemaOnes = set("additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items", "not", "oneOf",
+	schemaMaps = set("$defs", "definitions", "properties", "patternProperties", "dependentSchemas",
+		"dependencies")
+	schemaOnes = set("additionalItems", "additionalProperties", "allOf", "anyOf", "contains",
+		"contentSchema", "else", "if", "items", "not", "oneOf",
 		"prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
 )
 
@@ -76,10 +84,13 @@ var (
 	// identifying are the keywords that are not needed any more.
 	identifying = set("$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary")
 	// unknown07 are the keywords of 2020-12 that say nothing in draft-07.
-	unknown07 = set("$dynamicRef", "dependentRequired", "dependentSchemas", "maxContains", "minContains", "prefixItems", "unevaluatedItems",
+	unknown07 = set("$dynamicRef", "dependentRequired", "dependentSchemas", "maxContains",
+		"minContains", "prefixItems", "unevaluatedItems",
 		"unevaluatedProperties")
-	// besideRef are the keywords that do no harm beside a $ref of draft-07, which has nothing else count.
-	besideRef = set("$comment", "$defs", "$ref", "default", "definitions", "description", "examples", "title")
+	// besideRef are the keywords that do no harm beside a $ref of draft-07, which has nothing else
+	// count.
+	besideRef = set("$comment", "$defs", "$ref", "default", "definitions", "description",
+		"examples", "title")
 )
 
 func set(names ...string) map[string]bool {
@@ -92,7 +103,8 @@ func set(names ...string) map[string]bool {
 
 // enter notes the schema that stands at a pointer, and those in it.
 func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 bool) {
-	if len(value) == 0 || value[0] != '{' || r.places[at] != nil || !r.spend(len(value)+len(at)+len(to)) {
+	if len(value) == 0 || value[0] != '{' || r.places[at] != nil ||
+		!r.spend(len(value)+len(at)+len(to)) {
 		return
 	}
 	if uri, ok := jsonscan.Text(jsonscan.Member(value, "$schema")); ok {
@@ -120,7 +132,8 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 	}
 	for token, v := range jsonscan.Members(value) {
 		name, _ := jsonscan.Text(token)
-		below, moved := at+"/"+jsonscan.EscapePointer(name), to+"/"+jsonscan.EscapePointer(p.rename(value, name))
+		below, moved := at+"/"+jsonscan.EscapePointer(name), to+"/"+
+			jsonscan.EscapePointer(p.rename(value, name))
 		if !r.spend(len(below) + len(moved)) {
 			return
 		}
@@ -128,7 +141,8 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 		case schemaMaps[name]:
 			for token, v := range jsonscan.Members(v) {
 				name, _ := jsonscan.Text(token)
-				r.enter(v, below+"/"+jsonscan.EscapePointer(name), moved+"/"+jsonscan.EscapePointer(name), base, draft07)
+				r.enter(v, below+"/"+jsonscan.EscapePointer(name), moved+"/"+
+					jsonscan.EscapePointer(name), base, draft07)
 			}
 		case schemaOnes[name]:
 			r.enter(v, below, moved, base, draft07)
@@ -139,7 +153,8 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 	}
 }
 
-// follow returns what stands at a pointer, where it will stand, and the innermost schema that it is, or is in.
+// follow returns what stands at a pointer, where it will stand, and the innermost schema that it
+// is, or is in.
 func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 	value, near, from := []byte(r.text), r.places[""], ""
 	to = near.to
@@ -151,7 +166,8 @@ func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 		if !r.spend(len(from) + len(to)) {
 			break
 		}
-		value, from, to = r.root.Child(value, token), from+"/"+jsonscan.EscapePointer(token), to+"/"+jsonscan.EscapePointer(name)
+		value, from, to = r.root.Child(value, token), from+"/"+jsonscan.EscapePointer(token), to+
+			"/"+jsonscan.EscapePointer(name)
 		if p := r.places[from]; p != nil {
 			near = p
 		}
@@ -188,7 +204,8 @@ func (p *place) rename(value []byte, name string) string {
 	}
 	tuple := items != nil && items[0] == '['
 	switch {
-	case p.draft07 && unknown07[name], p.draft07 && !besideRef[name] && !identifying[name] && p.refers,
+	case p.draft07 && unknown07[name], p.draft07 && !besideRef[name] && !identifying[name] &&
+		p.refers,
 		tuple && name == "items" && form.Child(items, "0") == nil: // there is no empty prefixItems
 		return "x-" + name
 	case tuple && name == "items":
@@ -203,7 +220,8 @@ func (p *place) rename(value []byte, name string) string {
 
 // separable reports whether the dependencies of a schema can become those of 2020-12.
 func separable(value []byte) bool {
-	return jsonscan.Member(value, "dependentSchemas") == nil && jsonscan.Member(value, "dependentRequired") == nil
+	return jsonscan.Member(value, "dependentSchemas") == nil &&
+		jsonscan.Member(value, "dependentRequired") == nil
 }
 
 // append writes the value that stands at a pointer.

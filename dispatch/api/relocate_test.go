@@ -38,18 +38,22 @@ func TestRelocate(t *testing.T) {
 		assert.Assert(t, ok, from)
 		assert.Equal(t, string(moved), want, from)
 	}
-	_, ok := relocate(json.RawMessage(`{"$defs":{"x":{"$dynamicRef":"#a","$dynamicAnchor":"a"}}}`), "/to")
+	_, ok := relocate(json.RawMessage(`{"$defs":{"x":{"$dynamicRef":"#a","$dynamicAnchor":"a"}}}`),
+		"/to")
 	assert.Assert(t, !ok)
 }
 
-// What a schema says of a document does not change when it is moved: all that JSON-Schema-Test-Suite has.
+// What a schema says of a document does not change when it is moved: all that
+// JSON-Schema-Test-Suite has.
 func TestRelocatedSchemasSayTheSame(t *testing.T) {
 	root := os.Getenv("STDWIRE_SUITES")
 	if root == "" {
 		t.Skip("STDWIRE_SUITES is not set: JSON-Schema-Test-Suite is not tested")
 	}
-	for draft, uri := range map[string]string{"draft7": schema.Draft07, "draft2020-12": schema.Draft202012} {
-		files, err := filepath.Glob(filepath.Join(root, "JSON-Schema-Test-Suite", "tests", draft, "*.json"))
+	for draft, uri := range map[string]string{"draft7": schema.Draft07,
+		"draft2020-12": schema.Draft202012} {
+		files, err := filepath.Glob(
+			filepath.Join(root, "JSON-Schema-Test-Suite", "tests", draft, "*.json"))
 		assert.NilError(t, err)
 		moved := 0
 		for _, file := range files {
@@ -68,7 +72,8 @@ func TestRelocatedSchemasSayTheSame(t *testing.T) {
 				name := fmt.Sprintf("%s/%s: %s", draft, filepath.Base(file), group.Description)
 				text := group.Schema
 				if text[0] == '{' && jsonscan.Member(text, "$schema") == nil {
-					text = json.RawMessage(strings.Replace(string(text), "{", `{"$schema":"`+uri+`",`, 1))
+					text = json.RawMessage(
+						strings.Replace(string(text), "{", `{"$schema":"`+uri+`",`, 1))
 					text = json.RawMessage(strings.Replace(string(text), ",}", "}", 1))
 				}
 				original, err := schema.Compile(text)
@@ -84,11 +89,14 @@ func TestRelocatedSchemasSayTheSame(t *testing.T) {
 					continue
 				}
 				moved++
-				elsewhere, err := schema.Compile([]byte(`{"$ref":"#/components/schemas/a","components":{"schemas":{"a":` + string(there) + `}}}`))
+				elsewhere, err := schema.Compile(
+					[]byte(`{"$ref":"#/components/schemas/a","components":{"schemas":{"a":` +
+						string(there) + `}}}`))
 				assert.NilError(t, err, "%s: %s", name, there)
 				for _, test := range group.Tests {
 					before, after := original.Validate(test.Data), elsewhere.Validate(test.Data)
-					assert.Equal(t, before == nil, after == nil, "%s, %s: %v, %v\n%s\n%s", name, test.Description, before, after, text, there)
+					assert.Equal(t, before == nil, after == nil, "%s, %s: %v, %v\n%s\n%s", name,
+						test.Description, before, after, text, there)
 				}
 			}
 		}
@@ -99,8 +107,11 @@ func TestRelocatedSchemasSayTheSame(t *testing.T) {
 // Whatever compiles can be moved: what comes out is JSON, and compiles where it is.
 func FuzzRelocate(f *testing.F) {
 	for _, seed := range []string{
-		`{"type":"object","$defs":{"a":{"$id":"x","$anchor":"y"}},"$ref":"x#y"}`, `{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"$ref":"#/items/0"}],"dependencies":{"a":["b"]}}`,
-		`{"$ref":"#/a/0","a":[{"b":{"$ref":"#/a"}}]}`, `{"$id":"urn:x:y","properties":{"":{"$ref":"#/properties/"}}}`, `{"$ref":"#/%24defs/a~1b","$defs":{"a/b":true}}`,
+		`{"type":"object","$defs":{"a":{"$id":"x","$anchor":"y"}},"$ref":"x#y"}`,
+		`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"$ref":"#/items/0"}],"dependencies":{"a":["b"]}}`,
+		`{"$ref":"#/a/0","a":[{"b":{"$ref":"#/a"}}]}`,
+		`{"$id":"urn:x:y","properties":{"":{"$ref":"#/properties/"}}}`,
+		`{"$ref":"#/%24defs/a~1b","$defs":{"a/b":true}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -113,7 +124,9 @@ func FuzzRelocate(f *testing.F) {
 		moved, ok := relocate(line, "/components/schemas/a")
 		assert.NilError(t, jsonscan.Valid(moved), "%s", moved)
 		if ok {
-			_, err := schema.Compile([]byte(`{"$ref":"#/components/schemas/a","components":{"schemas":{"a":` + string(moved) + `}}}`))
+			_, err := schema.Compile(
+				[]byte(`{"$ref":"#/components/schemas/a","components":{"schemas":{"a":` +
+					string(moved) + `}}}`))
 			assert.NilError(t, err, "%s", moved)
 		}
 	})

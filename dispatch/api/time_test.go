@@ -40,28 +40,35 @@ func (p *pipes) Accept() (net.Conn, error) {
 func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
 
-// served runs the test in a bubble with a server, and gives it a connection that the server has accepted.
-func served(t *testing.T, server *http.Server, test func(t *testing.T, conn net.Conn, start time.Time)) {
+// served runs the test in a bubble with a server, and gives it a connection that the server has
+// accepted.
+func served(t *testing.T, server *http.Server,
+	test func(t *testing.T, conn net.Conn, start time.Time)) {
 	synctest.Test(t, func(t *testing.T) {
 		c := notes(t)
-		dispatch.Add(c, dispatch.Spec{Name: "hour", Summary: "Takes an hour.", Kind: dispatch.Wait}, func(ctx context.Context, _ struct{}) (struct{}, error) {
-			select {
-			case <-time.After(time.Hour):
-				return struct{}{}, nil
-			case <-ctx.Done():
-				return struct{}{}, ctx.Err()
-			}
-		})
-		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Returns a mebibyte.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+		dispatch.Add(c, dispatch.Spec{Name: "hour", Summary: "Takes an hour.", Kind: dispatch.Wait},
+			func(ctx context.Context, _ struct{}) (struct{}, error) {
+				select {
+				case <-time.After(time.Hour):
+					return struct{}{}, nil
+				case <-ctx.Done():
+					return struct{}{}, ctx.Err()
+				}
+			})
+		dispatch.Add(c, dispatch.Spec{Name: "large", Summary: "Returns a mebibyte.",
+			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return strings.Repeat("x", 1<<20), nil
 		})
-		dispatch.Add(c, dispatch.Spec{Name: "huge", Summary: "Returns eight mebibytes.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+		dispatch.Add(c, dispatch.Spec{Name: "huge", Summary: "Returns eight mebibytes.",
+			Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
 			return strings.Repeat("x", 8<<20), nil
 		})
 		server.Handler = newSurface(c, api.Options{})
 		listener := &pipes{conns: make(chan net.Conn), done: make(chan struct{})}
 		var serving sync.WaitGroup
-		serving.Go(func() { assert.Check(t, errors.Is(server.Serve(listener), http.ErrServerClosed)) })
+		serving.Go(func() {
+			assert.Check(t, errors.Is(server.Serve(listener), http.ErrServerClosed))
+		})
 		defer serving.Wait()
 		defer server.Close()
 		here, there := net.Pipe()
@@ -72,7 +79,9 @@ func served(t *testing.T, server *http.Server, test func(t *testing.T, conn net.
 }
 
 func post(path, body string, length int) string {
-	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: api.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, length, body)
+	return fmt.Sprintf(
+		"POST %s HTTP/1.1\r\nHost: api.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		path, length, body)
 }
 
 func write(t *testing.T, conn net.Conn, text string) {
@@ -94,7 +103,9 @@ func TestBodyThatDoesNotCome(t *testing.T) {
 	for _, test := range []struct {
 		server *http.Server
 		wait   time.Duration
-	}{{&http.Server{}, 30 * time.Second}, {&http.Server{ReadTimeout: 5 * time.Second}, 5 * time.Second}, {&http.Server{ReadTimeout: time.Minute}, time.Minute}} {
+	}{{&http.Server{}, 30 * time.Second},
+		{&http.Server{ReadTimeout: 5 * time.Second}, 5 * time.Second},
+		{&http.Server{ReadTimeout: time.Minute}, time.Minute}} {
 		served(t, test.server, func(t *testing.T, conn net.Conn, start time.Time) {
 			write(t, conn, post("/v1/old", `{"action`, 100))
 			from := bufio.NewReader(conn)
@@ -131,19 +142,21 @@ func TestBodyThatBreaksOff(t *testing.T) {
 	})
 }
 
-// The time for the body is not that of the call, and is over for the next request on the connection.
+// The time for the body is not that of the call, and is over for the next request on the
+// connection.
 func TestLongCallsOnOneConnection(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Minute} {
-		served(t, &http.Server{ReadTimeout: timeout, IdleTimeout: 24 * time.Hour}, func(t *testing.T, conn net.Conn, start time.Time) {
-			from := bufio.NewReader(conn)
-			for i := range 3 {
-				write(t, conn, post("/v1/hour", "{}", 2))
-				status, body := read(t, from)
-				assert.Equal(t, status, 200, body)
-				assert.Equal(t, time.Since(start), time.Duration(2*i+1)*time.Hour)
-				time.Sleep(time.Hour) // of the bubble's time
-			}
-		})
+		served(t, &http.Server{ReadTimeout: timeout, IdleTimeout: 24 * time.Hour},
+			func(t *testing.T, conn net.Conn, start time.Time) {
+				from := bufio.NewReader(conn)
+				for i := range 3 {
+					write(t, conn, post("/v1/hour", "{}", 2))
+					status, body := read(t, from)
+					assert.Equal(t, status, 200, body)
+					assert.Equal(t, time.Since(start), time.Duration(2*i+1)*time.Hour)
+					time.Sleep(time.Hour) // of the bubble's time
+				}
+			})
 	}
 }
 
@@ -159,13 +172,14 @@ func TestAnswerThatIsNotRead(t *testing.T) {
 		time.Sleep(time.Hour)                                    // of the bubble's time
 		assert.Equal(t, ended.Load().Sub(start), 30*time.Second) // not one piece
 	})
-	served(t, &http.Server{WriteTimeout: time.Second}, func(t *testing.T, conn net.Conn, start time.Time) {
-		write(t, conn, post("/v1/large", "{}", 2))
-		time.Sleep(time.Hour)
-		_, err := io.Copy(io.Discard, conn)
-		assert.NilError(t, err)
-		assert.Equal(t, time.Since(start), time.Hour)
-	})
+	served(t, &http.Server{WriteTimeout: time.Second},
+		func(t *testing.T, conn net.Conn, start time.Time) {
+			write(t, conn, post("/v1/large", "{}", 2))
+			time.Sleep(time.Hour)
+			_, err := io.Copy(io.Discard, conn)
+			assert.NilError(t, err)
+			assert.Equal(t, time.Since(start), time.Hour)
+		})
 }
 
 // Who reads slowly, but not too slowly, gets it all.

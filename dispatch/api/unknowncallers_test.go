@@ -42,8 +42,11 @@ func TestUnknownCallersFillNoLog(t *testing.T) {
 		ask("192.0.2.1:2000")
 		lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 		assert.Equal(t, len(lines), 3, log.String())
-		for i, want := range []string{"remote=192.0.2.1:1 ", "remote=192.0.2.2:1 ", "remote=192.0.2.1:2000 suppressed=999 "} {
-			assert.Assert(t, strings.Contains(lines[i], `msg="the caller is not known" error="no token" `+want), lines[i])
+		for i, want := range []string{"remote=192.0.2.1:1 ", "remote=192.0.2.2:1 ",
+			"remote=192.0.2.1:2000 suppressed=999 "} {
+			assert.Assert(t,
+				strings.Contains(lines[i], `msg="the caller is not known" error="no token" `+want),
+				lines[i])
 		}
 	})
 }

@@ -17,7 +17,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch/schema"
 )
 
-// With this variable set, the test binary is the program that the tests are about: shells need a real one to complete.
+// With this variable set, the test binary is the program that the tests are about: shells need a
+// real one to complete.
 const asProgram = "STDWIRE_TEST_CLI_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -67,7 +68,9 @@ const overdrawn dispatch.Code = "overdrawn"
 // notesCatalog has an operation of every sort.
 func notesCatalog() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	if err := c.Declare(dispatch.CodeInfo{Code: overdrawn, HTTPStatus: 402, ExitCode: 42, Summary: "There is no money left."}); err != nil {
+	if err := c.Declare(
+		dispatch.CodeInfo{Code: overdrawn, HTTPStatus: 402, ExitCode: 42,
+			Summary: "There is no money left."}); err != nil {
 		panic(err)
 	}
 	input, err := schema.For[noteInput]()
@@ -82,15 +85,21 @@ func notesCatalog() *dispatch.Catalog {
 		Description: "Add a note, and return its arguments.\n\nA note is never lost, whatever happens to the machine that keeps it, as long as there is another:\n  it is kept   in three places",
 		Errors:      []dispatch.Code{dispatch.NotFound, overdrawn},
 		Examples: []dispatch.Example{
-			{Summary: "A short one", Input: json.RawMessage(`{"title":"Buy milk","tags":["home","shop"],"done":false,"size":{"width":3}}`)},
-			{Summary: "One that needs JSON", Input: json.RawMessage(`{"title":"-","levels":[1],"grid":[[1,2]],"a.b":"@x"}`)},
+			{Summary: "A short one",
+				Input: json.RawMessage(
+					`{"title":"Buy milk","tags":["home","shop"],"done":false,"size":{"width":3}}`)},
+			{Summary: "One that needs JSON",
+				Input: json.RawMessage(`{"title":"-","levels":[1],"grid":[[1,2]],"a.b":"@x"}`)},
 		},
 	}, echo)
-	dispatch.Add(c, dispatch.Spec{Name: "note.archive.old", Summary: "Put old notes away.", Kind: dispatch.Destructive},
+	dispatch.Add(c, dispatch.Spec{Name: "note.archive.old", Summary: "Put old notes away.",
+		Kind: dispatch.Destructive},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note", Summary: "Say how many notes there are.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "note", Summary: "Say how many notes there are.",
+		Kind: dispatch.Read},
 		func(context.Context, struct{}) (int, error) { return 3, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "open", Summary: "Take any arguments.", Kind: dispatch.Read}, echo)
+	dispatch.Add(c, dispatch.Spec{Name: "open", Summary: "Take any arguments.",
+		Kind: dispatch.Read}, echo)
 
 	var codes []dispatch.Code
 	for _, info := range c.Codes() {
@@ -100,17 +109,20 @@ func notesCatalog() *dispatch.Catalog {
 		Code    dispatch.Code `json:"code"`
 		Message string        `json:"message"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "test.fail", Summary: "Fail.", Kind: dispatch.Read, Errors: codes},
+	dispatch.Add(c, dispatch.Spec{Name: "test.fail", Summary: "Fail.", Kind: dispatch.Read,
+		Errors: codes},
 		func(_ context.Context, in failure) (struct{}, error) {
 			return struct{}{}, dispatch.Errorf(in.Code, "%s", in.Message)
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "test.print", Summary: "Return what is given.", Kind: dispatch.Read},
+	dispatch.Add(c, dispatch.Spec{Name: "test.print", Summary: "Return what is given.",
+		Kind: dispatch.Read},
 		func(_ context.Context, in struct {
 			Data json.RawMessage `json:"data"`
 		}) (json.RawMessage, error) {
 			return in.Data, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "test.wait", Summary: "Wait until cancelled.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "test.wait", Summary: "Wait until cancelled.",
+		Kind: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (struct{}, error) {
 			dispatch.Progress(ctx, 1, 4, "waiting\x1b[2J")
 			<-ctx.Done()
@@ -120,7 +132,8 @@ func notesCatalog() *dispatch.Catalog {
 }
 
 func newDispatcher(c *dispatch.Catalog, interceptors ...dispatch.Interceptor) *dispatch.Dispatcher {
-	return dispatch.NewDispatcher(c, dispatch.Options{Logger: slog.New(slog.DiscardHandler), Interceptors: interceptors})
+	return dispatch.NewDispatcher(c,
+		dispatch.Options{Logger: slog.New(slog.DiscardHandler), Interceptors: interceptors})
 }
 
 // A result is what a run of the program did.
@@ -136,10 +149,12 @@ func run(t *testing.T, change func(*cli.IO), args ...string) result {
 	return runOn(t, notesCatalog(), change, args...)
 }
 
-func runOn(t *testing.T, catalog *dispatch.Catalog, change func(*cli.IO), args ...string) (r result) {
+func runOn(t *testing.T, catalog *dispatch.Catalog, change func(*cli.IO),
+	args ...string) (r result) {
 	t.Helper()
 	listen := func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+		return func(ctx context.Context, op *dispatch.Operation,
+			call *dispatch.Call) dispatch.Envelope {
 			r.sent = string(call.Arguments)
 			assert.Assert(t, json.Valid(call.Arguments), r.sent)
 			assert.Equal(t, call.Surface, "cli")

@@ -6,10 +6,12 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// arguments makes the arguments of the call: the object of --json, if there is one, with the flags on top of it.
+// arguments makes the arguments of the call: the object of --json, if there is one, with the flags
+// on top of it.
 func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	from := &sources{ctx: ctx, stdin: stdin}
 	defer func() { l.readInput = from.taken != "" }()
@@ -20,19 +22,24 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 			return nil, err
 		}
 		if object[0] != '{' {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: want a JSON object, not %.40s", wholeFlag, object)
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: want a JSON object, not %.40s",
+				wholeFlag, object)
 		}
 	}
 	var done [][]string // paths
 	for i, g := range l.given {
-		if slices.ContainsFunc(done, func(path []string) bool { return slices.Equal(path, g.path) }) {
+		if slices.ContainsFunc(done,
+			func(path []string) bool { return slices.Equal(path, g.path) }) {
 			continue // with the first
 		}
-		if slices.ContainsFunc(done, func(path []string) bool { return len(path) > len(g.path) && slices.Equal(path[:len(g.path)], g.path) }) {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: parts of it are given already; give all of it first", g.name())
+		if slices.ContainsFunc(done, func(path []string) bool {
+			return len(path) > len(g.path) && slices.Equal(path[:len(g.path)], g.path)
+		}) {
+			return nil, dispatch.Errorf(dispatch.InvalidInput,
+				"%s: parts of it are given already; give all of it first", g.name())
 		}
 		done = append(done, g.path)
-		var values []value
+		var values []form.Value
 		for _, other := range l.given[i:] {
 			if slices.Equal(other.path, g.path) {
 				v, err := other.value(from)
@@ -42,37 +49,40 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 				values = append(values, v)
 			}
 		}
-		encoded, ok := g.shape.join(values)
+		encoded, ok := g.shape.Join(values)
 		if !ok {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array", g.name())
+			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice, and is no array",
+				g.name())
 		}
 		if object, ok = replaced(object, g.path, encoded); !ok {
-			return nil, dispatch.Errorf(dispatch.InvalidInput, "%s leads into a value that is no object", g.name())
+			return nil, dispatch.Errorf(dispatch.InvalidInput,
+				"%s leads into a value that is no object", g.name())
 		}
 	}
 	return object, nil
 }
 
 // value reads what was given to a flag.
-func (g given) value(from *sources) (v value, err error) {
+func (g given) value(from *sources) (v form.Value, err error) {
 	if g.isRaw {
-		v.json, err = from.json(g.name(), g.text)
+		v.JSON, err = from.json(g.name(), g.text)
 		return v, err
 	}
 	wanted := g.shape
-	if !wanted.is("string") && wanted.is("array") {
+	if !wanted.Is("string") && wanted.Is("array") {
 		wanted = wanted.items()
 	}
-	v.text = g.text
-	if types := wanted.types(); types == nil || slices.Contains(types, "string") {
-		encoding, _ := jsonscan.Unquote(wanted.annotation("contentEncoding"))
-		v.text, err = from.text(g.name(), g.text, string(encoding) == "base64")
+	v.Text = g.text
+	if types := wanted.Types(); types == nil || slices.Contains(types, "string") {
+		encoding, _ := jsonscan.Unquote(wanted.Annotation("contentEncoding"))
+		v.Text, err = from.text(g.name(), g.text, string(encoding) == "base64")
 	}
 	return v, err
 }
 
-// replaced returns a copy of an object with the value at a path set. ok is false if something on the way is no object. A name that the object
-// has twice it still has twice: that is for the dispatcher to refuse.
+// replaced returns a copy of an object with the value at a path set. ok is false if something on
+// the way is no object. A name that the object has twice it still has twice: that is for the
+// dispatcher to refuse.
 func replaced(object []byte, path []string, value []byte) (result []byte, ok bool) {
 	if object[0] != '{' {
 		return nil, false
@@ -95,7 +105,8 @@ func replaced(object []byte, path []string, value []byte) (result []byte, ok boo
 		dst = append(append(append(append(dst, token...), ':'), old...), ',')
 	}
 	if !found {
-		dst = append(append(append(append(dst, quoted(path[0])...), ':'), member([]byte("{}"))...), ',')
+		dst = append(append(append(append(dst, form.Quote(path[0])...), ':'),
+			member([]byte("{}"))...), ',')
 	}
 	dst[len(dst)-1] = '}'
 	return dst, ok

@@ -64,7 +64,8 @@ func TestCoercion(t *testing.T) {
 		{[]string{"--no-dry-run"}, `{"dry_run":false}`},
 
 		{[]string{"--tags", "a"}, `{"tags":["a"]}`},
-		{[]string{"--tags", "a", "--done", "--tags=b,c", "--tags", `["d"]`}, `{"tags":["a","b,c","[\"d\"]"],"done":true}`},
+		{[]string{"--tags", "a", "--done", "--tags=b,c", "--tags", `["d"]`},
+			`{"tags":["a","b,c","[\"d\"]"],"done":true}`},
 		{[]string{`--tags:=["a","b"]`}, `{"tags":["a","b"]}`},
 		{[]string{`--tags:="a"`}, `{"tags":["a"]}`},
 		{[]string{`--tags:=[]`}, `{"tags":[]}`},
@@ -73,10 +74,12 @@ func TestCoercion(t *testing.T) {
 		{[]string{"--grid:=[[1,2]]"}, `{"grid":[[1,2]]}`},
 		{[]string{"--grid:=[1,2]", "--grid", "[3]"}, `{"grid":[[1,2],[3]]}`},
 		{[]string{"--grid", "1"}, `{"grid":["1"]}`},
-		{[]string{`--points={"width":1}`, `--points:={"width":2}`}, `{"points":[{"width":1},{"width":2}]}`},
+		{[]string{`--points={"width":1}`, `--points:={"width":2}`},
+			`{"points":[{"width":1},{"width":2}]}`},
 		{[]string{`--points:={"width":2}`}, `{"points":[{"width":2}]}`},
 
-		{[]string{"--size.width", "3", "--title", "t", "--size.height=4"}, `{"size":{"width":3,"height":4},"title":"t"}`},
+		{[]string{"--size.width", "3", "--title", "t", "--size.height=4"},
+			`{"size":{"width":3,"height":4},"title":"t"}`},
 		{[]string{`--size={"width":3}`}, `{"size":{"width":3}}`},
 		{[]string{`--size:={"width":3}`, "--size.height", "5"}, `{"size":{"width":3,"height":5}}`},
 		{[]string{"--env.PATH", "/bin", "--env.a.b", "5"}, `{"env":{"PATH":"/bin","a.b":"5"}}`},
@@ -91,10 +94,13 @@ func TestCoercion(t *testing.T) {
 
 		{[]string{"--json", `{"title":"a","count":1}`}, `{"title":"a","count":1}`},
 		{[]string{"--json", ` {"title":"a"} `, "--title", "b"}, `{"title":"b"}`},
-		{[]string{"--title", "b", `--json={"count":1, "title":"a"}`, "--done"}, `{"count":1,"title":"b","done":true}`},
-		{[]string{"--json", `{"size":{"width":1,"height":2},"tags":["a"]}`, "--size.width", "9", "--tags", "b"}, `{"size":{"width":9,"height":2},"tags":["b"]}`},
+		{[]string{"--title", "b", `--json={"count":1, "title":"a"}`, "--done"},
+			`{"count":1,"title":"b","done":true}`},
+		{[]string{"--json", `{"size":{"width":1,"height":2},"tags":["a"]}`, "--size.width", "9",
+			"--tags", "b"}, `{"size":{"width":9,"height":2},"tags":["b"]}`},
 		{[]string{"--json", `{"json":"x"}`}, `{"json":"x"}`},
-		{[]string{"--json", `{"title":"a","title":"b"}`, "--done"}, `{"title":"a","title":"b","done":true}`},
+		{[]string{"--json", `{"title":"a","title":"b"}`, "--done"},
+			`{"title":"a","title":"b","done":true}`},
 		{[]string{"--json", `{"t\u0069tle":"a"}`, "--title", "b"}, `{"t\u0069tle":"b"}`},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
@@ -114,29 +120,44 @@ func TestOpenObject(t *testing.T) {
 func TestCoercionBySchema(t *testing.T) {
 	for _, c := range []struct{ schema, arg, want string }{
 		{`{"type":"object","properties":{"x":{"type":["integer","string"]}}}`, "--x=5", `{"x":5}`},
-		{`{"type":"object","properties":{"x":{"type":["integer","string"]}}}`, "--x=1.5", `{"x":"1.5"}`},
-		{`{"type":"object","properties":{"x":{"type":["string","integer"]}}}`, "--x=5", `{"x":"5"}`},
-		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"integer"},{"type":"number"}]}}}`, "--x=1.5", `{"x":1.5}`},
-		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}}}`, "--x=a", `{"x":"a"}`},
-		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}}`, "--x=a", `{"x":["a"]}`},
-		{`{"type":"object","properties":{"x":{"enum":["on",1,null,true]}}}`, "--x=on", `{"x":"on"}`},
+		{`{"type":"object","properties":{"x":{"type":["integer","string"]}}}`, "--x=1.5",
+			`{"x":"1.5"}`},
+		{`{"type":"object","properties":{"x":{"type":["string","integer"]}}}`, "--x=5",
+			`{"x":"5"}`},
+		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"integer"},{"type":"number"}]}}}`,
+			"--x=1.5", `{"x":1.5}`},
+		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}]}}}`,
+			"--x=a", `{"x":"a"}`},
+		{`{"type":"object","properties":{"x":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"integer"}}]}}}`,
+			"--x=a", `{"x":["a"]}`},
+		{`{"type":"object","properties":{"x":{"enum":["on",1,null,true]}}}`, "--x=on",
+			`{"x":"on"}`},
 		{`{"type":"object","properties":{"x":{"enum":["on",1,null,true]}}}`, "--x=1", `{"x":1}`},
-		{`{"type":"object","properties":{"x":{"enum":["on",1,null,true]}}}`, "--x=null", `{"x":null}`},
+		{`{"type":"object","properties":{"x":{"enum":["on",1,null,true]}}}`, "--x=null",
+			`{"x":null}`},
 		{`{"type":"object","properties":{"x":{"const":3}}}`, "--x=3", `{"x":3}`},
-		{`{"type":"object","properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"number"}}}`, "--x=3", `{"x":3}`},
-		{`{"type":"object","properties":{"x":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"number"}}}`, "--x=3", `{"x":3}`},
+		{`{"type":"object","properties":{"x":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"number"}}}`,
+			"--x=3", `{"x":3}`},
+		{`{"type":"object","properties":{"x":{"$ref":"#/$defs/a~1b"}},"$defs":{"a/b":{"type":"number"}}}`,
+			"--x=3", `{"x":3}`},
 		{`{"type":"object","allOf":[{"properties":{"x":{"type":"number"}}}]}`, "--x=3", `{"x":3}`},
-		{`{"type":"object","oneOf":[{"properties":{"x":{"type":"number"}}},{"properties":{"y":{"type":"number"}}}]}`, "--y=3", `{"y":3}`},
+		{`{"type":"object","oneOf":[{"properties":{"x":{"type":"number"}}},{"properties":{"y":{"type":"number"}}}]}`,
+			"--y=3", `{"y":3}`},
 		{`{"type":"object","additionalProperties":{"type":"integer"}}`, "--y=3", `{"y":3}`},
-		{`{"type":"object","additionalProperties":false,"patternProperties":{"^y":{}}}`, "--y=3", `{"y":"3"}`},
-		{`{"type":"object","properties":{"x":{"$ref":"#"},"y":{"type":"integer"}}}`, "--x.x.x.y=3", `{"x":{"x":{"x":{"y":3}}}}`},
-		{`{"type":"object","properties":{"l":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","items":{"$ref":"#/$defs/l"}}}}`, "--l=x", `{"l":["x"]}`},
+		{`{"type":"object","additionalProperties":false,"patternProperties":{"^y":{}}}`, "--y=3",
+			`{"y":"3"}`},
+		{`{"type":"object","properties":{"x":{"$ref":"#"},"y":{"type":"integer"}}}`, "--x.x.x.y=3",
+			`{"x":{"x":{"x":{"y":3}}}}`},
+		{`{"type":"object","properties":{"l":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","items":{"$ref":"#/$defs/l"}}}}`,
+			"--l=x", `{"l":["x"]}`},
 		{`{"type":"object","properties":{"x":true}}`, "--x=3", `{"x":"3"}`},
 		{`{"type":"object","properties":{"x":{"type":["boolean","null"]}}}`, "--x", `{"x":true}`},
 	} {
 		t.Run(c.schema+c.arg, func(t *testing.T) {
 			catalog := dispatch.NewCatalog()
-			dispatch.Add(catalog, dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(c.schema)}, anything)
+			dispatch.Add(catalog,
+				dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read,
+					Input: []byte(c.schema)}, anything)
 			assert.Equal(t, runOn(t, catalog, nil, "go", c.arg).sent, c.want)
 		})
 	}
@@ -147,32 +168,51 @@ func TestCommandLineErrors(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", "notes: missing_param: no operation is named; notes --help lists them"},
 		{"test", "notes: test: missing_param: more of the operation's name is missing; notes test --help lists what there is"},
-		{"note archive", "notes: note archive: missing_param: more of the operation's name is missing; notes note archive --help lists what there is"},
+		{"note archive",
+			"notes: note archive: missing_param: more of the operation's name is missing; notes note archive --help lists what there is"},
 		{"nope", "notes: nope: unknown_operation: there is no such operation; did you mean note?"},
 		{"test prnit", "notes: test prnit: unknown_operation: there is no such operation; did you mean test print?"},
-		{"test xxxxxxxx", "notes: test xxxxxxxx: unknown_operation: there is no such operation; there are test fail, test print, test wait"},
-		{"note add milk --done", "notes: note add: invalid_input: unexpected argument \"milk\"; did you mean --title milk?"},
-		{"note add --done true", "notes: note add: invalid_input: unexpected argument \"true\"; write --done=true"},
-		{"note add --title a b", "notes: note add: invalid_input: unexpected argument \"b\"; did you mean --title b?"},
+		{"test xxxxxxxx",
+			"notes: test xxxxxxxx: unknown_operation: there is no such operation; there are test fail, test print, test wait"},
+		{"note add milk --done",
+			"notes: note add: invalid_input: unexpected argument \"milk\"; did you mean --title milk?"},
+		{"note add --done true",
+			"notes: note add: invalid_input: unexpected argument \"true\"; write --done=true"},
+		{"note add --title a b",
+			"notes: note add: invalid_input: unexpected argument \"b\"; did you mean --title b?"},
 		{"test wait now", "notes: test wait: invalid_input: unexpected argument \"now\""},
-		{"test wait --now", "notes: test wait: invalid_input: unknown flag --now; there are --json, -o, --help"},
-		{"note add --titel x", "notes: note add: invalid_input: unknown flag --titel; did you mean --title?"},
-		{"note add -title x", "notes: note add: invalid_input: unknown flag -title; did you mean --title?"},
-		{"note add --dryrun", "notes: note add: invalid_input: unknown flag --dryrun; did you mean --dry_run?"},
-		{"note add --size.widht 3", "notes: note add: invalid_input: unknown flag --size.widht; did you mean --size.width?"},
+		{"test wait --now",
+			"notes: test wait: invalid_input: unknown flag --now; there are --json, -o, --help"},
+		{"note add --titel x",
+			"notes: note add: invalid_input: unknown flag --titel; did you mean --title?"},
+		{"note add -title x",
+			"notes: note add: invalid_input: unknown flag -title; did you mean --title?"},
+		{"note add --dryrun",
+			"notes: note add: invalid_input: unknown flag --dryrun; did you mean --dry_run?"},
+		{"note add --size.widht 3",
+			"notes: note add: invalid_input: unknown flag --size.widht; did you mean --size.width?"},
 		{"note add --no-title", "notes: note add: invalid_input: unknown flag --no-title"},
 		{"note add --no-done=true", "notes: note add: invalid_input: --no-done takes no value"},
 		{"note add --", "notes: note add: invalid_input: unknown flag --"},
 		{"note add --title", "notes: note add: invalid_input: --title wants a value"},
-		{"note add --title a --title b", "notes: note add: invalid_input: --title is given twice, and is no array"},
-		{"note add --size.width 1 --size:={}", "notes: note add: invalid_input: --size: parts of it are given already; give all of it first"},
-		{"note add --size:=5 --size.width 1", "notes: note add: invalid_input: --size.width leads into a value that is no object"},
-		{"note add --extra:=x", "notes: note add: invalid_input: --extra: invalid JSON at byte 0: 'x' cannot start a value"},
-		{"note add --json []", "notes: note add: invalid_input: --json: want a JSON object, not []"},
+		{"note add --title a --title b",
+			"notes: note add: invalid_input: --title is given twice, and is no array"},
+		{"note add --size.width 1 --size:={}",
+			"notes: note add: invalid_input: --size: parts of it are given already; give all of it first"},
+		{"note add --size:=5 --size.width 1",
+			"notes: note add: invalid_input: --size.width leads into a value that is no object"},
+		{"note add --extra:=x",
+			"notes: note add: invalid_input: --extra: invalid JSON at byte 0: 'x' cannot start a value"},
+		{"note add --json []",
+			"notes: note add: invalid_input: --json: want a JSON object, not []"},
 		{"note add --json {} --json {}", "notes: note add: invalid_input: --json is given twice"},
-		{"note add --title @", "notes: note add: invalid_input: --title: the name of a file is missing after @; write @@ for a text that begins with @"},
-		{"note add --title @/no/file", "notes: note add: invalid_input: --title: cannot read /no/file: " + absent.(*fs.PathError).Err.Error()},
-		{"note add --title @/", "notes: note add: invalid_input: --title: cannot read /: is a directory"},
+		{"note add --title @",
+			"notes: note add: invalid_input: --title: the name of a file is missing after @; write @@ for a text that begins with @"},
+		{"note add --title @/no/file",
+			"notes: note add: invalid_input: --title: cannot read /no/file: " +
+				absent.(*fs.PathError).Err.Error()},
+		{"note add --title @/",
+			"notes: note add: invalid_input: --title: cannot read /: is a directory"},
 		{"note add -o yaml", "notes: note add: invalid_input: -o: \"yaml\" is none of text, json"},
 		{"note add -o", "notes: note add: invalid_input: -o wants a value"},
 		{"completion", "notes: completion: invalid_input: name a shell: bash, zsh, fish"},
@@ -181,14 +221,22 @@ func TestCommandLineErrors(t *testing.T) {
 
 		// What follows comes from the dispatcher.
 		{"note add", "notes: note add: missing_param: --title is missing"},
-		{"note add --title t --size.height 1", "notes: note add: missing_param: --size.width is missing"},
-		{"note add --title t --points:=[{}]", "notes: note add: missing_param: --points (/points/0): missing required property \"width\""},
-		{"note add --title t --count -6 --format pdf", "notes: note add: invalid_input: --count: must be at least -5, is -6; --format: must be \"plain\", \"markdown\" or \"html\", is \"pdf\""},
-		{"note add --count many", "notes: note add: invalid_input: --count: must be an integer, is a string; --title is missing"},
-		{"note add --title t --levels x", "notes: note add: invalid_input: --levels (/levels/0): must be an integer, is a string"},
-		{`note add --title t --json {"count":"x","colour":1}`, "notes: note add: invalid_input: --count: must be an integer, is a string; unknown property \"colour\" (did you mean \"colours\"?)"},
-		{`note add --title t --json {"json":5}`, "notes: note add: invalid_input: /json: must be a string, is an integer"},
-		{"note add --title t --size.height 1.5 --size.width 1", "notes: note add: invalid_input: --size.height: must be an integer or null, is a number"},
+		{"note add --title t --size.height 1",
+			"notes: note add: missing_param: --size.width is missing"},
+		{"note add --title t --points:=[{}]",
+			"notes: note add: missing_param: --points (/points/0): missing required property \"width\""},
+		{"note add --title t --count -6 --format pdf",
+			"notes: note add: invalid_input: --count: must be at least -5, is -6; --format: must be \"plain\", \"markdown\" or \"html\", is \"pdf\""},
+		{"note add --count many",
+			"notes: note add: invalid_input: --count: must be an integer, is a string; --title is missing"},
+		{"note add --title t --levels x",
+			"notes: note add: invalid_input: --levels (/levels/0): must be an integer, is a string"},
+		{`note add --title t --json {"count":"x","colour":1}`,
+			"notes: note add: invalid_input: --count: must be an integer, is a string; unknown property \"colour\" (did you mean \"colours\"?)"},
+		{`note add --title t --json {"json":5}`,
+			"notes: note add: invalid_input: /json: must be a string, is an integer"},
+		{"note add --title t --size.height 1.5 --size.width 1",
+			"notes: note add: invalid_input: --size.height: must be an integer or null, is a number"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			r := run(t, nil, strings.Fields(c.args)...)
@@ -210,7 +258,8 @@ func TestSources(t *testing.T) {
 		assert.NilError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
-	text, object, binary := file("text", "two\nlines\n"), file("object", "{\"title\" :\n\"t\"}\n"), file("binary", "\xff\x00")
+	text, object, binary := file("text", "two\nlines\n"), file("object", "{\"title\" :\n\"t\"}\n"),
+		file("binary", "\xff\x00")
 	for _, c := range []struct {
 		name string
 		args []string
@@ -218,22 +267,28 @@ func TestSources(t *testing.T) {
 	}{
 		{"file", []string{"--title", "@" + text}, `{"title":"two\nlines\n"}`},
 		{"file with =", []string{"--title=@" + text}, `{"title":"two\nlines\n"}`},
-		{"escaped", []string{"--title", "@@" + text}, `{"title":"@` + strings.ReplaceAll(text, `\`, `\\`) + `"}`},
+		{"escaped", []string{"--title", "@@" + text}, `{"title":"@` +
+			strings.ReplaceAll(text, `\`, `\\`) + `"}`},
 		{"escaped twice", []string{"--title", "@@@"}, `{"title":"@@"}`},
 		{"stdin", []string{"--title", "-"}, `{"title":"from stdin"}`},
 		{"stdin with @", []string{"--title=@-"}, `{"title":"from stdin"}`},
-		{"in arrays", []string{"--tags", "-", "--tags", "@" + text, "--tags", "@@x"}, `{"tags":["from stdin","two\nlines\n","@x"]}`},
+		{"in arrays", []string{"--tags", "-", "--tags", "@" + text, "--tags", "@@x"},
+			`{"tags":["from stdin","two\nlines\n","@x"]}`},
 		{"in maps", []string{"--env.A", "@" + text}, `{"env":{"A":"two\nlines\n"}}`},
 		{"in anything", []string{"--extra", "@" + text}, `{"extra":"two\nlines\n"}`},
 		{"as base64", []string{"--blob", "@" + binary}, `{"blob":"/wA="}`},
 		{"base64 as it is", []string{"--blob", "/wA="}, `{"blob":"/wA="}`},
 		{"JSON of a flag", []string{"--extra:=@" + object}, `{"extra":{"title" :` + "\n" + `"t"}}`},
 		{"whole", []string{"--json", "@" + object}, `{"title" :` + "\n" + `"t"}`},
-		{"whole and flags", []string{"--json", "@" + object, "--done"}, `{"title":"t","done":true}`},
+		{"whole and flags", []string{"--json", "@" + object, "--done"},
+			`{"title":"t","done":true}`},
 		{"not for numbers", []string{"--levels", "-"}, `{"levels":["-"]}`},
-		{"stdin is read once", []string{"--title", "-", "--label", "@-"}, "notes: note add: invalid_input: --label: standard input has been read already, for --title\n"},
-		{"stdin is no JSON", []string{"--json", "-"}, "notes: note add: invalid_input: --json: invalid JSON at byte 0: wants false\n"},
-		{"binary as text", []string{"--title", "@" + binary}, "notes: note add: invalid_input: --title: what it is given is not UTF-8 text\n"},
+		{"stdin is read once", []string{"--title", "-", "--label", "@-"},
+			"notes: note add: invalid_input: --label: standard input has been read already, for --title\n"},
+		{"stdin is no JSON", []string{"--json", "-"},
+			"notes: note add: invalid_input: --json: invalid JSON at byte 0: wants false\n"},
+		{"binary as text", []string{"--title", "@" + binary},
+			"notes: note add: invalid_input: --title: what it is given is not UTF-8 text\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, input("from stdin"), append([]string{"note", "add"}, c.args...)...)
@@ -253,9 +308,11 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("the cable is gon
 
 func TestSourceLimits(t *testing.T) {
 	r := run(t, func(std *cli.IO) { std.In = zeros{} }, "note", "add", "--title", "-")
-	assert.Equal(t, r.err, "notes: note add: invalid_input: --title: cannot read standard input: it has more than 64 MiB\n")
+	assert.Equal(t, r.err,
+		"notes: note add: invalid_input: --title: cannot read standard input: it has more than 64 MiB\n")
 	r = run(t, func(std *cli.IO) { std.In = broken{} }, "note", "add", "--title", "-")
-	assert.Equal(t, r.err, "notes: note add: invalid_input: --title: cannot read standard input: the cable is gone\n")
+	assert.Equal(t, r.err,
+		"notes: note add: invalid_input: --title: cannot read standard input: the cable is gone\n")
 }
 
 // A person who presses Ctrl-C instead of typing gets out.
@@ -273,7 +330,8 @@ func TestCancelWhileReading(t *testing.T) {
 	}()
 	code := cli.Run(ctx, newDispatcher(catalog), []string{"note", "add", "--title", "-"}, std)
 	assert.Equal(t, code, 130)
-	assert.Equal(t, errs.String(), "notes: note add: cancelled: --title: interrupted while reading standard input\n")
+	assert.Equal(t, errs.String(),
+		"notes: note add: cancelled: --title: interrupted while reading standard input\n")
 }
 
 type signalling struct {

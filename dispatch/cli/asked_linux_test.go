@@ -20,14 +20,18 @@ func TestAskedAtTerminal(t *testing.T) {
 		code       int
 	}{
 		{"yes", "note archive old -o json", [][2]string{{"[y/N] ", "yes\n"}},
-			"notes: note archive old: Put old notes away. This cannot be undone. Go on? [y/N] yes\n" + `{"success":true,"data":{},"error":null}` + "\n", 0},
+			"notes: note archive old: Put old notes away. This cannot be undone. Go on? [y/N] yes\n" +
+				`{"success":true,"data":{},"error":null}` + "\n", 0},
 		{"no", "note archive old", [][2]string{{"[y/N] ", "\n"}},
 			"notes: note archive old: Put old notes away. This cannot be undone. Go on? [y/N] \n" +
-				"notes: note archive old: confirmation_required: Put old notes away. This cannot be undone. It was declined.\n", 7},
+				"notes: note archive old: confirmation_required: Put old notes away. This cannot be undone. It was declined.\n",
+			7},
 		{"end of input", "note archive old", [][2]string{{"[y/N] ", "\x04"}},
 			"notes: note archive old: Put old notes away. This cannot be undone. Go on? [y/N] \n" +
-				"notes: note archive old: confirmation_required: Put old notes away. This cannot be undone. It was declined.\n", 7},
-		{"script", "-", [][2]string{{"> ", "note\n"}, {"3\r\nnotes> ", "open --a 'x\n"}, {"'x\r\n", "y'\n"}, {"  y\r\nnotes> ", "\x04"}},
+				"notes: note archive old: confirmation_required: Put old notes away. This cannot be undone. It was declined.\n",
+			7},
+		{"script", "-", [][2]string{{"> ", "note\n"}, {"3\r\nnotes> ", "open --a 'x\n"},
+			{"'x\r\n", "y'\n"}, {"  y\r\nnotes> ", "\x04"}},
 			"notes> note\n3\nnotes> open --a 'x\ny'\na:\n  x\n  y\nnotes> \n", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

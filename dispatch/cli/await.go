@@ -10,8 +10,9 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
-// await reads what cannot be interrupted, a terminal or a pipe. When ctx ends the read is abandoned, its goroutine with it, and the error is
-// errInterrupted; what it reads from must then be left alone.
+// await reads what cannot be interrupted, a terminal or a pipe. When ctx ends the read is
+// abandoned, its goroutine with it, and the error is errInterrupted; what it reads from must then
+// be left alone.
 func await[T any](ctx context.Context, read func() (T, error)) (value T, err error) {
 	if ctx.Err() != nil {
 		return value, errInterrupted
@@ -37,7 +38,8 @@ func await[T any](ctx context.Context, read func() (T, error)) (value T, err err
 	}
 }
 
-// byteReader reads byte by byte, so that what is behind the last one is still there for whoever reads on: the next command of a shell, say.
+// byteReader reads byte by byte, so that what is behind the last one is still there for whoever
+// reads on: the next command of a shell, say.
 type byteReader struct {
 	in  io.Reader
 	one [1]byte

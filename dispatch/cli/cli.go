@@ -17,19 +17,27 @@ import (
 
 // IO is what a command line is connected to. Everything but the bools is required.
 type IO struct {
-	Program     string    // as it is typed: "notes"; or more words, if it takes those to get to Run: "stdwire run"
-	In          io.Reader // standard input; it is read only if a flag asks for it, for command lines, and for an answer to a question
-	Out         io.Writer // for results and help; if it has a method Flush() error, that is called between command lines from In
+	// as it is typed: "notes"; or more words, if it takes those to get to Run: "stdwire run"
+	Program string
+	// standard input; it is read only if a flag asks for it, for command lines, and for an answer
+	// to a question
+	In io.Reader
+	// for results and help; if it has a method Flush() error, that is called between command lines
+	// from In
+	Out         io.Writer
 	Err         io.Writer // for failures, notes, questions and progress
 	InTerminal  bool      // In is a terminal; if Err is one too, there is somebody to be asked
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
 	ErrDumb     bool      // it obeys no escape sequences, and progress is not shown
 
-	// Find, if set, is asked for the words of a command line that name no operation, nor begin the name of one, before that is the failure: it may add operations to the
-	// catalog. It returns what is to stand in place of the words, or why there is nothing of the kind; that is the failure then.
+	// Find, if set, is asked for the words of a command line that name no operation, nor begin the
+	// name of one, before that is the failure: it may add operations to the catalog. It returns
+	// what is to stand in place of the words, or why there is nothing of the kind; that is the
+	// failure then.
 	Find func(words []string) (found []string, err error)
-	// Show, if set, is asked first to print what an operation has returned as text on Out, and reports whether it has, or why it cannot.
+	// Show, if set, is asked first to print what an operation has returned as text on Out, and
+	// reports whether it has, or why it cannot.
 	Show func(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error)
 }
 
@@ -52,13 +60,16 @@ type surface struct {
 	line       int    // of the script that the command line is from, 0 if it is from none
 }
 
-// Run does what the arguments of a program say, its own name not among them, and returns the exit code: 0, or that of the error's code.
+// Run does what the arguments of a program say, its own name not among them, and returns the exit
+// code: 0, or that of the error's code.
 //
-// It blocks until the operation has returned, or all of those that the command lines on standard input name. When ctx ends the operation is
-// cancelled; a read of standard input or of a pipe that is under way then is abandoned, its goroutine with it, which is why Run suits programs
-// that end with it.
+// It blocks until the operation has returned, or all of those that the command lines on standard
+// input name. When ctx ends the operation is cancelled; a read of standard input or of a pipe that
+// is under way then is abandoned, its goroutine with it, which is why Run suits programs that end
+// with it.
 func Run(ctx context.Context, d *dispatch.Dispatcher, args []string, std IO) int {
-	return (&surface{IO: std, dispatcher: d, catalog: d.Catalog(), output: outputs[0]}).run(ctx, args)
+	return (&surface{IO: std, dispatcher: d, catalog: d.Catalog(), output: outputs[0]}).run(ctx,
+		args)
 }
 
 func (s *surface) run(ctx context.Context, args []string) int {
@@ -120,10 +131,12 @@ func (s *surface) call(ctx context.Context, l *line) error {
 	return nil
 }
 
-func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte, confirmed bool) dispatch.Envelope {
+func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte,
+	confirmed bool) dispatch.Envelope {
 	status := &status{what: strings.Join(l.words, " ")}
 	defer status.end()
-	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli", Confirmed: confirmed}
+	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli",
+		Confirmed: confirmed}
 	if s.ErrTerminal && !s.ErrDumb {
 		status.w, call.Progress = s.Err, status.show
 	}
@@ -186,7 +199,8 @@ func (s *surface) note(w io.Writer, l *line, text string) {
 	_, _ = io.WriteString(w, s.headed(l, text)+"\n")
 }
 
-// headed is a text on one line that begins with the program, the line of the script, if there is one, and the operation.
+// headed is a text on one line that begins with the program, the line of the script, if there is
+// one, and the operation.
 func (s *surface) headed(l *line, text string) string {
 	parts := []string{s.Program}
 	if s.line > 0 {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/internal/shellwords"
@@ -26,7 +27,8 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	f, ok := s.find(strings.Join(path, "."))
 	switch {
-	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) || shellwords.Quote(f.name()) != f.name():
+	case !ok || !slices.Equal(f.path, path) || s.isReserved(f.name()) ||
+		shellwords.Quote(f.name()) != f.name():
 		return nil, false
 	case f.shape.isSwitch() && string(value) == "true":
 		return []string{f.name()}, true
@@ -60,13 +62,13 @@ func (f flag) asText(encoded []byte) (words []string) {
 		}
 		same += "]"
 	}
-	var values []value
+	var values []form.Value
 	for _, element := range elements {
 		text, ok := render.Inline(element)
 		if !ok || text == "-" {
 			return f.asJSON(encoded)
 		}
-		values = append(values, value{text: text})
+		values = append(values, form.Value{Text: text})
 		if strings.HasPrefix(text, "@") {
 			text = "@" + text
 		}
@@ -75,7 +77,7 @@ func (f flag) asText(encoded []byte) (words []string) {
 	if values == nil {
 		return f.asJSON(encoded)
 	}
-	if read, ok := f.shape.join(values); !ok || string(read) != same {
+	if read, ok := f.shape.Join(values); !ok || string(read) != same {
 		return f.asJSON(encoded)
 	}
 	return words
@@ -84,7 +86,7 @@ func (f flag) asText(encoded []byte) (words []string) {
 // quotedAnew is a value as this package writes it, if it is a string.
 func quotedAnew(value []byte) string {
 	if text, ok := jsonscan.Unquote(value); ok {
-		return string(quoted(string(text)))
+		return string(form.Quote(string(text)))
 	}
 	return string(value)
 }

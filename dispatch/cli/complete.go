@@ -8,9 +8,10 @@ import (
 	"github.com/stdwire/stdwire/internal/render"
 )
 
-// completeCommand is what the scripts of completionCommand call. Its arguments are the words of a command line behind the program's first, up
-// to the cursor; the last of them, maybe empty, is to be completed. It prints what that may become, one a line, with a tab and an
-// explanation behind it. Where it prints nothing, the names of files are in order.
+// completeCommand is what the scripts of completionCommand call. Its arguments are the words of a
+// command line behind the program's first, up to the cursor; the last of them, maybe empty, is to
+// be completed. It prints what that may become, one a line, with a tab and an explanation behind
+// it. Where it prints nothing, the names of files are in order.
 const completeCommand = "__complete"
 
 // A candidate is what a word may become.
@@ -31,7 +32,8 @@ func (s *surface) complete(words []string) string {
 	before, current := words[:len(words)-1], words[len(words)-1]
 	var b strings.Builder
 	for _, c := range s.candidates(before, current) {
-		if !strings.HasPrefix(c.word, current) || printable.Text(c.word) != c.word || strings.ContainsAny(c.word, "\t\n") {
+		if !strings.HasPrefix(c.word, current) || printable.Text(c.word) != c.word ||
+			strings.ContainsAny(c.word, "\t\n") {
 			continue
 		}
 		b.WriteString(c.word)
@@ -49,7 +51,8 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(printable.TruncateRunes(text, maxLine), ".")
 }
 
-// candidates are what may follow the words before the current one, which tells which of them are of use.
+// candidates are what may follow the words before the current one, which tells which of them are of
+// use.
 func (s *surface) candidates(before []string, current string) (all []candidate) {
 	l, _ := s.parse(before) // as much of it as can be understood
 	if l.op == nil && s.isCompletion(l.words) {
@@ -74,7 +77,8 @@ func (s *surface) candidates(before []string, current string) (all []candidate) 
 		all = append(all, l.flags(current)...)
 	}
 	if current != "" {
-		all = append(all, candidate{outputFlag, "How to print the result"}, candidate{helpFlag, "Show help"})
+		all = append(all, candidate{outputFlag, "How to print the result"},
+			candidate{helpFlag, "Show help"})
 	}
 	return all
 }
@@ -91,7 +95,8 @@ func (s *surface) segments(l *line) (all []candidate) {
 	segments, ops := s.next(l.name())
 	for i, segment := range segments {
 		c := candidate{word: segment}
-		if rest := strings.TrimPrefix(ops[i].Name(), l.name()); strings.TrimPrefix(rest, ".") == segment {
+		if rest := strings.TrimPrefix(ops[i].Name(), l.name()); strings.TrimPrefix(rest,
+			".") == segment {
 			c.doc = ops[i].Spec().Summary
 		}
 		all = append(all, c)
@@ -104,7 +109,8 @@ func (s *surface) segments(l *line) (all []candidate) {
 	return all
 }
 
-// flags are those of the operation that are not given yet, or may be given again. They are in the form in which the word has begun.
+// flags are those of the operation that are not given yet, or may be given again. They are in the
+// form in which the word has begun.
 func (l *line) flags(current string) (all []candidate) {
 	add := func(f flag, name string) {
 		if !strings.HasPrefix(name, current) {
@@ -114,8 +120,9 @@ func (l *line) flags(current string) (all []candidate) {
 	}
 	input := shapeOf(l.op)
 	for _, f := range input.flags() {
-		given := slices.ContainsFunc(l.given, func(g given) bool { return slices.Equal(g.path, f.path) })
-		if f.free || given && !f.shape.is("array") {
+		given := slices.ContainsFunc(l.given,
+			func(g given) bool { return slices.Equal(g.path, f.path) })
+		if f.free || given && !f.shape.Is("array") {
 			continue
 		}
 		add(f, f.name())
@@ -123,7 +130,7 @@ func (l *line) flags(current string) (all []candidate) {
 			add(f, "--no-"+strings.TrimPrefix(f.name(), "--"))
 		}
 	}
-	if input.asks && !l.yes {
+	if input.canConfirm && !l.yes {
 		all = append(all, candidate{yesFlag, "Confirm it: do not ask"})
 	}
 	if l.whole == nil {
@@ -148,9 +155,9 @@ func (l *line) values(name string) (all []candidate) {
 	if f.shape.isSwitch() {
 		return words([]string{"true", "false"})
 	}
-	values := f.shape.values()
-	if values == nil && f.shape.is("array") {
-		values = f.shape.items().values()
+	values := f.shape.Values()
+	if values == nil && f.shape.Is("array") {
+		values = f.shape.items().Values()
 	}
 	for _, value := range values {
 		if text, ok := render.Inline(value); ok {

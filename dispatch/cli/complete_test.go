@@ -10,7 +10,8 @@ import (
 )
 
 func TestComplete(t *testing.T) {
-	for _, c := range []struct{ words, want string }{ // words are separated by spaces, the last is to be completed
+	for _, c := range []struct{ words, want string }{
+		// words are separated by spaces, the last is to be completed
 		{"", "note: Say how many notes there are|open: Take any arguments|test|completion: Print a script that completes commands in a shell|-: Run command lines from standard input"},
 		{"n", "note: Say how many notes there are"},
 		{"x", ""},
@@ -33,11 +34,13 @@ func TestComplete(t *testing.T) {
 
 		{"note add --ti", "--title: What the note is about"},
 		{"note add --title ", ""},
-		{"note add --title --done --d", "--done: Nothing is left to do|--dry_run: Only say what would happen"},
+		{"note add --title --done --d",
+			"--done: Nothing is left to do|--dry_run: Only say what would happen"},
 		{"note add --done --d", "--dry_run: Only say what would happen"},
 		{"note add --dry-", "--dry-run: Only say what would happen"},
 		{"note add --no", "--notify|--no-show"},
-		{"note add --no-d", "--no-done: Nothing is left to do|--no-dry_run: Only say what would happen"},
+		{"note add --no-d",
+			"--no-done: Nothing is left to do|--no-dry_run: Only say what would happen"},
 		{"note add --tags a --t", "--title: What the note is about|--tags: Words to find it by"},
 		{"note add --size.", "--size.width: In characters|--size.height"},
 		{"note add --env", ""},
@@ -68,7 +71,8 @@ func TestComplete(t *testing.T) {
 			assert.Equal(t, r.code, 0)
 			assert.Equal(t, r.err, "")
 			assert.Equal(t, r.sent, "")
-			assert.Equal(t, strings.ReplaceAll(strings.ReplaceAll(r.out, "\t", ": "), "\n", "|"), strings.TrimPrefix(c.want+"|", strings.Repeat("|", 1-min(1, len(c.want)))))
+			assert.Equal(t, strings.ReplaceAll(strings.ReplaceAll(r.out, "\t", ": "), "\n", "|"),
+				strings.TrimPrefix(c.want+"|", strings.Repeat("|", 1-min(1, len(c.want)))))
 		})
 	}
 	assert.Equal(t, run(t, nil, "__complete").out, "")
@@ -84,6 +88,7 @@ func TestCompleteBelowACommand(t *testing.T) {
 		{"other o", ""},
 		{"", ""},
 	} {
-		assert.Equal(t, run(t, below, append([]string{"__complete"}, strings.Split(c.words, " ")...)...).out, c.want)
+		assert.Equal(t, run(t, below,
+			append([]string{"__complete"}, strings.Split(c.words, " ")...)...).out, c.want)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// completionCommand is a command like those of the operations, unless the catalog has one of that name.
+// completionCommand is a command like those of the operations, unless the catalog has one of that
+// name.
 const completionCommand = "completion"
 
 var shells = []string{"bash", "zsh", "fish"}
@@ -24,7 +25,8 @@ func (s *surface) isCompletion(words []string) bool {
 // printScript prints the completion script for the shell that is named.
 func (s *surface) printScript(args []string) error {
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
-		return dispatch.Errorf(dispatch.InvalidInput, "name a shell: %s", strings.Join(shells, ", "))
+		return dispatch.Errorf(dispatch.InvalidInput, "name a shell: %s",
+			strings.Join(shells, ", "))
 	}
 	script, err := scripts.ReadFile("completion." + args[0])
 	if err != nil {
@@ -33,8 +35,8 @@ func (s *surface) printScript(args []string) error {
 	return s.print(s.fill(string(script)))
 }
 
-// fill puts into a script what it is about: in place of PROGRAM, the words that lead here; of COMMAND, the first of them; of FUNCTION, a name for
-// functions.
+// fill puts into a script what it is about: in place of PROGRAM, the words that lead here; of
+// COMMAND, the first of them; of FUNCTION, a name for functions.
 func (s *surface) fill(script string) string {
 	var program []string
 	for word := range strings.FieldsSeq(s.Program) {
@@ -46,7 +48,8 @@ func (s *surface) fill(script string) string {
 		}
 		return '_'
 	}, s.Program)
-	return strings.NewReplacer("PROGRAM", strings.Join(program, " "), "COMMAND", program[0], "FUNCTION", function).Replace(script)
+	return strings.NewReplacer("PROGRAM", strings.Join(program, " "), "COMMAND", program[0],
+		"FUNCTION", function).Replace(script)
 }
 
 // completionManual is the help of completionCommand.

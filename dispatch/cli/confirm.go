@@ -11,8 +11,9 @@ import (
 
 const maxAnswer = 4 << 10 // bytes, as many as a terminal hands over as one line
 
-// confirm asks whoever sits at the terminal whether to go on with a call that was refused because nobody had confirmed it. The error is nil if so.
-// Otherwise it is the refusal, with what came of it or with the way out.
+// confirm asks whoever sits at the terminal whether to go on with a call that was refused because
+// nobody had confirmed it. The error is nil if so. Otherwise it is the refusal, with what came of
+// it or with the way out.
 func (s *surface) confirm(ctx context.Context, l *line, refused *dispatch.Error) error {
 	message := sentence(refused.Message)
 	if !s.InTerminal || !s.ErrTerminal || l.readInput {
@@ -29,7 +30,8 @@ func (s *surface) confirm(ctx context.Context, l *line, refused *dispatch.Error)
 	switch {
 	case err == errInterrupted:
 		return dispatch.Errorf(dispatch.Cancelled, "interrupted while waiting for an answer")
-	case err == nil && slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))):
+	case err == nil &&
+		slices.Contains([]string{"y", "yes"}, strings.ToLower(strings.TrimSpace(answer))):
 		return nil
 	}
 	return withMessage(refused, message+" It was declined.")
@@ -56,7 +58,8 @@ func withMessage(e *dispatch.Error, message string) *dispatch.Error {
 
 // sentence ends a text with a full stop, unless it ends with something of the kind.
 func sentence(text string) string {
-	if text = strings.TrimSpace(text); strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") {
+	if text = strings.TrimSpace(text); strings.HasSuffix(text, "?") ||
+		strings.HasSuffix(text, "!") {
 		return text
 	}
 	return strings.TrimSuffix(text, ".") + "."

@@ -18,12 +18,15 @@ type deletion struct {
 	Yes   bool   `json:"yes,omitempty"`
 }
 
-// shelf has operations that want to be confirmed: always, at times, and with arguments named as the flag.
+// shelf has operations that want to be confirmed: always, at times, and with arguments named as the
+// flag.
 func shelf() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.", Kind: dispatch.Destructive},
+	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.",
+		Kind: dispatch.Destructive},
 		func(_ context.Context, in deletion) (deletion, error) { return in, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Write a note.", Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
+	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Write a note.", Kind: dispatch.Write,
+		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, in struct {
 			Title string `json:"title"`
 		}) (string, error) {
@@ -41,7 +44,9 @@ func shelf() *dispatch.Catalog {
 
 // asked has somebody at the terminal, who answers so.
 func asked(answer string) func(*cli.IO) {
-	return func(std *cli.IO) { std.In, std.InTerminal, std.ErrTerminal = strings.NewReader(answer), true, true }
+	return func(std *cli.IO) {
+		std.In, std.InTerminal, std.ErrTerminal = strings.NewReader(answer), true, true
+	}
 }
 
 func TestAnswers(t *testing.T) {
@@ -53,7 +58,8 @@ func TestAnswers(t *testing.T) {
 		after  string // printed in place of the line end that somebody has typed
 	}{
 		{"y\n", true, ""}, {"Y\n", true, ""}, {"yes\n", true, ""}, {" YES \r\n", true, ""},
-		{"n\n", false, ""}, {"\n", false, ""}, {"yy\n", false, ""}, {"no\ny\n", false, ""}, {"y es\n", false, ""},
+		{"n\n", false, ""}, {"\n", false, ""}, {"yy\n", false, ""}, {"no\ny\n", false, ""},
+		{"y es\n", false, ""},
 		{"", false, "\n"}, {"y", false, "\n"}, {strings.Repeat(" ", 5000) + "y\n", false, "\n"},
 	} {
 		t.Run(c.answer, func(t *testing.T) {
@@ -71,10 +77,14 @@ func TestAnswers(t *testing.T) {
 	}
 	// What follows the answer is left for whoever reads on.
 	in := strings.NewReader("y\nrm x\n")
-	r := runOn(t, shelf(), func(std *cli.IO) { std.In, std.InTerminal, std.ErrTerminal = in, true, true }, "note", "delete", "--title", "x")
+	r := runOn(t, shelf(), func(std *cli.IO) {
+		std.In, std.InTerminal, std.ErrTerminal = in, true, true
+	}, "note", "delete", "--title", "x")
 	assert.Equal(t, r.code, 0)
 	assert.Equal(t, in.Len(), len("rm x\n"))
-	r = runOn(t, shelf(), func(std *cli.IO) { std.In, std.InTerminal, std.ErrTerminal = broken{}, true, true }, "note", "delete", "--title", "x")
+	r = runOn(t, shelf(), func(std *cli.IO) {
+		std.In, std.InTerminal, std.ErrTerminal = broken{}, true, true
+	}, "note", "delete", "--title", "x")
 	assert.Equal(t, r.err, question+"\n"+declined)
 }
 
@@ -85,21 +95,25 @@ func TestConfirmedCall(t *testing.T) {
 		change     func(*cli.IO)
 		calls      string
 	}{
-		{"asked", "note delete --title a", asked("y\n"), `{"title":"a"} unconfirmed, {"title":"a"} confirmed`},
+		{"asked", "note delete --title a", asked("y\n"),
+			`{"title":"a"} unconfirmed, {"title":"a"} confirmed`},
 		{"declined", "note delete --title a", asked("n\n"), `{"title":"a"} unconfirmed`},
 		{"nobody there", "note delete --title a", nil, `{"title":"a"} unconfirmed`},
 		{"--yes", "note delete --title a --yes", nil, `{"title":"a"} confirmed`},
 		{"-y", "note delete -y --title a", nil, `{"title":"a"} confirmed`},
 		{"in vain", "note delete --yes", nil, `{} confirmed`},
 		{"wrong is not asked about", "note delete", asked("y\n"), `{} unconfirmed`},
-		{"at times", "note put --title old", asked("y\n"), `{"title":"old"} unconfirmed, {"title":"old"} confirmed`},
+		{"at times", "note put --title old", asked("y\n"),
+			`{"title":"old"} unconfirmed, {"title":"old"} confirmed`},
 		{"not this time", "note put --title new", asked("y\n"), `{"title":"new"} unconfirmed`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var calls []string
 			d := newDispatcher(shelf(), func(next dispatch.Handler) dispatch.Handler {
-				return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
-					calls = append(calls, string(call.Arguments)+map[bool]string{false: " unconfirmed", true: " confirmed"}[call.Confirmed])
+				return func(ctx context.Context, op *dispatch.Operation,
+					call *dispatch.Call) dispatch.Envelope {
+					calls = append(calls, string(call.Arguments)+
+						map[bool]string{false: " unconfirmed", true: " confirmed"}[call.Confirmed])
 					return next(ctx, op, call)
 				}
 			})
@@ -124,7 +138,8 @@ func TestNobodyToAsk(t *testing.T) {
 		{"only Out and Err are", terminals},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := runOn(t, shelf(), c.change, "note", "delete", "--title", "x") // which also sees to it that In is not read
+			// which also sees to it that In is not read
+			r := runOn(t, shelf(), c.change, "note", "delete", "--title", "x")
 			assert.Equal(t, r.err, failure)
 			assert.Equal(t, r.out, "")
 			assert.Equal(t, r.code, 7)
@@ -134,7 +149,9 @@ func TestNobodyToAsk(t *testing.T) {
 	assert.Equal(t, r.err, failure)
 	assert.Equal(t, r.sent, `{"title":"y\n"}`)
 	r = runOn(t, shelf(), nil, "note", "delete", "--title", "x", "-o", "json")
-	assert.Equal(t, r.err, `{"success":false,"data":null,"error":{"code":"confirmation_required","message":"Delete a note. This cannot be undone. Give --yes to confirm it.","details":null,"recoverable":true}}`+"\n")
+	assert.Equal(t, r.err,
+		`{"success":false,"data":null,"error":{"code":"confirmation_required","message":"Delete a note. This cannot be undone. Give --yes to confirm it.","details":null,"recoverable":true}}`+
+			"\n")
 
 	// An interceptor may ask for what no operation said.
 	refuse := func(dispatch.Handler) dispatch.Handler {
@@ -143,7 +160,8 @@ func TestNobodyToAsk(t *testing.T) {
 		}
 	}
 	var errs bytes.Buffer
-	cli.Run(t.Context(), newDispatcher(shelf(), refuse), []string{"note", "add", "--title", "x"}, cli.IO{Program: "notes", In: unread{t}, Out: io.Discard, Err: &errs})
+	cli.Run(t.Context(), newDispatcher(shelf(), refuse), []string{"note", "add", "--title", "x"},
+		cli.IO{Program: "notes", In: unread{t}, Out: io.Discard, Err: &errs})
 	assert.Equal(t, errs.String(), "notes: note add: confirmation_required: Really.\n")
 }
 
@@ -174,27 +192,36 @@ func TestCancelWhileAsking(t *testing.T) {
 		<-reading
 		cancel()
 	}()
-	std := cli.IO{Program: "notes", In: signalling{in, reading}, Out: io.Discard, Err: &errs, InTerminal: true, ErrTerminal: true}
+	std := cli.IO{Program: "notes", In: signalling{in, reading}, Out: io.Discard, Err: &errs,
+		InTerminal: true, ErrTerminal: true}
 	code := cli.Run(ctx, newDispatcher(shelf()), []string{"note", "delete", "--title", "x"}, std)
 	assert.Equal(t, code, 130)
-	assert.Equal(t, errs.String(), "notes: note delete: Delete a note. This cannot be undone. Go on? [y/N] \nnotes: note delete: cancelled: interrupted while waiting for an answer\n")
+	assert.Equal(t, errs.String(),
+		"notes: note delete: Delete a note. This cannot be undone. Go on? [y/N] \nnotes: note delete: cancelled: interrupted while waiting for an answer\n")
 }
 
 // The flag is there where it means something, and nowhere else.
 func TestYesFlag(t *testing.T) {
 	for _, c := range []struct{ args, sent, err string }{
-		{"note delete --title a --yes=true", "", "notes: note delete: invalid_input: --yes takes no value\n"},
+		{"note delete --title a --yes=true", "",
+			"notes: note delete: invalid_input: --yes takes no value\n"},
 		{"note delete --title a -y=", "", "notes: note delete: invalid_input: -y takes no value\n"},
-		{"note delete --title a --yes:=true", "", "notes: note delete: invalid_input: --yes is not for a property; only --json takes one of that name\n"},
-		{"note delete --title a --no-yes", "", "notes: note delete: invalid_input: unknown flag --no-yes; there are --title, --yes, --json, -o, --help\n"},
-		{"note delete --title a --yse", "", "notes: note delete: invalid_input: unknown flag --yse; did you mean --yes?\n"},
+		{"note delete --title a --yes:=true", "",
+			"notes: note delete: invalid_input: --yes is not for a property; only --json takes one of that name\n"},
+		{"note delete --title a --no-yes", "",
+			"notes: note delete: invalid_input: unknown flag --no-yes; there are --title, --yes, --json, -o, --help\n"},
+		{"note delete --title a --yse", "",
+			"notes: note delete: invalid_input: unknown flag --yse; did you mean --yes?\n"},
 		{`note delete --yes --json {"title":"a","yes":true}`, `{"title":"a","yes":true}`, ""},
-		{`note delete --yes --json {"title":"a","yes":1}`, `{"title":"a","yes":1}`, "notes: note delete: invalid_input: /yes: must be a boolean, is an integer\n"},
+		{`note delete --yes --json {"title":"a","yes":1}`, `{"title":"a","yes":1}`,
+			"notes: note delete: invalid_input: /yes: must be a boolean, is an integer\n"},
 		{"note add --title a --yes", `{"title":"a","yes":true}`, ""}, // a property
 		{"note add --title a --no-yes", `{"title":"a","yes":false}`, ""},
-		{"note add --title a -y", "", "notes: note add: invalid_input: unknown flag -y; there are --title, --yes, --json"},
+		{"note add --title a -y", "",
+			"notes: note add: invalid_input: unknown flag -y; there are --title, --yes, --json"},
 		{"note put --title new --yes", `{"title":"new"}`, ""},
-		{"--yes note put", "", "notes: missing_param: no operation is named; notes --help lists them\n"},
+		{"--yes note put", "",
+			"notes: missing_param: no operation is named; notes --help lists them\n"},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			r := runOn(t, shelf(), nil, strings.Fields(c.args)...)
@@ -203,17 +230,20 @@ func TestYesFlag(t *testing.T) {
 			assert.Equal(t, r.err == "", c.err == "", r.err)
 		})
 	}
-	assert.Equal(t, run(t, nil, "test", "wait", "--yes").err, "notes: test wait: invalid_input: unknown flag --yes; there are --json, -o, --help\n")
+	assert.Equal(t, run(t, nil, "test", "wait", "--yes").err,
+		"notes: test wait: invalid_input: unknown flag --yes; there are --json, -o, --help\n")
 
 	help := runOn(t, shelf(), nil, "note", "delete", "--help").out
 	assert.Assert(t, strings.Contains(help, "\n  --yes, -y "), help)
 	assert.Assert(t, !strings.Contains(help, "--[no-]yes"), help)
 	assert.Assert(t, strings.Contains(help, "Only --json takes yes."), help)
-	assert.Assert(t, strings.Contains(runOn(t, shelf(), nil, "note", "put", "--help").out, "\n  --yes, -y "))
+	assert.Assert(t,
+		strings.Contains(runOn(t, shelf(), nil, "note", "put", "--help").out, "\n  --yes, -y "))
 	help = runOn(t, shelf(), nil, "note", "add", "--help").out
 	assert.Assert(t, !strings.Contains(help, "--yes, -y"), help)
 	assert.Assert(t, strings.Contains(help, "--[no-]yes"), help)
-	assert.Equal(t, runOn(t, shelf(), nil, "__complete", "note", "delete", "--y").out, "--yes\tConfirm it: do not ask\n")
+	assert.Equal(t, runOn(t, shelf(), nil, "__complete", "note", "delete", "--y").out,
+		"--yes\tConfirm it: do not ask\n")
 	assert.Equal(t, runOn(t, shelf(), nil, "__complete", "note", "delete", "--yes=").out, "")
 }
 
@@ -222,19 +252,26 @@ func TestReservedFlags(t *testing.T) {
 	for _, arg := range []string{"--json:=1", "--help=x", "--help:=1"} {
 		r := run(t, nil, "open", arg)
 		name, _, _ := strings.Cut(strings.ReplaceAll(arg, ":", ""), "=")
-		assert.Equal(t, r.err, "notes: open: invalid_input: "+name+" is not for a property; only --json takes one of that name\n")
+		assert.Equal(t, r.err, "notes: open: invalid_input: "+name+
+			" is not for a property; only --json takes one of that name\n")
 	}
 }
 
 // On failure too, the envelope says in which session.
 func TestSessionInEnvelope(t *testing.T) {
-	sessions := dispatch.NewSessions(dispatch.SessionOptions[string]{Close: func(context.Context, string, string) error { return nil }})
+	sessions := dispatch.NewSessions(
+		dispatch.SessionOptions[string]{Close: func(context.Context, string, string) error {
+			return nil
+		}})
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "shell.open", Summary: "Open a shell.", Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
+	dispatch.Add(c, dispatch.Spec{Name: "shell.open", Summary: "Open a shell.",
+		Kind: dispatch.Lifecycle, Errors: []dispatch.Code{dispatch.StateError}},
 		func(ctx context.Context, _ struct{}) (string, error) {
-			return sessions.Open(ctx, func(context.Context) (string, string, error) { return "s1", "hello", nil })
+			return sessions.Open(ctx,
+				func(context.Context) (string, string, error) { return "s1", "hello", nil })
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "shell.say", Summary: "Say something.", Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.NotFound}},
+	dispatch.Add(c, dispatch.Spec{Name: "shell.say", Summary: "Say something.",
+		Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, in struct {
 			dispatch.Session
 			dispatch.Instance
@@ -250,7 +287,9 @@ func TestSessionInEnvelope(t *testing.T) {
 	for _, head := range []string{"--session string   ", "--instance string  "} {
 		assert.Assert(t, strings.Contains(help, head), help)
 	}
-	assert.Assert(t, strings.HasPrefix(runOn(t, c, nil, "__complete", "shell", "say", "--s").out, "--session\tWhich session"))
+	assert.Assert(t,
+		strings.HasPrefix(runOn(t, c, nil, "__complete", "shell", "say", "--s").out,
+			"--session\tWhich session"))
 
 	script := "shell open\nshell say\nshell say --session s1 -o text\nshell say --fail\nshell open"
 	r := runOn(t, c, input(script), "-o", "json", "-")
@@ -258,8 +297,11 @@ func TestSessionInEnvelope(t *testing.T) {
 {"success":true,"data":"hello","error":null,"_meta":{"session_id":"s1"}}
 hello
 `)
-	assert.Equal(t, r.err, `{"success":false,"data":null,"error":{"code":"not_found","message":"line 4: no word","details":null,"recoverable":true},"_meta":{"session_id":"s1"}}`+"\n")
+	assert.Equal(t, r.err,
+		`{"success":false,"data":null,"error":{"code":"not_found","message":"line 4: no word","details":null,"recoverable":true},"_meta":{"session_id":"s1"}}`+
+			"\n")
 	assert.Equal(t, r.code, 5)
 	r = runOn(t, c, nil, "shell", "say", "--session", "s2")
-	assert.Equal(t, r.err, "notes: shell say: not_running: no session \"s2\" is running; there is s1\n")
+	assert.Equal(t, r.err,
+		"notes: shell say: not_running: no session \"s2\" is running; there is s1\n")
 }

@@ -26,10 +26,12 @@ func greet(_ context.Context, g Greeting) ([]string, error) {
 // A whole program: an operation, and a command line for it. The arguments would be os.Args[1:].
 func Example() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 
-	code := cli.Run(context.Background(), dispatcher, []string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
+	code := cli.Run(context.Background(), dispatcher,
+		[]string{"greet", "--name", "Ann", "--times=2"}, cli.Stdio("hello"))
 	fmt.Println("exit code", code)
 	// Output:
 	// Hello, Ann!
@@ -40,11 +42,13 @@ func Example() {
 // Failures go to Err, here to standard output to be seen.
 func ExampleRun() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	std := cli.IO{Program: "hello", In: os.Stdin, Out: os.Stdout, Err: os.Stdout}
 
-	for _, args := range [][]string{{"greet"}, {"greet", "--nam", "Ann"}, {"greet", "--times", "often", "--name", "Ann", "-o", "json"}} {
+	for _, args := range [][]string{{"greet"}, {"greet", "--nam", "Ann"},
+		{"greet", "--times", "often", "--name", "Ann", "-o", "json"}} {
 		fmt.Println("exit code", cli.Run(context.Background(), dispatcher, args, std))
 	}
 	// Output:
@@ -56,11 +60,14 @@ func ExampleRun() {
 	// exit code 2
 }
 
-// With the word - the command lines come from standard input, and what could lose something for good wants to be confirmed.
+// With the word - the command lines come from standard input, and what could lose something for
+// good wants to be confirmed.
 func ExampleRun_script() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
-	dispatch.Add(catalog, dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Kind: dispatch.Destructive},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "greet", Summary: "Greet somebody.", Kind: dispatch.Read}, greet)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "forget", Summary: "Forget everybody.", Kind: dispatch.Destructive},
 		func(context.Context, struct{}) (string, error) { return "Who are you?", nil })
 	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 	script := strings.NewReader(`
@@ -69,7 +76,8 @@ func ExampleRun_script() {
 		forget
 		greet --name Ann`)
 
-	code := cli.Run(context.Background(), dispatcher, []string{"-"}, cli.IO{Program: "hello", In: script, Out: os.Stdout, Err: os.Stdout})
+	code := cli.Run(context.Background(), dispatcher, []string{"-"},
+		cli.IO{Program: "hello", In: script, Out: os.Stdout, Err: os.Stdout})
 	fmt.Println("exit code", code)
 	// Output:
 	// Hello, Ann and Bob!

@@ -3,9 +3,12 @@ package cli
 import (
 	"slices"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/form"
 )
 
-// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of the same name has to stand back for them.
+// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of
+// the same name has to stand back for them.
 const (
 	helpFlag, shortHelpFlag = "--help", "-h"
 	outputFlag              = "-o"
@@ -17,7 +20,7 @@ var outputs = []string{"text", "json"}
 
 // isReserved reports whether a flag has a meaning of its own, if s is the shape of all arguments.
 func (s shape) isReserved(flag string) bool {
-	return flag == helpFlag || flag == wholeFlag || flag == yesFlag && s.asks
+	return flag == helpFlag || flag == wholeFlag || flag == yesFlag && s.canConfirm
 }
 
 // A flag stands for a property of the arguments, or for one of a property that is an object.
@@ -36,26 +39,30 @@ const anyName = "NAME"
 
 const maxFlags = 500 // that are listed: properties of properties may be very many
 
-// flags lists the flags of an object's properties, for help and completion, in the schema's order. A property that is an object has the flags of
-// its own properties in its place, unless it is inside one of its own kind.
+// flags lists the flags of an object's properties, for help and completion, in the schema's order.
+// A property that is an object has the flags of its own properties in its place, unless it is
+// inside one of its own kind.
 func (s shape) flags() []flag { return appendFlags(nil, flag{shape: s, required: true}, nil) }
 
-// appendFlags appends the flags of an object's properties. within are the parts of the objects that the object is in.
+// appendFlags appends the flags of an object's properties. within are the parts of the objects that
+// the object is in.
 func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	within = slices.Clip(within)
-	for _, p := range outer.shape.parts() {
-		within = append(within, &p.at[0])
+	for _, p := range outer.shape.Parts() {
+		within = append(within, &p.At[0])
 	}
-	for _, field := range outer.shape.fields() {
-		property := field.shape
-		f := flag{path: append(slices.Clip(outer.path), field.name), shape: property, required: outer.required && field.required}
-		switch recursive := slices.ContainsFunc(property.parts(), func(p part) bool { return slices.Contains(within, &p.at[0]) }); {
+	for _, field := range outer.shape.Fields() {
+		property := shape{Schema: field.Schema}
+		f := flag{path: append(slices.Clip(outer.path), field.Name), shape: property,
+			required: outer.required && field.Required}
+		switch recursive := slices.ContainsFunc(property.Parts(),
+			func(p form.Part) bool { return slices.Contains(within, &p.At[0]) }); {
 		case len(dst) == maxFlags:
 			return dst
 		case outer.shape.isReserved(f.name()):
 		default:
 			n := len(dst)
-			if property.isObject() && !recursive {
+			if property.IsOnly("object") && !recursive {
 				dst = appendFlags(dst, f, within)
 			}
 			if len(dst) == n {
@@ -64,13 +71,15 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 		}
 	}
 	if free, open := outer.shape.additional(); open && len(dst) < maxFlags {
-		dst = append(dst, flag{path: append(slices.Clip(outer.path), anyName), shape: free, free: true})
+		dst = append(dst,
+			flag{path: append(slices.Clip(outer.path), anyName), shape: free, free: true})
 	}
 	return dst
 }
 
-// find returns the flag that a name means, '-' or '_' alike. A name with dots in it leads into an object, unless it is itself one of a
-// property. An object that takes any name takes it with its dots.
+// find returns the flag that a name means, '-' or '_' alike. A name with dots in it leads into an
+// object, unless it is itself one of a property. An object that takes any name takes it with its
+// dots.
 func (s shape) find(name string) (flag, bool) {
 	if name == "" {
 		return flag{}, false
@@ -82,7 +91,7 @@ func (s shape) find(name string) (flag, bool) {
 		if c != '.' {
 			continue
 		}
-		if outer, ok := s.own(name[:i]); ok && outer.shape.is("object") {
+		if outer, ok := s.own(name[:i]); ok && outer.shape.Is("object") {
 			if inner, ok := outer.shape.find(name[i+1:]); ok {
 				inner.path = append(outer.path, inner.path...)
 				inner.required = inner.required && outer.required
@@ -97,21 +106,20 @@ func (s shape) find(name string) (flag, bool) {
 // own finds a property of this very object.
 func (s shape) own(name string) (flag, bool) {
 	property, ok := s.property(name)
-	for _, other := range s.properties() {
-		if !ok && kebab(other) == kebab(name) {
-			name = other
-			property, ok = s.property(other)
+	for _, other := range s.Fields() {
+		if !ok && kebab(other.Name) == kebab(name) {
+			name, property, ok = other.Name, shape{Schema: other.Schema}, true
 		}
 	}
-	return flag{path: []string{name}, shape: property, required: s.required(name)}, ok
+	return flag{path: []string{name}, shape: property, required: s.Required(name)}, ok
 }
 
-// flagOf returns the flag for the value that a path leads to, and how much of the path it covers: a flag does not lead into arrays. It is ""
-// if there is none.
+// flagOf returns the flag for the value that a path leads to, and how much of the path it covers: a
+// flag does not lead into arrays. It is "" if there is none.
 func (s shape) flagOf(path []string) (name string, covered int) {
 	at := s
 	for _, token := range path {
-		if !at.is("object") {
+		if !at.Is("object") {
 			break
 		}
 		property, ok := at.property(token)

@@ -12,11 +12,16 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Whatever is typed, what the dispatcher gets is JSON (see runOn), a failure is one line, and the exit code is one of the table.
+// Whatever is typed, what the dispatcher gets is JSON (see runOn), a failure is one line, and the
+// exit code is one of the table.
 func FuzzCommandLine(f *testing.F) {
 	for _, line := range []string{
-		"note\nadd\n--title\nx\n--size.width=3\n--tags:=[1]", "note\nadd\n--json\n{\"title\":1}\n--done", "--help", "note\nadd\n-h", "-o\njson\n-", "note\narchive\nold\n--yes", "completion\nbash", "__complete\nnote\nadd\n--",
-		"open\n--a.b=1\n--a:={}\n--a.b:={}\n--a.b.c", "test\nprint\n--data:=[{\"a\":1},{\"b\":\"\\u001b\"}]", "note\nadd\n--no-\n--=\n--.=\n--:=1",
+		"note\nadd\n--title\nx\n--size.width=3\n--tags:=[1]",
+		"note\nadd\n--json\n{\"title\":1}\n--done", "--help", "note\nadd\n-h", "-o\njson\n-",
+		"note\narchive\nold\n--yes", "completion\nbash", "__complete\nnote\nadd\n--",
+		"open\n--a.b=1\n--a:={}\n--a.b:={}\n--a.b.c",
+		"test\nprint\n--data:=[{\"a\":1},{\"b\":\"\\u001b\"}]",
+		"note\nadd\n--no-\n--=\n--.=\n--:=1",
 	} {
 		f.Add(line)
 	}
@@ -26,11 +31,13 @@ func FuzzCommandLine(f *testing.F) {
 			return // reads whatever there is; waits for ever
 		}
 		r := runOn(t, catalog, input("{}"), strings.Split(line, "\n")...)
-		assert.Equal(t, r.code == 0, r.err == "" || strings.Contains(r.err, "there is more than this"), "%d %s", r.code, r.err)
+		assert.Equal(t, r.code == 0, r.err == "" ||
+			strings.Contains(r.err, "there is more than this"), "%d %s", r.code, r.err)
 		if r.code != 0 && !json.Valid([]byte(r.err)) {
 			assert.Equal(t, strings.Count(r.err, "\n"), 1, r.err)
 			assert.Assert(t, strings.HasPrefix(r.err, "notes: "), r.err)
-			assert.Assert(t, strings.IndexFunc(r.err[:len(r.err)-1], unicode.IsControl) < 0, "%q", r.err)
+			assert.Assert(t, strings.IndexFunc(r.err[:len(r.err)-1], unicode.IsControl) < 0, "%q",
+				r.err)
 		}
 	})
 }
@@ -45,7 +52,9 @@ func FuzzSchema(f *testing.F) {
 		f.Add([]byte(schema), "x")
 	}
 	f.Fuzz(func(t *testing.T, schema []byte, name string) {
-		op, err := dispatch.New(dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: bytes.Clone(schema)}, anything)
+		op, err := dispatch.New(
+			dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read,
+				Input: bytes.Clone(schema)}, anything)
 		if err != nil || strings.Contains(name, "@") || name == "-" {
 			return
 		}

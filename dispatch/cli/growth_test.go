@@ -29,16 +29,22 @@ func several(n int, format string) string {
 func TestFlagsAreLinear(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"properties": func(n int) string {
-			return `"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` + several(n, `"p*"`) + `]`
+			return `"properties":{` + several(n, `"p*":{"type":"string"}`) + `},"required":[` +
+				several(n, `"p*"`) + `]`
 		},
 		"references": func(n int) string {
-			return `"$defs":{` + several(n, `"d*":{"properties":{"p*":{"type":"string"}}}`) + `},"allOf":[` + several(n, `{"$ref":"#/$defs/d*"}`) + `]`
+			return `"$defs":{` + several(n, `"d*":{"properties":{"p*":{"type":"string"}}}`) +
+				`},"allOf":[` + several(n, `{"$ref":"#/$defs/d*"}`) + `]`
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			growth.Linear(t, 3000, func(n int) func() {
-				op, err := dispatch.New(dispatch.Spec{Name: "a", Summary: "A.", Kind: dispatch.Read, Input: json.RawMessage(`{"type":"object",` + schema(n) + `}`)},
-					func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+				op, err := dispatch.New(
+					dispatch.Spec{Name: "a", Summary: "A.", Kind: dispatch.Read,
+						Input: json.RawMessage(`{"type":"object",` + schema(n) + `}`)},
+					func(context.Context, json.RawMessage) (json.RawMessage, error) {
+						return nil, nil
+					})
 				assert.NilError(t, err)
 				return func() {
 					s := shapeOf(op)

@@ -14,7 +14,8 @@ import (
 // overview is the help of the program, or of the words that some operations' names begin with.
 func (s *surface) overview(words []string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n", strings.Join(append([]string{s.Program}, words...), " "))
+	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n",
+		strings.Join(append([]string{s.Program}, words...), " "))
 	rows := summaries(s.below(strings.Join(words, ".")))
 	if len(words) == 0 {
 		rows = append(rows, s.ownCommands()...)
@@ -60,12 +61,16 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	if len(flags) == maxFlags {
 		rows = append(rows, [2]string{"…", "There are more."})
 	}
-	if input.asks {
-		rows = append(rows, [2]string{yesFlag + ", " + shortYesFlag, "Confirm it: do not ask before something is lost for good."})
+	if input.canConfirm {
+		rows = append(rows,
+			[2]string{yesFlag + ", " + shortYesFlag,
+				"Confirm it: do not ask before something is lost for good."})
 	}
 	rows = append(rows,
-		[2]string{wholeFlag + " JSON|@FILE|-", "All arguments as one object. What other flags say goes on top of it."},
-		[2]string{outputFlag + " " + strings.Join(outputs, "|"), "How to print the result. (default " + outputs[0] + ")"})
+		[2]string{wholeFlag + " JSON|@FILE|-",
+			"All arguments as one object. What other flags say goes on top of it."},
+		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
+			"How to print the result. (default " + outputs[0] + ")"})
 
 	b.WriteString(wrapped(usage+" [FLAG]…", "       ") + "\n")
 	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
@@ -96,16 +101,22 @@ func valueNotes(input shape, flags []flag) string {
 		about func(flag) bool
 		text  string
 	}{
-		{func(f flag) bool { return f.shape.is("string") || f.shape.items().is("string") },
+		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
 			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
-		{func(f flag) bool { return f.shape.is("array") }, "A flag with … may be repeated."},
-		{func(f flag) bool { return !f.shape.isSwitch() }, "A value as JSON is given with --FLAG:=JSON."},
+		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
+		{func(f flag) bool { return !f.shape.isSwitch() },
+			"A value as JSON is given with --FLAG:=JSON."},
 	} {
 		if slices.ContainsFunc(flags, note.about) {
 			notes = append(notes, note.text)
 		}
 	}
-	hidden := slices.DeleteFunc(input.properties(), func(name string) bool { return !input.isReserved("--" + name) })
+	var hidden []string
+	for _, field := range input.Fields() {
+		if input.isReserved("--" + field.Name) {
+			hidden = append(hidden, field.Name)
+		}
+	}
 	if len(hidden) > 0 {
 		notes = append(notes, "Only "+wholeFlag+" takes "+strings.Join(hidden, " and ")+".")
 	}
@@ -133,7 +144,7 @@ func (f flag) head() string {
 		return "--[no-]" + strings.TrimPrefix(f.name(), "--")
 	case kind == "object" || kind == "array":
 		return f.name() + ":=" + kind
-	case f.shape.is("array"):
+	case f.shape.Is("array"):
 		return f.name() + " " + kind + " …"
 	}
 	return f.name() + " " + kind
@@ -141,10 +152,11 @@ func (f flag) head() string {
 
 const maxEnum = 60 // bytes of values that are shown in place of a type
 
-// typeName shows what may be given: a type, types with | between them, or the values that there are; of an array, what may be an element.
+// typeName shows what may be given: a type, types with | between them, or the values that there
+// are; of an array, what may be an element.
 func (s shape) typeName() string {
 	var names []string
-	for _, value := range s.values() {
+	for _, value := range s.Values() {
 		text, ok := render.Inline(value)
 		if !ok {
 			text = string(value)
@@ -155,12 +167,12 @@ func (s shape) typeName() string {
 		return text
 	}
 	names = nil
-	types := s.types()
+	types := s.Types()
 	for _, name := range types {
 		items := s.items()
 		switch {
 		case name == "null" && len(types) > 1: // there is no need to say it
-		case name == "array" && items.at != nil && !items.is("array") && !items.is("object"):
+		case name == "array" && items.At != nil && !items.Is("array") && !items.Is("object"):
 			names = append(names, items.typeName())
 		default:
 			names = append(names, name)
@@ -181,7 +193,7 @@ func (f flag) help() string {
 	if doc := f.shape.doc(); doc != "" {
 		parts = append(parts, doc)
 	}
-	if value := f.shape.annotation("default"); value != nil {
+	if value := f.shape.Annotation("default"); value != nil {
 		text, ok := render.Inline(value)
 		if !ok || text == "" {
 			text = string(value)

@@ -36,7 +36,8 @@ func explained(b *strings.Builder, rows [][2]string) {
 	}
 }
 
-// paragraphs writes text, wrapped, with an empty line before every paragraph. What is indented is kept as it is.
+// paragraphs writes text, wrapped, with an empty line before every paragraph. What is indented is
+// kept as it is.
 func paragraphs(b *strings.Builder, text string) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		b.WriteByte('\n')
@@ -49,7 +50,8 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
-// wrapped breaks a text into lines at spaces, with a margin before all but the first. The space that it begins with is kept.
+// wrapped breaks a text into lines at spaces, with a margin before all but the first. The space
+// that it begins with is kept.
 func wrapped(text, margin string) string {
 	var b strings.Builder
 	used := len(text) - len(strings.TrimLeft(text, " "))

@@ -30,7 +30,8 @@ type given struct {
 
 func (l *line) name() string { return strings.Join(l.words, ".") }
 
-// parse reads arguments. It reads on after what is wrong, of which the first is the error, because how to print the error may come last.
+// parse reads arguments. It reads on after what is wrong, of which the first is the error, because
+// how to print the error may come last.
 func (s *surface) parse(args []string) (*line, error) {
 	l := &line{output: s.output}
 	var first error
@@ -91,7 +92,8 @@ func (l *line) operand(name, text string, hasText bool, args []string) (string, 
 
 func (l *line) setOutput(name string) error {
 	if !slices.Contains(outputs, name) {
-		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is none of %s", outputFlag, name, strings.Join(outputs, ", "))
+		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is none of %s", outputFlag, name,
+			strings.Join(outputs, ", "))
 	}
 	l.output = name
 	return nil
@@ -121,14 +123,16 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	}
 	input := shapeOf(l.op)
 	if input.isReserved(name) {
-		return args, dispatch.Errorf(dispatch.InvalidInput, "%s is not for a property; only %s takes one of that name", name, wholeFlag)
+		return args, dispatch.Errorf(dispatch.InvalidInput,
+			"%s is not for a property; only %s takes one of that name", name, wholeFlag)
 	}
 	bare, long := strings.CutPrefix(name, "--")
 	var known bool
 	if long {
 		g.flag, known = input.find(bare)
 	}
-	if negated, ok := strings.CutPrefix(bare, "no-"); long && ok && (!known || g.free) && !input.isReserved("--"+negated) {
+	if negated, ok := strings.CutPrefix(bare, "no-"); long && ok && (!known || g.free) &&
+		!input.isReserved("--"+negated) {
 		if f, ok := input.find(negated); ok && f.shape.isSwitch() {
 			if hasText {
 				return args, dispatch.Errorf(dispatch.InvalidInput, "%s takes no value", name)
@@ -139,7 +143,8 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	}
 	switch {
 	case !known:
-		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name, instead(name, l.flagNames()))
+		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name,
+			instead(name, l.flagNames()))
 	case !hasText && g.shape.isSwitch():
 		g.text = "true"
 	default:
@@ -155,7 +160,7 @@ func (l *line) flagNames() (names []string) {
 	for _, f := range input.flags() {
 		names = append(names, f.name())
 	}
-	if input.asks {
+	if input.canConfirm {
 		names = append(names, yesFlag)
 	}
 	return append(names, wholeFlag, outputFlag, helpFlag)
@@ -164,7 +169,8 @@ func (l *line) flagNames() (names []string) {
 // unexpected refuses an argument that is no flag and no value of one.
 func (l *line) unexpected(arg string) error {
 	hint := ""
-	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() && (arg == "true" || arg == "false") {
+	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() &&
+		(arg == "true" || arg == "false") {
 		hint = "; write " + l.given[n-1].name() + "=" + arg
 	} else if f, ok := firstText(shapeOf(l.op)); ok {
 		hint = "; did you mean " + f.name() + " " + shellwords.Quote(arg) + "?"
@@ -172,10 +178,11 @@ func (l *line) unexpected(arg string) error {
 	return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q%s", arg, hint)
 }
 
-// firstText is the first flag that is required and a string: what a person has in mind who leaves the flag out.
+// firstText is the first flag that is required and a string: what a person has in mind who leaves
+// the flag out.
 func firstText(input shape) (flag, bool) {
 	flags := input.flags()
-	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.is("string") })
+	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.Is("string") })
 	if i < 0 {
 		return flag{}, false
 	}

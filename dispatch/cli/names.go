@@ -23,7 +23,8 @@ func (s *surface) has(name string) bool { return len(s.below(name)) > 0 }
 // typed is the name of an operation as it is typed.
 func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(), ".", " ") }
 
-// resolve finds the operation that the words of a line name, nil for what is no operation but known.
+// resolve finds the operation that the words of a line name, nil for what is no operation but
+// known.
 func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 	if s.isCompletion(l.words) || s.isScript(l.words) {
 		return nil, nil
@@ -36,10 +37,12 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 	}
 	see := strings.Join(append(append([]string{s.Program}, l.words...), helpFlag), " ")
 	if len(l.words) == 0 {
-		return nil, dispatch.Errorf(dispatch.MissingParam, "no operation is named; %s lists them", see)
+		return nil, dispatch.Errorf(dispatch.MissingParam, "no operation is named; %s lists them",
+			see)
 	}
 	if s.has(l.name()) {
-		return nil, dispatch.Errorf(dispatch.MissingParam, "more of the operation's name is missing; %s lists what there is", see)
+		return nil, dispatch.Errorf(dispatch.MissingParam,
+			"more of the operation's name is missing; %s lists what there is", see)
 	}
 	for n := len(l.words) - 1; n > 0; n-- {
 		if op, ok := s.catalog.Lookup(strings.Join(l.words[:n], ".")); ok {
@@ -48,7 +51,8 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 			return op, l.unexpected(unexpected)
 		}
 	}
-	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s", instead(strings.Join(l.words, " "), s.nearby(l.words)))
+	return nil, dispatch.Errorf(dispatch.UnknownOperation, "there is no such operation%s",
+		instead(strings.Join(l.words, " "), s.nearby(l.words)))
 }
 
 // find has operations found that are not there yet.
@@ -68,7 +72,8 @@ func (s *surface) find(l *line) error {
 	return err
 }
 
-// nearby returns what could stand in the place of words that name nothing: all operations, or those that begin with the words that are right.
+// nearby returns what could stand in the place of words that name nothing: all operations, or those
+// that begin with the words that are right.
 func (s *surface) nearby(words []string) (all []string) {
 	for n := len(words) - 1; n >= 0; n-- {
 		if ops := s.below(strings.Join(words[:n], ".")); len(ops) > 0 {

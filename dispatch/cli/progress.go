@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A status is the last line of a terminal, which says how far an operation has come, until something else is printed. It is safe for
-// concurrent use.
+// A status is the last line of a terminal, which says how far an operation has come, until
+// something else is printed. It is safe for concurrent use.
 type status struct {
 	w    io.Writer // nil: never shown
 	what string
@@ -22,7 +22,8 @@ type status struct {
 }
 
 const (
-	statusEvery = 100 * time.Millisecond // what comes faster is not shown: printing must not slow the operation down
+	// what comes faster is not shown: printing must not slow the operation down
+	statusEvery = 100 * time.Millisecond
 	statusWidth = 79
 	eraseLine   = "\r\x1b[K"
 )

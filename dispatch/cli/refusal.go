@@ -22,7 +22,8 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// explain is the message of an error. What the dispatcher says of arguments by their path in the JSON is said of the flags they came from.
+// explain is the message of an error. What the dispatcher says of arguments by their path in the
+// JSON is said of the flags they came from.
 func explain(err error, e *dispatch.Error) string {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok || e.Code != dispatch.InvalidInput && e.Code != dispatch.MissingParam {

@@ -32,12 +32,15 @@ func TestExitCodes(t *testing.T) {
 			r := run(t, nil, args...)
 			assert.Equal(t, r.code, info.ExitCode)
 			assert.Equal(t, r.out, "")
-			assert.Equal(t, r.err, fmt.Sprintf("notes: test fail: %s: it is so%s\n", info.Code, wayOut))
+			assert.Equal(t, r.err,
+				fmt.Sprintf("notes: test fail: %s: it is so%s\n", info.Code, wayOut))
 
 			r = run(t, nil, append(args, "-o", "json")...)
 			assert.Equal(t, r.code, info.ExitCode)
 			assert.Equal(t, r.out, "")
-			assert.Equal(t, r.err, fmt.Sprintf(`{"success":false,"data":null,"error":{"code":%q,"message":"it\nis so%s","details":null,"recoverable":%t}}`+"\n", info.Code, wayOut, info.Recoverable))
+			assert.Equal(t, r.err,
+				fmt.Sprintf(`{"success":false,"data":null,"error":{"code":%q,"message":"it\nis so%s","details":null,"recoverable":%t}}`+
+					"\n", info.Code, wayOut, info.Recoverable))
 		})
 	}
 	r := run(t, nil, "test", "fail", "--code", "overdrawn", "--message", "")
@@ -45,22 +48,28 @@ func TestExitCodes(t *testing.T) {
 	assert.Equal(t, r.err, "notes: test fail: overdrawn: There is no money left.\n")
 	r = run(t, nil, "test", "fail", "--code", "undeclared", "--message", "secret")
 	assert.Equal(t, r.code, 1)
-	assert.Equal(t, r.err, "notes: test fail: internal_error: the operation failed unexpectedly; the log has the cause\n")
+	assert.Equal(t, r.err,
+		"notes: test fail: internal_error: the operation failed unexpectedly; the log has the cause\n")
 }
 
-// Where -o json is asked for, what is wrong with the command line is an envelope too, wherever it stands.
+// Where -o json is asked for, what is wrong with the command line is an envelope too, wherever it
+// stands.
 func TestFailureAsJSON(t *testing.T) {
 	for _, c := range []struct{ args, code, message string }{
 		{"note add --nope 5 -o json", "invalid_input", "unknown flag --nope"},
 		{"-o json nope", "unknown_operation", "there is no such operation; did you mean note?"},
-		{"note add milk -o=json", "invalid_input", `unexpected argument \"milk\"; did you mean --title milk?`},
+		{"note add milk -o=json", "invalid_input",
+			`unexpected argument \"milk\"; did you mean --title milk?`},
 	} {
 		r := run(t, nil, strings.Fields(c.args)...)
-		assert.Equal(t, r.err, `{"success":false,"data":null,"error":{"code":"`+c.code+`","message":"`+c.message+`","details":null,"recoverable":true}}`+"\n")
+		assert.Equal(t, r.err, `{"success":false,"data":null,"error":{"code":"`+c.code+
+			`","message":"`+c.message+`","details":null,"recoverable":true}}`+"\n")
 	}
 	// The dispatcher's words stay what they are on every other surface.
 	r := run(t, nil, "note", "add", "-o", "json")
-	assert.Equal(t, r.err, `{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: /: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+"\n")
+	assert.Equal(t, r.err,
+		`{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: /: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+
+			"\n")
 }
 
 func TestNames(t *testing.T) {
@@ -110,7 +119,8 @@ func TestHelp(t *testing.T) {
 			assert.Equal(t, r.err, "")
 			golden.Assert(t, r.out, c.file)
 			for line := range strings.Lines(r.out) {
-				assert.Assert(t, len([]rune(line)) <= 81 || strings.HasPrefix(line, "  notes "), line)
+				assert.Assert(t, len([]rune(line)) <= 81 ||
+					strings.HasPrefix(line, "  notes "), line)
 			}
 		})
 	}
@@ -122,21 +132,30 @@ func TestHelp(t *testing.T) {
 func TestFlagsInHelp(t *testing.T) {
 	wide := `{"type":"object","additionalProperties":false,"properties":{"a":{"$ref":"#/$defs/0"}},"$defs":{`
 	for i := range 12 { // 2 to the power of 12 flags
-		wide += fmt.Sprintf(`"%d":{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/%[2]d"},"y":{"$ref":"#/$defs/%[2]d"}}},`, i, i+1)
+		wide += fmt.Sprintf(
+			`"%d":{"type":"object","additionalProperties":false,"properties":{"x":{"$ref":"#/$defs/%[2]d"},"y":{"$ref":"#/$defs/%[2]d"}}},`,
+			i, i+1)
 	}
 	wide += `"12":{"type":"integer"}}}`
 	for _, c := range []struct{ name, properties, want string }{
-		{"unions", `"a":{"type":["integer","null"]},"b":{"type":["object","string"]},"c":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"integer"}}]}`, "--a integer|--b object|string|--c string|integer …"},
+		{"unions", `"a":{"type":["integer","null"]},"b":{"type":["object","string"]},"c":{"anyOf":[{"type":"string"},{"type":"array","items":{"type":"integer"}}]}`,
+			"--a integer|--b object|string|--c string|integer …"},
 		{"empty object", `"a":{"type":"object","additionalProperties":false}`, "--a:=object"},
 		{"open object", `"a":{"type":"object"}`, "--a.NAME any"},
-		{"maps of maps", `"a":{"additionalProperties":{"additionalProperties":{"type":"integer"}}}`, "--a.NAME:=object"},
+		{"maps of maps", `"a":{"additionalProperties":{"additionalProperties":{"type":"integer"}}}`,
+			"--a.NAME:=object"},
 		{"recursion", `"a":{"$ref":"#"},"b":{"type":"boolean"}`, "--a:=object|--[no-]b"},
-		{"recursion further down", `"a":{"additionalProperties":false,"properties":{"b":{"$ref":"#/properties/a"},"c":{}}}`, "--a.b:=object|--a.c any"},
-		{"no end of values", `"a":{"enum":["` + strings.Repeat("x", 70) + `"]},"b":{"enum":[1,"two",null]}`, "--a any|--b 1|two|null"},
+		{"recursion further down",
+			`"a":{"additionalProperties":false,"properties":{"b":{"$ref":"#/properties/a"},"c":{}}}`,
+			"--a.b:=object|--a.c any"},
+		{"no end of values", `"a":{"enum":["` + strings.Repeat("x", 70) +
+			`"]},"b":{"enum":[1,"two",null]}`, "--a any|--b 1|two|null"},
 		{"reserved", `"help":{},"json":{},"h":{}`, "--h any"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			assert.Equal(t, flagsInHelp(t, `{"type":"object","additionalProperties":false,"properties":{`+c.properties+`}}`), c.want)
+			assert.Equal(t, flagsInHelp(t,
+				`{"type":"object","additionalProperties":false,"properties":{`+c.properties+`}}`),
+				c.want)
 		})
 	}
 	many := strings.Split(flagsInHelp(t, wide), "|")
@@ -147,7 +166,9 @@ func TestFlagsInHelp(t *testing.T) {
 
 func flagsInHelp(t *testing.T, schema string) string {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(schema)}, anything)
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(schema)},
+		anything)
 	_, rest, _ := strings.Cut(runOn(t, catalog, nil, "go", "--help").out, "Flags:\n")
 	own, _, _ := strings.Cut(rest, "  --json JSON")
 	var heads []string
@@ -167,7 +188,8 @@ func TestCancel(t *testing.T) {
 		var out, errs bytes.Buffer
 		done := make(chan int)
 		go func() {
-			done <- cli.Run(ctx, newDispatcher(catalog), []string{"test", "wait"}, cli.IO{Program: "notes", In: unread{t}, Out: &out, Err: &errs})
+			done <- cli.Run(ctx, newDispatcher(catalog), []string{"test", "wait"},
+				cli.IO{Program: "notes", In: unread{t}, Out: &out, Err: &errs})
 		}()
 		synctest.Wait()
 		cancel()
@@ -179,19 +201,21 @@ func TestCancel(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "job.run", Summary: "Work.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (string, error) {
-		for i := range 10 {
-			dispatch.Progress(ctx, float64(i), 20, "step\x1b[2J "+strings.Repeat("x", 10*i))
-			time.Sleep(30 * time.Millisecond) // of the bubble's clock
-		}
-		time.Sleep(time.Second)
-		dispatch.Progress(ctx, 7, 0, "")
-		return "done", nil
-	})
+	dispatch.Add(catalog, dispatch.Spec{Name: "job.run", Summary: "Work.", Kind: dispatch.Read},
+		func(ctx context.Context, _ struct{}) (string, error) {
+			for i := range 10 {
+				dispatch.Progress(ctx, float64(i), 20, "step\x1b[2J "+strings.Repeat("x", 10*i))
+				time.Sleep(30 * time.Millisecond) // of the bubble's clock
+			}
+			time.Sleep(time.Second)
+			dispatch.Progress(ctx, 7, 0, "")
+			return "done", nil
+		})
 	synctest.Test(t, func(t *testing.T) {
 		var all bytes.Buffer // both are one terminal
 		std := cli.IO{Program: "jobs", Out: &all, Err: &all, OutTerminal: true, ErrTerminal: true}
-		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std), 0)
+		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std),
+			0)
 		const erase = "\r\x1b[K"
 		assert.Equal(t, all.String(), erase+`job run: 0% step`+
 			erase+`job run: 20% step `+strings.Repeat("x", 40)+
@@ -213,16 +237,19 @@ type full struct{}
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestOutputFails(t *testing.T) {
-	for _, args := range []string{"note", "note -o json", "--help", "note add --help", "completion bash", "__complete n", `test print --data:="x"`} {
+	for _, args := range []string{"note", "note -o json", "--help", "note add --help",
+		"completion bash", "__complete n", `test print --data:="x"`} {
 		r := run(t, func(std *cli.IO) { std.Out = full{} }, strings.Fields(args)...)
 		assert.Equal(t, r.code, 1, args)
-		assert.Assert(t, strings.Contains(r.err, "cannot print the result: no space left"), "%s: %s", args, r.err)
+		assert.Assert(t, strings.Contains(r.err, "cannot print the result: no space left"),
+			"%s: %s", args, r.err)
 	}
 	r := run(t, func(std *cli.IO) { std.Out, std.Err = full{}, full{} }, "note")
 	assert.Equal(t, r.code, 1)
 }
 
-// What an operation says cannot act on the terminal, and what a program reads is what the operation said.
+// What an operation says cannot act on the terminal, and what a program reads is what the operation
+// said.
 func TestTerminalSafety(t *testing.T) {
 	const nasty = "a\x1b]0;title\x07b\u202ec\u009b2Jd\u200be\U000E0041f\r\ng\rh\ti"
 	const safe = `ab\u202ec\u009b2Jd\u200be\U000e0041f` + "\ng\nh\ti"
@@ -230,7 +257,8 @@ func TestTerminalSafety(t *testing.T) {
 	assert.Equal(t, run(t, nil, "test", "print", "--data", nasty).out, nasty+"\n")
 
 	r := run(t, terminals, "test", "print", "--data", "x\u202ey\u009bz\U000E0041", "-o", "json")
-	assert.Equal(t, r.out, `{"success":true,"data":"x\u202ey\u009bz\udb40\udc41","error":null}`+"\n")
+	assert.Equal(t, r.out, `{"success":true,"data":"x\u202ey\u009bz\udb40\udc41","error":null}`+
+		"\n")
 	r = run(t, nil, "test", "print", "--data", "x\u202ey", "-o", "json")
 	assert.Equal(t, r.out, `{"success":true,"data":"x`+"\u202e"+`y","error":null}`+"\n")
 
@@ -239,7 +267,8 @@ func TestTerminalSafety(t *testing.T) {
 	assert.Equal(t, r.out, `k\u202e`+"\nx\n")
 	r = run(t, nil, "test", "fail", "--code", "not_found", "--message", "\x1b[2J\nx")
 	assert.Equal(t, r.err, `notes: test fail: not_found: x`+"\n")
-	r = run(t, terminals, "test", "fail", "--code", "not_found", "--message", "\u202e", "-o", "json")
+	r = run(t, terminals, "test", "fail", "--code", "not_found", "--message", "\u202e", "-o",
+		"json")
 	assert.Assert(t, strings.Contains(r.err, `"message":"\u202e"`), r.err)
 	r = run(t, nil, "note", "add", "--x\x1b[2J")
 	assert.Equal(t, r.err, `notes: note add: invalid_input: unknown flag --x`+"\n")
@@ -251,7 +280,8 @@ func TestRunsAtOnce(t *testing.T) {
 	done := make(chan int)
 	for range 8 {
 		go func() {
-			done <- cli.Run(t.Context(), d, []string{"note", "add", "--title", "x"}, cli.IO{Program: "notes", Out: io.Discard, Err: io.Discard})
+			done <- cli.Run(t.Context(), d, []string{"note", "add", "--title", "x"},
+				cli.IO{Program: "notes", Out: io.Discard, Err: io.Discard})
 		}()
 	}
 	for range 8 {

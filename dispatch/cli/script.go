@@ -9,15 +9,17 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// scriptCommand stands in the place of an operation for those on standard input, unless the catalog has one of that name.
+// scriptCommand stands in the place of an operation for those on standard input, unless the catalog
+// has one of that name.
 const scriptCommand = "-"
 
 func (s *surface) isScript(words []string) bool {
 	return len(words) > 0 && words[0] == scriptCommand && !s.has(scriptCommand)
 }
 
-// script runs the command lines of standard input one after another, and returns the exit code: that of the first which fails, or 0 if none does. A
-// person who types them may go on after one that failed.
+// script runs the command lines of standard input one after another, and returns the exit code:
+// that of the first which fails, or 0 if none does. A person who types them may go on after one
+// that failed.
 func (s *surface) script(ctx context.Context, l *line) int {
 	inner := *s
 	inner.output, inner.In, inner.InTerminal = l.output, nil, false
@@ -38,7 +40,8 @@ func (s *surface) script(ctx context.Context, l *line) int {
 		case err == io.EOF:
 			return 0
 		case err == errInterrupted:
-			return s.exit(l, dispatch.Errorf(dispatch.Cancelled, "interrupted while reading standard input"))
+			return s.exit(l,
+				dispatch.Errorf(dispatch.Cancelled, "interrupted while reading standard input"))
 		case err != nil:
 			return inner.exit(&line{output: l.output}, err)
 		case len(c.words) == 0:
@@ -50,7 +53,8 @@ func (s *surface) script(ctx context.Context, l *line) int {
 	}
 }
 
-// flush hands over what a writer keeps, if it is one that does: who reads must not wait for what the next line prints.
+// flush hands over what a writer keeps, if it is one that does: who reads must not wait for what
+// the next line prints.
 func flush(w io.Writer) error {
 	if buffered, ok := w.(interface{ Flush() error }); ok {
 		return buffered.Flush()
@@ -62,9 +66,11 @@ func flush(w io.Writer) error {
 func (s *surface) refuseScript(l *line) error {
 	switch {
 	case s.line > 0:
-		return dispatch.Errorf(dispatch.InvalidInput, "standard input is being read for command lines already")
+		return dispatch.Errorf(dispatch.InvalidInput,
+			"standard input is being read for command lines already")
 	case len(l.words) > 1:
-		return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q; what is to be run comes from standard input", l.words[1])
+		return dispatch.Errorf(dispatch.InvalidInput,
+			"unexpected argument %q; what is to be run comes from standard input", l.words[1])
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 
 // The scripts are tried in the shells themselves, as far as they are there.
 
-// A completion is a command line with the cursor at its end, and what the shell says it may become: words, or what stands in for the last
-// part of one.
+// A completion is a command line with the cursor at its end, and what the shell says it may become:
+// words, or what stands in for the last part of one.
 type completion struct {
 	line string
 	want []string
@@ -43,18 +43,22 @@ var completions = []completion{
 	{"box other REA", []string{"README.md"}},
 }
 
-// scene makes a directory with the programs "notes" and "box notes" and a file, and returns it and an environment to find them in.
+// scene makes a directory with the programs "notes" and "box notes" and a file, and returns it and
+// an environment to find them in.
 func scene(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	dir = t.TempDir()
-	for name, program := range map[string]string{"notes": `set -- "$0" "$@"; name=notes`, "box": `[ "$1" = notes ] || exit 9; name='box notes'`} {
-		script := fmt.Sprintf("#!/bin/sh\n%s\nshift\n%s=$name exec %s \"$@\"\n", program, asProgram, self)
+	for name, program := range map[string]string{"notes": `set -- "$0" "$@"; name=notes`,
+		"box": `[ "$1" = notes ] || exit 9; name='box notes'`} {
+		script := fmt.Sprintf("#!/bin/sh\n%s\nshift\n%s=$name exec %s \"$@\"\n", program, asProgram,
+			self)
 		assert.NilError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700))
 	}
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "README.md"), nil, 0o600))
-	return dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "TERM=dumb", "LC_ALL=C.UTF-8",
+	return dir, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "TERM=dumb",
+		"LC_ALL=C.UTF-8",
 		"GORACE=atexit_sleep_ms=0") // or a program that looks for races takes a second to end
 }
 
@@ -72,7 +76,9 @@ zle -C all complete-word _generic; bindkey '\e*' all; zstyle ':completion:all:::
 			}
 			cmd := exec.Command(path, strings.Fields(sh.args)...)
 			cmd.Dir, cmd.Env = scene(t)
-			setup := sh.setup + fmt.Sprintf("; source <(notes completion %[1]s); source <(box notes completion %[1]s)", sh.name)
+			setup := sh.setup +
+				fmt.Sprintf("; source <(notes completion %[1]s); source <(box notes completion %[1]s)",
+					sh.name)
 			assert.NilError(t, os.WriteFile(filepath.Join(cmd.Dir, "setup"), []byte(setup), 0o600))
 			term := newTerminal(t, cmd)
 			term.run("source ./setup\r", "")
@@ -82,7 +88,8 @@ zle -C all complete-word _generic; bindkey '\e*' all; zstyle ':completion:all:::
 					before := strings.Count(strings.ReplaceAll(c.line, "two words", ""), " ")
 					got, want := term.run(c.line, sh.key)[before:], slices.Clone(c.want)
 					for i := 1; i < len(want) && sh.name == "bash"; i++ {
-						want[i] = want[i][strings.LastIndexAny(want[i], "=@")+1:] // the key puts what is before only once
+						// the key puts what is before only once
+						want[i] = want[i][strings.LastIndexAny(want[i], "=@")+1:]
 					}
 					assert.DeepEqual(t, got, want)
 				})
@@ -100,7 +107,9 @@ func TestFish(t *testing.T) {
 	dir, env := scene(t)
 	for _, c := range completions {
 		t.Run(c.line, func(t *testing.T) {
-			cmd := exec.Command(path, "--no-config", "-c", "notes completion fish | source; box notes completion fish | source; complete -C $argv[1]", c.line)
+			cmd := exec.Command(path, "--no-config", "-c",
+				"notes completion fish | source; box notes completion fish | source; complete -C $argv[1]",
+				c.line)
 			cmd.Dir, cmd.Env = dir, env
 			out, err := cmd.CombinedOutput()
 			assert.NilError(t, err, "%s", out)

@@ -13,12 +13,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
-
-const maxSource = 64 << 20 // bytes of a file or of standard input
-
-var errTooLarge = errors.New("it has more than 64 MiB")
 
 // sources reads the files that arguments name, and standard input.
 type sources struct {
@@ -27,13 +24,11 @@ type sources struct {
 	taken string    // the flag that standard input went to
 }
 
-// text returns what the text of a flag stands for where a string may be: itself, or a file's content.
+// text returns what the text of a flag stands for where a string may be: itself, or a file's
+// content.
 func (s *sources) text(flag, text string, binary bool) (string, error) {
-	if literal, ok := strings.CutPrefix(text, "@@"); ok {
-		return "@" + literal, nil
-	}
-	if !isSource(text) {
-		return text, nil
+	if literal, isFile := form.FileName(text); !isFile && text != "-" {
+		return literal, nil
 	}
 	data, err := s.read(flag, text)
 	switch {
@@ -42,7 +37,8 @@ func (s *sources) text(flag, text string, binary bool) (string, error) {
 	case binary:
 		return base64.StdEncoding.EncodeToString(data), nil
 	case !utf8.Valid(data):
-		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text", flag)
+		return "", dispatch.Errorf(dispatch.InvalidInput, "%s: what it is given is not UTF-8 text",
+			flag)
 	}
 	return string(data), nil
 }
@@ -69,20 +65,27 @@ func (s *sources) read(flag, source string) ([]byte, error) {
 	name := strings.TrimPrefix(source, "@")
 	switch {
 	case name == "":
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: the name of a file is missing after @; write @@ for a text that begins with @", flag)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: the name of a file is missing after @; write @@ for a text that begins with @",
+			flag)
 	case name == "-" && s.taken != "":
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: standard input has been read already, for %s", flag, s.taken)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: standard input has been read already, for %s", flag, s.taken)
 	case name == "-" && s.stdin == nil:
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: %s is standard input, which is where the command lines come from; give @FILE", flag, source)
+		return nil, dispatch.Errorf(dispatch.InvalidInput,
+			"%s: %s is standard input, which is where the command lines come from; give @FILE",
+			flag, source)
 	case name == "-":
 		s.taken, name = flag, "standard input"
 	}
 	data, err := await(s.ctx, func() ([]byte, error) { return readAll(name, source, s.stdin) })
 	switch {
 	case err == errInterrupted:
-		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag, name)
+		return nil, dispatch.Errorf(dispatch.Cancelled, "%s: interrupted while reading %s", flag,
+			name)
 	case err != nil:
-		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name, err)
+		return nil, dispatch.Errorf(dispatch.InvalidInput, "%s: cannot read %s: %w", flag, name,
+			err)
 	}
 	return data, nil
 }
@@ -99,10 +102,7 @@ func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 		}
 		stdin = f
 	}
-	data, err := io.ReadAll(io.LimitReader(stdin, maxSource+1))
-	if err == nil && len(data) > maxSource {
-		err = errTooLarge
-	}
+	data, err := form.ReadAll(stdin)
 	return data, bare(err)
 }
 

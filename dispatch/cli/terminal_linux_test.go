@@ -42,7 +42,8 @@ func newTerminal(t *testing.T, cmd *exec.Cmd) *terminal {
 	return term
 }
 
-// startOnTerminal starts a program on a terminal of its own, and returns the end of it where somebody sits.
+// startOnTerminal starts a program on a terminal of its own, and returns the end of it where
+// somebody sits.
 func startOnTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -50,8 +51,10 @@ func startOnTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
 		t.Skipf("there are no terminals here: %v", err)
 	}
 	var number, unlock uint32
-	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number, syscall.TIOCSPTLCK: &unlock} {
-		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request, uintptr(unsafe.Pointer(argument)))
+	for request, argument := range map[uintptr]*uint32{syscall.TIOCGPTN: &number,
+		syscall.TIOCSPTLCK: &unlock} {
+		_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, master.Fd(), request,
+			uintptr(unsafe.Pointer(argument)))
 		assert.Equal(t, errno, syscall.Errno(0))
 	}
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -63,11 +66,13 @@ func startOnTerminal(t *testing.T, cmd *exec.Cmd) *os.File {
 	return master
 }
 
-// run types a line with this key behind it, which puts into the line all that it may become, and returns the words of the line then.
+// run types a line with this key behind it, which puts into the line all that it may become, and
+// returns the words of the line then.
 func (term *terminal) run(line, key string) (words []string) {
 	term.t.Helper()
 	const home = "\x01"
-	_, err := io.WriteString(term.master, line+key+home+`printf '<%s>\n' `+"\r"+`echo '<e''nd>'`+"\r")
+	_, err := io.WriteString(term.master, line+key+home+`printf '<%s>\n' `+"\r"+`echo '<e''nd>'`+
+		"\r")
 	assert.NilError(term.t, err)
 	timeout := time.After(time.Minute)
 	for {

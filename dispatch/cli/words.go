@@ -7,14 +7,15 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// A splitter takes command lines off a text while it comes, and splits them into words as [shellwords] does. It reads no byte behind the line end of a
-// command line.
+// A splitter takes command lines off a text while it comes, and splits them into words as
+// [shellwords] does. It reads no byte behind the line end of a command line.
 type splitter struct {
 	in   io.ByteReader
 	line int // in which the last byte was, from 0
 }
 
-// A command is the words of a command line, none of an empty one, and the number of the line in which it begins, from 1.
+// A command is the words of a command line, none of an empty one, and the number of the line in
+// which it begins, from 1.
 type command struct {
 	words []string
 	line  int
@@ -22,8 +23,9 @@ type command struct {
 
 const maxCommand = 1 << 20 // bytes
 
-// next returns the next command line; the error is io.EOF if there is none. With another error there are no words, and the line is where to look
-// for its reason. After an error nothing else is to be read.
+// next returns the next command line; the error is io.EOF if there is none. With another error
+// there are no words, and the line is where to look for its reason. After an error nothing else is
+// to be read.
 func (s *splitter) next() (c command, err error) {
 	c.line = s.line + 1
 	var words shellwords.Splitter
@@ -39,17 +41,22 @@ func (s *splitter) next() (c command, err error) {
 		open := words.Open()
 		switch {
 		case err == io.EOF && open == '\\':
-			return command{line: c.line}, dispatch.Errorf(dispatch.InvalidInput, `nothing follows the last \`)
+			return command{line: c.line},
+				dispatch.Errorf(dispatch.InvalidInput, `nothing follows the last \`)
 		case err == io.EOF && open != 0:
-			return command{line: opened}, dispatch.Errorf(dispatch.InvalidInput, "the quote %c is never closed", open)
+			return command{line: opened},
+				dispatch.Errorf(dispatch.InvalidInput, "the quote %c is never closed", open)
 		case err == io.EOF && n > 0:
 			return finished()
 		case err == io.EOF:
 			return c, io.EOF
 		case err != nil:
-			return command{line: c.line}, dispatch.Errorf(dispatch.InvalidInput, "cannot read standard input: %w", err)
+			return command{line: c.line},
+				dispatch.Errorf(dispatch.InvalidInput, "cannot read standard input: %w", err)
 		case n == maxCommand:
-			return command{line: c.line}, dispatch.Errorf(dispatch.InvalidInput, "the command line has more than %d bytes", maxCommand)
+			return command{line: c.line},
+				dispatch.Errorf(dispatch.InvalidInput, "the command line has more than %d bytes",
+					maxCommand)
 		}
 		if b == '\n' {
 			s.line++

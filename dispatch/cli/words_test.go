@@ -36,12 +36,15 @@ func TestSplitAsShellsDo(t *testing.T) {
 		t.Skip("there is no sh to compare with")
 	}
 	for _, line := range []string{
-		"", " ", "a", "  a\tb  c ", "a=b --c=d", "''", `""`, `a''b""c`, `'a b' "c d"`, `'it'\''s'`, `"it's" '"'`, `'a\b\\' "a\b\\c\"d"`, `"\$x \` + "`" + `y"`,
-		`a\ b \'c\" \\ \a`, `\#a a#b # a b`, `#`, ` # 'x`, `a # \`, `''#a`, "a\\\nb", "a \\\n b", "\\\n#c", "\"a\\\nb\"", "'a\\\nb'", "'a\nb' \"c\n\nd\"", `a"b"'c'\d`, "é 'ü ö' \"\\é\"",
+		"", " ", "a", "  a\tb  c ", "a=b --c=d", "''", `""`, `a''b""c`, `'a b' "c d"`, `'it'\''s'`,
+		`"it's" '"'`, `'a\b\\' "a\b\\c\"d"`, `"\$x \` + "`" + `y"`,
+		`a\ b \'c\" \\ \a`, `\#a a#b # a b`, `#`, ` # 'x`, `a # \`, `''#a`, "a\\\nb", "a \\\n b",
+		"\\\n#c", "\"a\\\nb\"", "'a\\\nb'", "'a\nb' \"c\n\nd\"", `a"b"'c'\d`, "é 'ü ö' \"\\é\"",
 		"{} [x] ^y a,b :c /d @e %f +g -h",
 	} {
 		t.Run(line, func(t *testing.T) {
-			shells, err := exec.Command("sh", "-c", `for word in `+line+"\ndo printf '%s\\0' \"$word\"; done").Output()
+			shells, err := exec.Command("sh", "-c", `for word in `+line+
+				"\ndo printf '%s\\0' \"$word\"; done").Output()
 			assert.NilError(t, err)
 			var got string
 			commands, _, err := split(line)
@@ -57,12 +60,14 @@ func TestSplitAsShellsDo(t *testing.T) {
 }
 
 func TestSplit(t *testing.T) {
-	for _, c := range []struct{ text, want string }{ // the number of the line, and its words, each in brackets
+	for _, c := range []struct{ text, want string }{
+		// the number of the line, and its words, each in brackets
 		{"a b\nc", "1[a][b] 2[c]"},
 		{"a\r\nb \r\n", "1[a] 2[b]"},
 		{"\n\na\\\nb\n'c\nd' e\nf", "1 2 3[ab] 5[c\nd][e] 7[f]"},
 		{"# 'a\nb#c\n", "1 2[b#c]"},
-		{"$HOME `x` *.go ~ a;b &c |d <e >f (g)", "1[$HOME][`x`][*.go][~][a;b][&c][|d][<e][>f][(g)]"},
+		{"$HOME `x` *.go ~ a;b &c |d <e >f (g)",
+			"1[$HOME][`x`][*.go][~][a;b][&c][|d][<e][>f][(g)]"},
 		{`"$HOME \x"`, `1[$HOME \x]`},
 		{"a\x00b \xff", "1[a\x00b][\xff]"},
 		{"a\n'b\n\"c", "1[a] 2 the quote ' is never closed"},
@@ -92,10 +97,11 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Whatever the text: nothing behind a command line is read with it, lines are counted, quoting what was split gives it back, and any words survive being
-// quoted.
+// Whatever the text: nothing behind a command line is read with it, lines are counted, quoting what
+// was split gives it back, and any words survive being quoted.
 func FuzzSplit(f *testing.F) {
-	for _, text := range []string{"a b\n'c d' \"e\\\"f\" # g\n\\\nh\\ i\r\n", "'\n\n' \"\\\n\"\n", "\"\\x\\$\" ''\n\n\n#", "'", "\\", "a\x00'b\x00\""} {
+	for _, text := range []string{"a b\n'c d' \"e\\\"f\" # g\n\\\nh\\ i\r\n", "'\n\n' \"\\\n\"\n",
+		"\"\\x\\$\" ''\n\n\n#", "'", "\\", "a\x00'b\x00\""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -104,7 +110,8 @@ func FuzzSplit(f *testing.F) {
 		for read := 0; ; {
 			c, err := s.next()
 			chunk := text[read : len(text)-in.Len()]
-			assert.Assert(t, c.line >= 1+strings.Count(text[:read], "\n") && c.line <= 1+strings.Count(text, "\n"))
+			assert.Assert(t, c.line >= 1+strings.Count(text[:read], "\n") &&
+				c.line <= 1+strings.Count(text, "\n"))
 			if read += len(chunk); err != nil {
 				assert.Assert(t, in.Len() == 0 || len(chunk) > maxCommand, "%v", err)
 				break

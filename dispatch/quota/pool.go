@@ -10,12 +10,14 @@ import (
 
 // The reasons why an amount is refused. Test for them with [errors.Is].
 var (
-	ErrShare = errors.New("quota: the owner holds its share") // until the owner gives something back
-	ErrTotal = errors.New("quota: nothing is left")           // until anybody gives something back
+	// until the owner gives something back
+	ErrShare = errors.New("quota: the owner holds its share")
+	ErrTotal = errors.New("quota: nothing is left") // until anybody gives something back
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
-// IsRefusal reports whether err is one of these, and not that of something else which was done meanwhile.
+// IsRefusal reports whether err is one of these, and not that of something else which was done
+// meanwhile.
 func IsRefusal(err error) bool {
 	return errors.Is(err, ErrShare) || errors.Is(err, ErrTotal) || errors.Is(err, ErrNever)
 }

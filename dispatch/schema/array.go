@@ -5,13 +5,14 @@ import (
 	"math"
 )
 
-// arrayRules are the keywords for arrays. Those of draft-07 are expressed in those of 2020-12: a list of items is prefixItems,
-// and additionalItems is items.
+// arrayRules are the keywords for arrays. Those of draft-07 are expressed in those of 2020-12: a
+// list of items is prefixItems, and additionalItems is items.
 type arrayRules struct {
-	prefix                   []*subschema
-	rest                     *subschema // for the items behind the prefix
-	additional               *subschema // additionalItems, until it is known whether items is a list
-	listed                   bool       // items is a list
+	prefix []*subschema
+	rest   *subschema // for the items behind the prefix
+	// additionalItems, until it is known whether items is a list
+	additional               *subschema
+	listed                   bool // items is a list
 	minItems, maxItems       int
 	unique                   bool
 	contains                 *subschema
@@ -88,20 +89,24 @@ func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 		count++
 	}
 	if count < a.minItems {
-		ok = v.fail(s, n, "minItems", "", "must have at least %s, has %d", plural(a.minItems, "item"), count)
+		ok = v.fail(s, n, "minItems", "", "must have at least %s, has %d",
+			plural(a.minItems, "item"), count)
 	}
 	if count > a.maxItems {
-		ok = v.fail(s, n, "maxItems", "", "must have at most %s, has %d", plural(a.maxItems, "item"), count)
+		ok = v.fail(s, n, "maxItems", "", "must have at most %s, has %d",
+			plural(a.maxItems, "item"), count)
 	}
 	if a.contains != nil && contained < a.minContains {
 		keyword := "contains"
 		if a.minContains != 1 {
 			keyword = "minContains"
 		}
-		ok = v.fail(s, n, keyword, "", "must have at least %s as \"contains\" wants, has %d", plural(a.minContains, "item"), contained)
+		ok = v.fail(s, n, keyword, "", "must have at least %s as \"contains\" wants, has %d",
+			plural(a.minContains, "item"), contained)
 	}
 	if a.contains != nil && contained > a.maxContains {
-		ok = v.fail(s, n, "maxContains", "", "must have at most %s as \"contains\" wants, has %d", plural(a.maxContains, "item"), contained)
+		ok = v.fail(s, n, "maxContains", "", "must have at most %s as \"contains\" wants, has %d",
+			plural(a.maxContains, "item"), contained)
 	}
 	if a.unique && count > 1 {
 		if i, j, found := v.repeated(n); found {

@@ -23,12 +23,15 @@ func TestValidateDoesNotAllocate(t *testing.T) {
 	for _, tc := range []struct{ schema, document string }{
 		{smallSchema, smallDocument},
 		{unionSchema, unionDocument},
-		{`{"properties":{"text":{"maxLength":100,"minLength":3}}}`, `{"text":"escapes \n \u00e9 are counted where they are"}`},
+		{`{"properties":{"text":{"maxLength":100,"minLength":3}}}`,
+			`{"text":"escapes \n \u00e9 are counted where they are"}`},
 		{`{"items":{"enum":["a","b",1,null,{"x":[1]}]}}`, `["a",1.0,null,{"x":[1]},"b"]`},
-		{`{"items":{"multipleOf":0.01,"type":"number","exclusiveMinimum":-1e300}}`, `[1,2.25,1e100,-0.01]`},
+		{`{"items":{"multipleOf":0.01,"type":"number","exclusiveMinimum":-1e300}}`,
+			`[1,2.25,1e100,-0.01]`},
 		{`{"pattern":"^[a-z]+$"}`, `"abcdef"`},
 		{`{"uniqueItems":true,"contains":{"const":3}}`, `[1,2,3,4,5]`},
-		{`{"$dynamicRef":"#n","$defs":{"n":{"$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}}}`, `[[],[[]],[]]`},
+		{`{"$dynamicRef":"#n","$defs":{"n":{"$dynamicAnchor":"n","items":{"$dynamicRef":"#n"}}}}`,
+			`[[],[[]],[]]`},
 	} {
 		s := MustCompile(tc.schema)
 		data := []byte(tc.document)
@@ -41,12 +44,15 @@ func BenchmarkValidate(b *testing.B) {
 	for _, bc := range []struct{ name, schema, document string }{
 		{"small", smallSchema, smallDocument},
 		{"union", unionSchema, unionDocument},
-		{"numbers 64KiB", `{"items":{"type":"integer","minimum":0}}`, "[" + strings.Repeat("12345,", 64<<10/6) + "1]"},
-		{"string 64KiB", `{"properties":{"text":{"type":"string","maxLength":100000}}}`, `{"text":"` + strings.Repeat("a", 64<<10) + `"}`},
+		{"numbers 64KiB", `{"items":{"type":"integer","minimum":0}}`, "[" +
+			strings.Repeat("12345,", 64<<10/6) + "1]"},
+		{"string 64KiB", `{"properties":{"text":{"type":"string","maxLength":100000}}}`,
+			`{"text":"` + strings.Repeat("a", 64<<10) + `"}`},
 	} {
 		s := MustCompile(bc.schema)
 		data := []byte(bc.document)
-		for name, validate := range map[string]func([]byte) error{"Validate": s.Validate, "ValidateScanned": s.ValidateScanned} {
+		for name, validate := range map[string]func([]byte) error{"Validate": s.Validate,
+			"ValidateScanned": s.ValidateScanned} {
 			b.Run(bc.name+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				b.SetBytes(int64(len(data)))
@@ -82,7 +88,8 @@ type typicalInput struct {
 func BenchmarkCompile(b *testing.B) {
 	typical, err := For[typicalInput]()
 	assert.NilError(b, err)
-	for _, bc := range []struct{ name, schema string }{{"small", smallSchema}, {"union", unionSchema}, {"typical", string(typical)}} {
+	for _, bc := range []struct{ name, schema string }{{"small", smallSchema},
+		{"union", unionSchema}, {"typical", string(typical)}} {
 		b.Run(bc.name, func(b *testing.B) {
 			text := []byte(bc.schema)
 			b.ReportAllocs()

@@ -12,13 +12,15 @@ import (
 const (
 	maxSchemaBytes = 4 << 20 // the schema and all documents that it refers to
 	maxSubschemas  = 100_000 // that can be reached from the root
-	maxPatternSize = 100_000 // of all regular expressions together, in characters, repetitions written out
+	// of all regular expressions together, in characters, repetitions written out
+	maxPatternSize = 100_000
 	maxPatternText = 1 << 20 // bytes of a regular expression as package regexp gets it
 	maxURI         = 2048    // bytes of a URI and the base that it is relative to
 	maxDivisor     = 100     // digits of a multipleOf
 )
 
-// A Schema is a compiled JSON Schema. It does not change and may be used by any number of goroutines at a time.
+// A Schema is a compiled JSON Schema. It does not change and may be used by any number of
+// goroutines at a time.
 type Schema struct {
 	root     *subschema
 	dynamic  bool // a $dynamicRef needs to know through which resources it was reached
@@ -27,7 +29,8 @@ type Schema struct {
 	runs     sync.Pool // of *run: the memory of validations that are over
 }
 
-// A subschema is one compiled schema object or boolean. The groups of keywords that it does not use are nil.
+// A subschema is one compiled schema object or boolean. The groups of keywords that it does not use
+// are nil.
 type subschema struct {
 	res     *resource
 	node    uint32
@@ -65,29 +68,34 @@ const (
 // A CompileOption changes what Compile does.
 type CompileOption func(*compiler)
 
-// Loader gives Compile a way to get at the documents that a schema refers to by $ref or $schema and that are not in it. load is
-// called with the absolute URI, without fragment, of each such document (a relative one if the schema has no $id), and at most once
-// for each as the target of references; an error of it makes Compile fail. The meta-schemas of [Draft202012] and [Draft07] are
-// there without it. A load that reads from the network lets whoever wrote the schema choose what is requested.
+// Loader gives Compile a way to get at the documents that a schema refers to by $ref or $schema and
+// that are not in it. load is called with the absolute URI, without fragment, of each such document
+// (a relative one if the schema has no $id), and at most once for each as the target of references;
+// an error of it makes Compile fail. The meta-schemas of [Draft202012] and [Draft07] are there
+// without it. A load that reads from the network lets whoever wrote the schema choose what is
+// requested.
 func Loader(load func(uri string) ([]byte, error)) CompileOption {
 	return func(c *compiler) { c.load = load }
 }
 
-// DefaultDialect sets the dialect of schemas that have no $schema: [Draft07] instead of [Draft202012].
+// DefaultDialect sets the dialect of schemas that have no $schema: [Draft07] instead of
+// [Draft202012].
 func DefaultDialect(uri string) CompileOption {
 	return func(c *compiler) { c.defaultDialect = uri }
 }
 
-// AssertFormats makes format an assertion. Without it, format is an annotation, as the specifications have it, unless
-// the schema's meta-schema asks for the format-assertion vocabulary.
+// AssertFormats makes format an assertion. Without it, format is an annotation, as the
+// specifications have it, unless the schema's meta-schema asks for the format-assertion vocabulary.
 func AssertFormats() CompileOption {
 	return func(c *compiler) { c.assertFormats = true }
 }
 
-// Compile compiles a schema: a JSON object or boolean. It keeps raw, which must not be changed afterwards.
+// Compile compiles a schema: a JSON object or boolean. It keeps raw, which must not be changed
+// afterwards.
 //
-// The error is a [*SchemaError] that names the keyword at fault, except for text that is not JSON. It may wrap [ErrDialect],
-// [ErrReference], [ErrPattern] or [ErrLimit]. What cannot be reached from the root, an unused entry of $defs say, is not compiled.
+// The error is a [*SchemaError] that names the keyword at fault, except for text that is not JSON.
+// It may wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. What cannot be reached from
+// the root, an unused entry of $defs say, is not compiled.
 func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 	c := &compiler{
 		defaultDialect: Draft202012,
@@ -113,12 +121,15 @@ func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 		if err := s.findLoop(); err != nil {
 			return nil, err
 		}
-		s.res.doc.asked, s.res.doc.byName, s.res.doc.byPosition = nil, nil, nil // of use to the compiler only
+		// of use to the compiler only
+		s.res.doc.asked, s.res.doc.byName, s.res.doc.byPosition = nil, nil, nil
 	}
-	return &Schema{root: root, dynamic: len(c.dynamicNames) > 0, defaults: c.defaults, seed: maphash.MakeSeed()}, nil
+	return &Schema{root: root, dynamic: len(c.dynamicNames) > 0, defaults: c.defaults,
+		seed: maphash.MakeSeed()}, nil
 }
 
-// MustCompile is Compile for schemas that are part of the program. It panics if the schema is wrong.
+// MustCompile is Compile for schemas that are part of the program. It panics if the schema is
+// wrong.
 func MustCompile(raw string, options ...CompileOption) *Schema {
 	s, err := Compile([]byte(raw), options...)
 	if err != nil {
@@ -133,19 +144,21 @@ type compiler struct {
 	assertFormats  bool
 
 	standard     map[string]*dialect
-	custom       map[string]*dialect    // of other meta-schemas, nil while one is being read
-	root         *resource              // of the schema itself, as long as nothing else has no URI
-	resources    map[string]*resource   // all that have one, by URI
-	all          []*subschema           // in the order in which they were asked for
-	dynamicNames map[string]bool        // that a $dynamicRef looks for
-	dynamicIn    map[string][]*resource // those that have a $dynamicAnchor, of the resources in use, by its name
-	inUse        map[*resource]bool
-	defaults     bool
-	bytes        int // of all documents
-	patternSize  int
+	custom       map[string]*dialect  // of other meta-schemas, nil while one is being read
+	root         *resource            // of the schema itself, as long as nothing else has no URI
+	resources    map[string]*resource // all that have one, by URI
+	all          []*subschema         // in the order in which they were asked for
+	dynamicNames map[string]bool      // that a $dynamicRef looks for
+	// those that have a $dynamicAnchor, of the resources in use, by its name
+	dynamicIn   map[string][]*resource
+	inUse       map[*resource]bool
+	defaults    bool
+	bytes       int // of all documents
+	patternSize int
 }
 
-// subschema returns the compiled form of the schema at a node, which is filled in later, so that schemas may refer to each other.
+// subschema returns the compiled form of the schema at a node, which is filled in later, so that
+// schemas may refer to each other.
 func (c *compiler) subschema(res *resource, n uint32) *subschema {
 	if inner := res.doc.resources[n]; inner != nil {
 		res = inner
@@ -204,7 +217,8 @@ func (c *compiler) drain() error {
 	for i := 0; i < len(c.all); i++ {
 		s := c.all[i]
 		if i >= maxSubschemas {
-			return s.res.errorAt(s.node, fmt.Errorf("%w: more than %d subschemas", ErrLimit, maxSubschemas))
+			return s.res.errorAt(s.node,
+				fmt.Errorf("%w: more than %d subschemas", ErrLimit, maxSubschemas))
 		}
 		if err := c.compile(s); err != nil {
 			return err
@@ -225,7 +239,8 @@ func (c *compiler) compile(s *subschema) error {
 		return nil
 	case object:
 	default:
-		return s.res.errorAt(s.node, fmt.Errorf("a schema must be an object or a boolean, is %s", x.typeName(s.node)))
+		return s.res.errorAt(s.node,
+			fmt.Errorf("a schema must be an object or a boolean, is %s", x.typeName(s.node)))
 	}
 	if again := x.twice(s.node); again != 0 {
 		return s.res.errorAt(again, errors.New("is there twice"))
@@ -240,7 +255,8 @@ func (c *compiler) compile(s *subschema) error {
 			return s.res.errorAt(value, err)
 		}
 	}
-	if s.types == 0 && s.values == nil && s.numeric == nil && s.text == nil && s.array == nil && s.object == nil &&
+	if s.types == 0 && s.values == nil && s.numeric == nil && s.text == nil && s.array == nil &&
+		s.object == nil &&
 		s.applied == nil && s.leftover == nil {
 		s.verdict = accepts
 	}
@@ -253,7 +269,8 @@ func (c *compiler) compile(s *subschema) error {
 func (s *subschema) findLoop() error {
 	switch s.search {
 	case running:
-		return s.res.errorAt(s.node, errors.New("refers to itself for the same instance, so it can never be decided"))
+		return s.res.errorAt(s.node,
+			errors.New("refers to itself for the same instance, so it can never be decided"))
 	case over:
 		return nil
 	}

@@ -38,7 +38,9 @@ func TestLoader(t *testing.T) {
 		}
 		return nil, errors.ErrUnsupported
 	})
-	s, err := Compile([]byte(`{"$id":"https://example.com/","prefixItems":[{"$ref":"a#/$defs/x"},{"$ref":"a#/$defs/y"}]}`), load)
+	s, err := Compile(
+		[]byte(`{"$id":"https://example.com/","prefixItems":[{"$ref":"a#/$defs/x"},{"$ref":"a#/$defs/y"}]}`),
+		load)
 	assert.NilError(t, err)
 	assert.DeepEqual(t, asked, []string{"https://example.com/a", "https://example.com/b"})
 	assert.NilError(t, s.Validate([]byte(`["",null]`)))
@@ -48,7 +50,8 @@ func TestLoader(t *testing.T) {
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 	assert.ErrorIs(t, err, ErrReference)
 
-	_, err = Compile([]byte(`{"$ref":"x"}`), Loader(func(string) ([]byte, error) { return []byte(`{`), nil }))
+	_, err = Compile([]byte(`{"$ref":"x"}`),
+		Loader(func(string) ([]byte, error) { return []byte(`{`), nil }))
 	assert.ErrorContains(t, err, `#/$ref: the document "x": invalid JSON`)
 }
 
@@ -66,12 +69,16 @@ func TestDialects(t *testing.T) {
 	}
 
 	meta := Loader(func(string) ([]byte, error) {
-		return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{"https://example.com/v":true}}`), nil
+		return []byte(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$vocabulary":{"https://example.com/v":true}}`),
+			nil
 	})
 	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`), meta)
 	assert.ErrorIs(t, err, ErrDialect)
 	assert.ErrorContains(t, err, "requires the vocabulary https://example.com/v")
-	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`), Loader(func(string) ([]byte, error) { return []byte(`{"$schema":"https://example.com/m"}`), nil }))
+	_, err = Compile([]byte(`{"$schema":"https://example.com/m"}`),
+		Loader(func(string) ([]byte, error) {
+			return []byte(`{"$schema":"https://example.com/m"}`), nil
+		}))
 	assert.ErrorContains(t, err, "describes itself")
 }
 
@@ -80,9 +87,11 @@ func TestMetaschemas(t *testing.T) {
 	for _, uri := range []string{Draft202012, Draft07} {
 		s := MustCompile(`{"$ref":"` + uri + `"}`)
 		assert.NilError(t, s.Validate(metaschema(uri)), uri)
-		assert.ErrorContains(t, s.Validate([]byte(`{"properties":{"a":{"minLength":-1}}}`)), "/properties/a/minLength: must be at least 0, is -1", uri)
+		assert.ErrorContains(t, s.Validate([]byte(`{"properties":{"a":{"minLength":-1}}}`)),
+			"/properties/a/minLength: must be at least 0, is -1", uri)
 	}
-	for _, file := range []string{"core", "applicator", "unevaluated", "validation", "meta-data", "format-annotation", "format-assertion", "content"} {
+	for _, file := range []string{"core", "applicator", "unevaluated", "validation", "meta-data",
+		"format-annotation", "format-assertion", "content"} {
 		uri := "https://json-schema.org/draft/2020-12/meta/" + file
 		assert.NilError(t, MustCompile(`{"$ref":"`+Draft202012+`"}`).Validate(metaschema(uri)), uri)
 	}
@@ -107,11 +116,13 @@ func TestMCPSchemas(t *testing.T) {
 		assert.NilError(t, json.Unmarshal(data, &document))
 		load := Loader(func(string) ([]byte, error) { return data, nil })
 		var all []string
-		for prefix, names := range map[string]map[string]any{"$defs/": document.Defs, "definitions/": document.Definitions} {
+		for prefix, names := range map[string]map[string]any{"$defs/": document.Defs,
+			"definitions/": document.Definitions} {
 			for name := range names {
 				reference := `{"$ref":"mcp#/` + prefix + name + `"}`
 				all = append(all, reference)
-				examples, err := filepath.Glob(filepath.Join(filepath.Dir(file), "examples", name, "*.json"))
+				examples, err := filepath.Glob(
+					filepath.Join(filepath.Dir(file), "examples", name, "*.json"))
 				assert.NilError(t, err)
 				if len(examples) == 0 {
 					continue
@@ -131,7 +142,8 @@ func TestMCPSchemas(t *testing.T) {
 	}
 }
 
-// A name that is there twice is found in small and in large schemas, also if it is written in two ways.
+// A name that is there twice is found in small and in large schemas, also if it is written in two
+// ways.
 func TestTwice(t *testing.T) {
 	for _, others := range []int{0, 3, 15, 100} {
 		var text strings.Builder
@@ -145,7 +157,8 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// A schema without $id can be referred to relative to nothing, and what names things is found however it is written.
+// A schema without $id can be referred to relative to nothing, and what names things is found
+// however it is written.
 func TestNamesAndReferences(t *testing.T) {
 	for _, schema := range []string{
 		`{"properties":{"a":{"$ref":"./"}},"type":"object"}`,
@@ -156,14 +169,16 @@ func TestNamesAndReferences(t *testing.T) {
 	} {
 		s := MustCompile(schema)
 		assert.NilError(t, s.Validate([]byte(`{"a":{"a":{}}}`)), schema)
-		assert.Error(t, s.Validate([]byte(`{"a":{"a":1}}`)), "/a/a: must be an object, is an integer", schema)
+		assert.Error(t, s.Validate([]byte(`{"a":{"a":1}}`)),
+			"/a/a: must be an object, is an integer", schema)
 	}
 }
 
 // Formats are asserted for one Compile and not for the next: what they share does not change.
 func TestAssertFormatsIsOfOneCompile(t *testing.T) {
 	for range 2 {
-		assert.Assert(t, MustCompile(`{"format":"ipv4"}`, AssertFormats()).Validate([]byte(`"x"`)) != nil)
+		assert.Assert(t,
+			MustCompile(`{"format":"ipv4"}`, AssertFormats()).Validate([]byte(`"x"`)) != nil)
 		assert.NilError(t, MustCompile(`{"format":"ipv4"}`).Validate([]byte(`"x"`)))
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// A decimal is a JSON number, exactly: ±0.d₁d₂d₃… × 10^pow, where the digits d are those of whole and then of frac, and neither
-// the first nor the last of them is 0. Zero has no digits. The digits stay where they are in the text, so making one does not
-// allocate and costs the same for 1 and for 1e308.
+// A decimal is a JSON number, exactly: ±0.d₁d₂d₃… × 10^pow, where the digits d are those of whole
+// and then of frac, and neither the first nor the last of them is 0. Zero has no digits. The digits
+// stay where they are in the text, so making one does not allocate and costs the same for 1 and for
+// 1e308.
 type decimal struct {
 	negative    bool
 	whole, frac []byte

@@ -20,12 +20,14 @@ type insertion struct {
 	member []byte
 }
 
-// FillDefaults returns data with the properties that are missing and have a default. It looks at properties, at the items of arrays, and at what
-// $ref and allOf apply to the same value, at any depth; not at anyOf, oneOf, if and the like, where a default depends on what
-// else is there. A default that is filled in is not filled in itself.
+// FillDefaults returns data with the properties that are missing and have a default. It looks at
+// properties, at the items of arrays, and at what $ref and allOf apply to the same value, at any
+// depth; not at anyOf, oneOf, if and the like, where a default depends on what else is there. A
+// default that is filled in is not filled in itself.
 //
-// data must be one valid JSON value; it is not changed, and returned itself if nothing was missing. Whether it fits the schema is for
-// Validate to say, before or after. The error wraps [ErrLimit], as that of Validate does, or tells that data is not JSON.
+// data must be one valid JSON value; it is not changed, and returned itself if nothing was missing.
+// Whether it fits the schema is for Validate to say, before or after. The error wraps [ErrLimit],
+// as that of Validate does, or tells that data is not JSON.
 func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, nil
@@ -56,8 +58,8 @@ func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	return append(filled, data[copied:]...), nil
 }
 
-// fill adds what is missing from the value at a node, and below, to a list. Some schemas apply to the value; with those that they always apply,
-// they are seen as one.
+// fill adds what is missing from the value at a node, and below, to a list. Some schemas apply to
+// the value; with those that they always apply, they are seen as one.
 func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	for i := 0; i < len(schemas); i++ {
 		if !v.step(1) {
@@ -122,7 +124,8 @@ func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []
 		}
 		for _, slot := range s.object.slots {
 			if slot.schema == nil || slot.schema.fallback == nil || many[slot.name] ||
-				many == nil && slices.ContainsFunc(missing[first:], func(m insertion) bool { return m.name == slot.name }) {
+				many == nil && slices.ContainsFunc(missing[first:],
+					func(m insertion) bool { return m.name == slot.name }) {
 				continue
 			}
 			if !v.step(int(x.nodes[n].next-n) + len(slot.schema.fallback)) {
@@ -130,7 +133,8 @@ func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []
 			}
 			if x.member(n, slot.name) == 0 {
 				empty := x.nodes[n].next == n+1 && len(missing) == first
-				missing = append(missing, insertion{x.nodes[n].end - 1, empty, slot.name, slot.schema.fallback})
+				missing = append(missing,
+					insertion{x.nodes[n].end - 1, empty, slot.name, slot.schema.fallback})
 				switch {
 				case many != nil:
 					many[slot.name] = true

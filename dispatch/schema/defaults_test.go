@@ -20,17 +20,26 @@ func TestFillDefaults(t *testing.T) {
 		{`{"properties":{"a":{"default":[1, "x y",
 			{}]},"b":{"default":false},"c":true}}`, `{}`, `{"a":[1,"x y",{}],"b":false}`},
 		{`{"properties":{"a\"\n":{"default":1}}}`, `{}`, `{"a\"\n":1}`},
-		{`{"properties":{"a":{"properties":{"b":{"default":"x"}}},"c":{"default":1}}}`, `{"a":{}}`, `{"a":{"b":"x"},"c":1}`},
+		{`{"properties":{"a":{"properties":{"b":{"default":"x"}}},"c":{"default":1}}}`, `{"a":{}}`,
+			`{"a":{"b":"x"},"c":1}`},
 		{`{"properties":{"a":{"properties":{"b":{"default":"x"}}}}}`, `{}`, ``},
-		{`{"properties":{"a":{"default":{},"properties":{"b":{"default":"x"}}}}}`, `{}`, `{"a":{}}`},
-		{`{"items":{"properties":{"a":{"default":1}}}}`, `[{},{"a":2},3,{"b":[]}]`, `[{"a":1},{"a":2},3,{"b":[],"a":1}]`},
-		{`{"prefixItems":[true,{"properties":{"a":{"default":1}}}],"items":{"properties":{"a":{"default":2}}}}`, `[{},{},{}]`, `[{},{"a":1},{"a":2}]`},
-		{`{"$ref":"#/$defs/t","$defs":{"t":{"properties":{"n":{"default":0},"next":{"$ref":"#/$defs/t"}}}}}`, `{"next":{"next":{}}}`,
+		{`{"properties":{"a":{"default":{},"properties":{"b":{"default":"x"}}}}}`, `{}`,
+			`{"a":{}}`},
+		{`{"items":{"properties":{"a":{"default":1}}}}`, `[{},{"a":2},3,{"b":[]}]`,
+			`[{"a":1},{"a":2},3,{"b":[],"a":1}]`},
+		{`{"prefixItems":[true,{"properties":{"a":{"default":1}}}],"items":{"properties":{"a":{"default":2}}}}`,
+			`[{},{},{}]`, `[{},{"a":1},{"a":2}]`},
+		{`{"$ref":"#/$defs/t","$defs":{"t":{"properties":{"n":{"default":0},"next":{"$ref":"#/$defs/t"}}}}}`,
+			`{"next":{"next":{}}}`,
 			`{"next":{"next":{"n":0},"n":0},"n":0}`},
-		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"default":7}]}}}`, `{}`, `{"a":7}`},
-		{`{"allOf":[{"properties":{"a":{"default":1}}},{"properties":{"a":{"default":2},"b":{"default":3}}}]}`, `{}`, `{"a":1,"b":3}`},
-		{`{"allOf":[{"properties":{"o":{"properties":{"a":{"default":1}}}}}],"properties":{"o":{"properties":{"a":{"default":2}}}}}`, `{"o":{}}`, `{"o":{"a":2}}`},
-		{`{"anyOf":[{"properties":{"a":{"default":1}}}],"if":true,"then":{"properties":{"a":{"default":1}}}}`, `{}`, ``},
+		{`{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"allOf":[{"default":7}]}}}`, `{}`,
+			`{"a":7}`},
+		{`{"allOf":[{"properties":{"a":{"default":1}}},{"properties":{"a":{"default":2},"b":{"default":3}}}]}`,
+			`{}`, `{"a":1,"b":3}`},
+		{`{"allOf":[{"properties":{"o":{"properties":{"a":{"default":1}}}}}],"properties":{"o":{"properties":{"a":{"default":2}}}}}`,
+			`{"o":{}}`, `{"o":{"a":2}}`},
+		{`{"anyOf":[{"properties":{"a":{"default":1}}}],"if":true,"then":{"properties":{"a":{"default":1}}}}`,
+			`{}`, ``},
 		{`{"required":["a"],"dependentRequired":{"a":["b"]},"default":{}}`, `{}`, ``},
 		{`true`, `{}`, ``},
 	} {
@@ -60,9 +69,11 @@ func TestFillDefaults(t *testing.T) {
 func TestFillDefaultsLimit(t *testing.T) {
 	var defs strings.Builder
 	for i := range 40 {
-		fmt.Fprintf(&defs, `"%d":{"allOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]},`, i+1, i, i)
+		fmt.Fprintf(&defs, `"%d":{"allOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]},`, i+1, i,
+			i)
 	}
-	s := MustCompile(`{"$ref":"#/$defs/40","$defs":{` + defs.String() + `"0":{"properties":{"a":{"default":1}}}}}`)
+	s := MustCompile(`{"$ref":"#/$defs/40","$defs":{` + defs.String() +
+		`"0":{"properties":{"a":{"default":1}}}}}`)
 	in := []byte(`{}`)
 	out, err := s.FillDefaults(in)
 	assert.Assert(t, errors.Is(err, ErrLimit), "%v", err)

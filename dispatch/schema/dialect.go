@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// The dialects that Compile knows, as $schema names them. In the first, draft-07, a trailing "#" and https are accepted too.
+// The dialects that Compile knows, as $schema names them. In the first, draft-07, a trailing "#"
+// and https are accepted too.
 const (
 	Draft07     = "http://json-schema.org/draft-07/schema"
 	Draft202012 = "https://json-schema.org/draft/2020-12/schema"
@@ -39,7 +40,8 @@ const (
 const vocabularyURI = "https://json-schema.org/draft/2020-12/vocab/"
 
 var vocabularies = map[string]vocabulary{
-	"core": core, "applicator": applicator, "unevaluated": unevaluated, "validation": validation, "meta-data": metaData,
+	"core": core, "applicator": applicator, "unevaluated": unevaluated, "validation": validation,
+	"meta-data":         metaData,
 	"format-annotation": formatAnnotation, "format-assertion": formatAssertion, "content": content,
 }
 
@@ -54,8 +56,8 @@ const (
 	oneOrList           // either of the first two
 )
 
-// A keyword is what a dialect knows of one: where its subschemas are and how it is compiled into the subschema it stands in. Without
-// compile it asserts nothing.
+// A keyword is what a dialect knows of one: where its subschemas are and how it is compiled into
+// the subschema it stands in. Without compile it asserts nothing.
 type keyword struct {
 	name       string
 	drafts     draft
@@ -76,46 +78,73 @@ var keywords = []keyword{
 
 	{"minimum", inBoth, validation, noSchema, compileBound("minimum", 0, 1, "at least")},
 	{"maximum", inBoth, validation, noSchema, compileBound("maximum", -1, 0, "at most")},
-	{"exclusiveMinimum", inBoth, validation, noSchema, compileBound("exclusiveMinimum", 1, 1, "greater than")},
-	{"exclusiveMaximum", inBoth, validation, noSchema, compileBound("exclusiveMaximum", -1, -1, "less than")},
+	{"exclusiveMinimum", inBoth, validation, noSchema,
+		compileBound("exclusiveMinimum", 1, 1, "greater than")},
+	{"exclusiveMaximum", inBoth, validation, noSchema,
+		compileBound("exclusiveMaximum", -1, -1, "less than")},
 	{"multipleOf", inBoth, validation, noSchema, compileMultipleOf},
 
-	{"minLength", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().minLength })},
-	{"maxLength", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.strings().maxLength })},
+	{"minLength", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.strings().minLength })},
+	{"maxLength", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.strings().maxLength })},
 	{"pattern", inBoth, validation, noSchema, compilePatternKeyword},
 	{"format", inBoth, formatAnnotation | formatAssertion, noSchema, compileFormat},
 
-	{"prefixItems", in2020, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
-	{"items", in2020, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().rest })},
+	{"prefixItems", in2020, applicator, listOfSchemas,
+		list(func(s *subschema) *[]*subschema { return &s.arrays().prefix })},
+	{"items", in2020, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.arrays().rest })},
 	{"items", in07, applicator, oneOrList, compileItems07},
 	{"additionalItems", in07, applicator, oneSchema, compileAdditionalItems},
-	{"contains", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.arrays().contains })},
-	{"minContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minContains })},
-	{"maxContains", in2020, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxContains })},
-	{"minItems", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().minItems })},
-	{"maxItems", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.arrays().maxItems })},
+	{"contains", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.arrays().contains })},
+	{"minContains", in2020, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.arrays().minContains })},
+	{"maxContains", in2020, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.arrays().maxContains })},
+	{"minItems", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.arrays().minItems })},
+	{"maxItems", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.arrays().maxItems })},
 	{"uniqueItems", inBoth, validation, noSchema, compileUniqueItems},
-	{"unevaluatedItems", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().items })},
+	{"unevaluatedItems", in2020, unevaluated, oneSchema,
+		one(func(s *subschema) **subschema { return &s.leftovers().items })},
 
 	{"properties", inBoth, applicator, mapOfSchemas, compileProperties},
 	{"patternProperties", inBoth, applicator, mapOfSchemas, compilePatternProperties},
-	{"additionalProperties", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().additional })},
-	{"propertyNames", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
-	{"minProperties", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().minProperties })},
-	{"maxProperties", inBoth, validation, noSchema, natural(func(s *subschema) *int { return &s.objects().maxProperties })},
+	{"additionalProperties", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.objects().additional })},
+	{"propertyNames", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.objects().propertyNames })},
+	{"minProperties", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.objects().minProperties })},
+	{"maxProperties", inBoth, validation, noSchema,
+		natural(func(s *subschema) *int { return &s.objects().maxProperties })},
 	{"required", inBoth, validation, noSchema, compileRequired},
-	{"dependentRequired", in2020, validation, noSchema, compileDependencies("dependentRequired", namesOnly)},
-	{"dependentSchemas", in2020, applicator, mapOfSchemas, compileDependencies("dependentSchemas", schemasOnly)},
-	{"dependencies", inBoth, applicator, mapOfSchemas, compileDependencies("dependencies", namesOrSchemas)},
-	{"unevaluatedProperties", in2020, unevaluated, oneSchema, one(func(s *subschema) **subschema { return &s.leftovers().properties })},
+	{"dependentRequired", in2020, validation, noSchema,
+		compileDependencies("dependentRequired", namesOnly)},
+	{"dependentSchemas", in2020, applicator, mapOfSchemas,
+		compileDependencies("dependentSchemas", schemasOnly)},
+	{"dependencies", inBoth, applicator, mapOfSchemas,
+		compileDependencies("dependencies", namesOrSchemas)},
+	{"unevaluatedProperties", in2020, unevaluated, oneSchema,
+		one(func(s *subschema) **subschema { return &s.leftovers().properties })},
 
-	{"allOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
-	{"anyOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
-	{"oneOf", inBoth, applicator, listOfSchemas, list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
-	{"not", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().not })},
-	{"if", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().condition })},
-	{"then", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().then })},
-	{"else", inBoth, applicator, oneSchema, one(func(s *subschema) **subschema { return &s.logic().otherwise })},
+	{"allOf", inBoth, applicator, listOfSchemas,
+		list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
+	{"anyOf", inBoth, applicator, listOfSchemas,
+		list(func(s *subschema) *[]*subschema { return &s.logic().anyOf })},
+	{"oneOf", inBoth, applicator, listOfSchemas,
+		list(func(s *subschema) *[]*subschema { return &s.logic().oneOf })},
+	{"not", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.logic().not })},
+	{"if", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.logic().condition })},
+	{"then", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.logic().then })},
+	{"else", inBoth, applicator, oneSchema,
+		one(func(s *subschema) **subschema { return &s.logic().otherwise })},
 
 	{"contentSchema", in2020, content, oneSchema, nil},
 	{"default", inBoth, metaData, noSchema, compileDefault},
@@ -128,9 +157,10 @@ type dialect struct {
 	assertFormats bool // by its vocabularies
 }
 
-// The dialects that are there without a meta-schema, by URI. A compiler has them as a field: a keyword's compile that named this variable, which is
-// made of the keywords, would be a cycle.
-var standardDialects = map[string]*dialect{Draft07: newDialect(in07), Draft202012: newDialect(in2020)}
+// The dialects that are there without a meta-schema, by URI. A compiler has them as a field: a
+// keyword's compile that named this variable, which is made of the keywords, would be a cycle.
+var standardDialects = map[string]*dialect{Draft07: newDialect(in07),
+	Draft202012: newDialect(in2020)}
 
 const secureDraft07 = "https://json-schema.org/draft-07/schema"
 
@@ -146,13 +176,15 @@ func newDialect(d draft) *dialect {
 
 // only returns a dialect of these vocabularies of d.
 func (d *dialect) only(active vocabulary) *dialect {
-	reduced := &dialect{draft: d.draft, keywords: maps.Clone(d.keywords), assertFormats: active&formatAssertion != 0}
-	maps.DeleteFunc(reduced.keywords, func(_ string, k *keyword) bool { return k.vocabulary&active == 0 })
+	reduced := &dialect{draft: d.draft, keywords: maps.Clone(d.keywords),
+		assertFormats: active&formatAssertion != 0}
+	maps.DeleteFunc(reduced.keywords,
+		func(_ string, k *keyword) bool { return k.vocabulary&active == 0 })
 	return reduced
 }
 
-// dialect returns the dialect that a $schema names. A URI that is not one of the known two names a meta-schema, which must be
-// there (see Loader); its own $schema and $vocabulary say what it means.
+// dialect returns the dialect that a $schema names. A URI that is not one of the known two names a
+// meta-schema, which must be there (see Loader); its own $schema and $vocabulary say what it means.
 func (c *compiler) dialect(uri string) (*dialect, error) {
 	uri = strings.TrimSuffix(uri, "#")
 	if uri == secureDraft07 {
@@ -182,7 +214,9 @@ func (c *compiler) dialect(uri string) (*dialect, error) {
 func (c *compiler) customDialect(uri string) (*dialect, error) {
 	meta, err := c.document(uri)
 	if err != nil {
-		return nil, fmt.Errorf("%w: $schema is %q; only 2020-12, draft-07 and meta-schemas built on them are known: %w", ErrDialect, uri, err)
+		return nil, fmt.Errorf(
+			"%w: $schema is %q; only 2020-12, draft-07 and meta-schemas built on them are known: %w",
+			ErrDialect, uri, err)
 	}
 	base, err := c.dialectOf(&meta.index, 0, nil)
 	if err != nil {
@@ -198,7 +232,8 @@ func (c *compiler) customDialect(uri string) (*dialect, error) {
 		known := vocabularies[strings.TrimPrefix(name, vocabularyURI)]
 		if known == 0 || !strings.HasPrefix(name, vocabularyURI) {
 			if meta.kind(required) == boolean && meta.isTrue(required) {
-				return nil, fmt.Errorf("%w: the meta-schema %s requires the vocabulary %s", ErrDialect, uri, name)
+				return nil, fmt.Errorf("%w: the meta-schema %s requires the vocabulary %s",
+					ErrDialect, uri, name)
 			}
 			continue
 		}
@@ -207,7 +242,8 @@ func (c *compiler) customDialect(uri string) (*dialect, error) {
 	return c.standard[Draft202012].only(active), nil
 }
 
-// dialectOf returns the dialect of the schema at a node: what its $schema says, without one the dialect of what is around it.
+// dialectOf returns the dialect of the schema at a node: what its $schema says, without one the
+// dialect of what is around it.
 func (c *compiler) dialectOf(x *index, n uint32, around *dialect) (*dialect, error) {
 	at := x.member(n, "$schema")
 	switch {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// equal reports whether two values are the same JSON value: numbers by value (1, 1.0 and 10e-1 are one), objects without regard to
-// order. It ends early, with false, when the run is out of steps.
+// equal reports whether two values are the same JSON value: numbers by value (1, 1.0 and 10e-1 are
+// one), objects without regard to order. It ends early, with false, when the run is out of steps.
 func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 	if !v.step(1) || x.kind(a) != y.kind(b) {
 		return false
@@ -24,7 +24,8 @@ func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 		if len(x.raw(a)) != len(y.raw(b)) && !x.nodes[a].escaped && !y.nodes[b].escaped {
 			return false
 		}
-		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) && string(x.text(a)) == string(y.text(b))
+		return v.step((len(x.raw(a))+len(y.raw(b)))/bytesPerStep) &&
+			string(x.text(a)) == string(y.text(b))
 	case array:
 		i, j := a+1, b+1
 		for ; i < x.nodes[a].next && j < y.nodes[b].next; i, j = x.nodes[i].next, y.nodes[j].next {
@@ -40,8 +41,8 @@ func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 	return v.holds(x, a, y, b) && v.holds(y, b, x, a)
 }
 
-// holds reports whether object b has every member of object a. The search for each name starts behind the name found before,
-// so that objects in the same order take one pass.
+// holds reports whether object b has every member of object a. The search for each name starts
+// behind the name found before, so that objects in the same order take one pass.
 func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 	first, end := b+1, y.nodes[b].next
 	at := first
@@ -69,7 +70,8 @@ func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 	return true
 }
 
-// hash returns the same number for values that are equal. Seeded per schema, so that nobody can prepare collisions.
+// hash returns the same number for values that are equal. Seeded per schema, so that nobody can
+// prepare collisions.
 func (v *run) hash(n uint32) uint64 {
 	x := &v.doc
 	cost := 1
@@ -122,7 +124,8 @@ func (v *run) hash(n uint32) uint64 {
 	return h.Sum64()
 }
 
-// repeated returns the positions of the first two items of an array that are equal. Short arrays are compared pair by pair, long ones by hash.
+// repeated returns the positions of the first two items of an array that are equal. Short arrays
+// are compared pair by pair, long ones by hash.
 func (v *run) repeated(n uint32) (first, second int, found bool) {
 	x := &v.doc
 	const short = 8

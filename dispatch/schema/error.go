@@ -10,26 +10,28 @@ import (
 const MaxCauses = 10
 
 var (
-	// ErrLimit is wrapped by the error of a schema that is too large to compile, and of a validation that needs more work than
-	// a document of its size may cause. It says nothing about whether the document is valid.
+	// ErrLimit is wrapped by the error of a schema that is too large to compile, and of a
+	// validation that needs more work than a document of its size may cause. It says nothing about
+	// whether the document is valid.
 	ErrLimit = errors.New("limit reached")
 
-	// ErrDialect is wrapped by the error of Compile for a schema whose $schema names a dialect, or whose meta-schema requires a
-	// vocabulary, that this package does not implement.
+	// ErrDialect is wrapped by the error of Compile for a schema whose $schema names a dialect, or
+	// whose meta-schema requires a vocabulary, that this package does not implement.
 	ErrDialect = errors.New("unsupported dialect")
 
-	// ErrReference is wrapped by the error of Compile for a reference that leads nowhere, or to a document that no [Loader]
-	// gave. Nothing is ever fetched.
+	// ErrReference is wrapped by the error of Compile for a reference that leads nowhere, or to a
+	// document that no [Loader] gave. Nothing is ever fetched.
 	ErrReference = errors.New("unresolved reference")
 
-	// ErrPattern is wrapped by the error of Compile for a regular expression that is wrong, or that cannot be matched in
-	// linear time (a lookaround or a backreference).
+	// ErrPattern is wrapped by the error of Compile for a regular expression that is wrong, or that
+	// cannot be matched in linear time (a lookaround or a backreference).
 	ErrPattern = errors.New("unusable regular expression")
 )
 
 // A SchemaError tells why Compile refused a schema.
 type SchemaError struct {
-	Path string // of the keyword: "#/properties/count/minimum", with the document's URI in front if it has one
+	// of the keyword: "#/properties/count/minimum", with the document's URI in front if it has one
+	Path string
 	Err  error
 }
 
@@ -37,8 +39,8 @@ func (e *SchemaError) Error() string { return "schema " + e.Path + ": " + e.Err.
 
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// An Error tells why a document does not fit a schema. Its text lists the causes in words that the author of the document, a
-// language model included, can act on:
+// An Error tells why a document does not fit a schema. Its text lists the causes in words that the
+// author of the document, a language model included, can act on:
 //
 //	/count: must be an integer, is a string; /: missing required property "path"
 type Error struct {
@@ -48,12 +50,15 @@ type Error struct {
 
 // A Cause is one thing that is wrong with a document.
 type Cause struct {
-	InstancePath string // of the value that is wrong: a JSON Pointer (RFC 6901), "" for the whole document
+	// of the value that is wrong: a JSON Pointer (RFC 6901), "" for the whole document
+	InstancePath string
 	SchemaPath   string // of the keyword that refused it, as in SchemaError.Path
-	// Keyword is the keyword that refused the value: "required", "type", … It is "" for a value where the schema is false, and for
-	// an object that has one of the schema's properties twice.
-	Keyword  string
-	Property string // the property that is missing, unknown or refused, if the cause is about a property of the value
+	// Keyword is the keyword that refused the value: "required", "type", … It is "" for a value
+	// where the schema is false, and for an object that has one of the schema's properties twice.
+	Keyword string
+	// the property that is missing, unknown or refused, if the cause is about a property of the
+	// value
+	Property string
 	Reason   string // in words: "must be an integer, is a string"
 }
 

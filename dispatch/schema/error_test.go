@@ -17,14 +17,19 @@ func TestErrorText(t *testing.T) {
 	for _, tc := range []struct{ schema, document, want string }{
 		{`{"type":"integer"}`, `"x"`, `/: must be an integer, is a string`},
 		{`{"type":"integer"}`, `1.5`, `/: must be an integer, is a number`},
-		{`{"type":["null","string","array"]}`, `{}`, `/: must be a string, an array or null, is an object`},
+		{`{"type":["null","string","array"]}`, `{}`,
+			`/: must be a string, an array or null, is an object`},
 		{`{"type":"boolean"}`, `7`, `/: must be a boolean, is an integer`},
 		{`{"properties":{"count":{"type":"integer"}},"required":["path"]}`, `{"count":"1"}`,
 			`/count: must be an integer, is a string; /: missing required property "path"`},
-		{`{"properties":{"cwd":true,"command":true},"additionalProperties":false}`, `{"cmd":1}`, `/: unknown property "cmd" (did you mean "command"?)`},
-		{`{"properties":{"path":true},"additionalProperties":false}`, `{"pth":1}`, `/: unknown property "pth" (did you mean "path"?)`},
-		{`{"properties":{"path":true,"n":true},"additionalProperties":false}`, `{"zzz":1}`, `/: unknown property "zzz" (known: path, n)`},
-		{`{"allOf":[{"properties":{"path":true}}],"unevaluatedProperties":false}`, `{"path":1,"Path":1}`,
+		{`{"properties":{"cwd":true,"command":true},"additionalProperties":false}`, `{"cmd":1}`,
+			`/: unknown property "cmd" (did you mean "command"?)`},
+		{`{"properties":{"path":true},"additionalProperties":false}`, `{"pth":1}`,
+			`/: unknown property "pth" (did you mean "path"?)`},
+		{`{"properties":{"path":true,"n":true},"additionalProperties":false}`, `{"zzz":1}`,
+			`/: unknown property "zzz" (known: path, n)`},
+		{`{"allOf":[{"properties":{"path":true}}],"unevaluatedProperties":false}`,
+			`{"path":1,"Path":1}`,
 			`/: unknown property "Path" (did you mean "path"?)`},
 		{`{"additionalProperties":false}`, `{"x":1}`, `/: unknown property "x"`},
 		{`{"properties":{"a":false}}`, `{"a":1}`, `/a: is not allowed here`},
@@ -33,7 +38,8 @@ func TestErrorText(t *testing.T) {
 		{`{"const":{"a":1}}`, `{}`, `/: must be {"a":1}, is {}`},
 		{`{"minimum":1}`, `0.5`, `/: must be at least 1, is 0.5`},
 		{`{"maximum":1}`, `2`, `/: must be at most 1, is 2`},
-		{`{"exclusiveMinimum":1,"exclusiveMaximum":1}`, `1`, `/: must be greater than 1, is 1; /: must be less than 1, is 1`},
+		{`{"exclusiveMinimum":1,"exclusiveMaximum":1}`, `1`,
+			`/: must be greater than 1, is 1; /: must be less than 1, is 1`},
 		{`{"multipleOf":0.1}`, `0.15`, `/: must be a multiple of 0.1, is 0.15`},
 		{`{"minLength":1}`, `""`, `/: must have at least 1 character, has 0`},
 		{`{"maxLength":2}`, `"äöü"`, `/: must have at most 2 characters, has 3`},
@@ -41,28 +47,44 @@ func TestErrorText(t *testing.T) {
 		{`{"minItems":2}`, `[1]`, `/: must have at least 2 items, has 1`},
 		{`{"maxItems":0}`, `[1]`, `/: must have at most 0 items, has 1`},
 		{`{"uniqueItems":true}`, `[1,2,1.0]`, `/: items 0 and 2 are equal; all must differ`},
-		{`{"contains":{"type":"string"}}`, `[1]`, `/: must have at least 1 item as "contains" wants, has 0`},
-		{`{"contains":true,"minContains":2}`, `[1]`, `/: must have at least 2 items as "contains" wants, has 1`},
-		{`{"contains":true,"maxContains":1}`, `[1,2]`, `/: must have at most 1 item as "contains" wants, has 2`},
-		{`{"items":{"items":{"type":"string"}}}`, `[[],["a",1]]`, `/1/1: must be a string, is an integer`},
-		{`{"properties":{"a/b":{"properties":{"~":{"type":"null"}}}}}`, `{"a/b":{"~":1}}`, `/a~1b/~0: must be null, is an integer`},
+		{`{"contains":{"type":"string"}}`, `[1]`,
+			`/: must have at least 1 item as "contains" wants, has 0`},
+		{`{"contains":true,"minContains":2}`, `[1]`,
+			`/: must have at least 2 items as "contains" wants, has 1`},
+		{`{"contains":true,"maxContains":1}`, `[1,2]`,
+			`/: must have at most 1 item as "contains" wants, has 2`},
+		{`{"items":{"items":{"type":"string"}}}`, `[[],["a",1]]`,
+			`/1/1: must be a string, is an integer`},
+		{`{"properties":{"a/b":{"properties":{"~":{"type":"null"}}}}}`, `{"a/b":{"~":1}}`,
+			`/a~1b/~0: must be null, is an integer`},
 		{`{"minProperties":1}`, `{}`, `/: must have at least 1 property, has 0`},
 		{`{"maxProperties":1}`, `{"a":1,"b":2}`, `/: must have at most 1 property, has 2`},
-		{`{"propertyNames":{"pattern":"^a"}}`, `{"b":1}`, `/: the property name "b" must match the pattern ^a`},
-		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, `/: missing property "b", which is required when "a" is there`},
-		{`{"not":{"type":"string"}}`, `"x"`, `/: must not be what the schema under "not" describes`},
-		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`, `/: must be a string, is an integer, or must be null, is an integer`},
+		{`{"propertyNames":{"pattern":"^a"}}`, `{"b":1}`,
+			`/: the property name "b" must match the pattern ^a`},
+		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`,
+			`/: missing property "b", which is required when "a" is there`},
+		{`{"not":{"type":"string"}}`, `"x"`,
+			`/: must not be what the schema under "not" describes`},
+		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`,
+			`/: must be a string, is an integer, or must be null, is an integer`},
 		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`,
 			`/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /a: must be a string, is an integer`},
 		{`{"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}}},{"properties":{"kind":{"const":"b"},"x":{"type":"null"}}}]}`,
-			`{"kind":"b","x":"1"}`, `/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /x: must be null, is a string`},
-		{`{"oneOf":[{"minimum":1},true,{"minimum":5}]}`, `3`, `/: must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
-		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"a"`, `/: must have at least 2 characters, has 1`},
-		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`, `/: must be null, is an integer`},
-		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1,"\u0061":2}`, `/: property "a" is there more than once`},
-		{`{"not":{"properties":{"a":{"const":1}}}}`, `{"a":1,"a":2}`, `/: property "a" is there more than once`},
+			`{"kind":"b","x":"1"}`,
+			`/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /x: must be null, is a string`},
+		{`{"oneOf":[{"minimum":1},true,{"minimum":5}]}`, `3`,
+			`/: must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
+		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"a"`,
+			`/: must have at least 2 characters, has 1`},
+		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`,
+			`/: must be null, is an integer`},
+		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1,"\u0061":2}`,
+			`/: property "a" is there more than once`},
+		{`{"not":{"properties":{"a":{"const":1}}}}`, `{"a":1,"a":2}`,
+			`/: property "a" is there more than once`},
 		{`{"items":{"type":"null"}}`, `[1,1,1,1,1,1,1,1,1,1,1,1]`,
-			strings.Join([]string{`/0`, `/1`, `/2`, `/3`, `/4`, `/5`, `/6`, `/7`, `/8`, `/9`}, `: must be null, is an integer; `) +
+			strings.Join([]string{`/0`, `/1`, `/2`, `/3`, `/4`, `/5`, `/6`, `/7`, `/8`, `/9`},
+				`: must be null, is an integer; `) +
 				`: must be null, is an integer; and 2 more`},
 	} {
 		s, err := Compile([]byte(tc.schema))
@@ -82,25 +104,30 @@ func TestLongEnum(t *testing.T) {
 	}
 	s := MustCompile(`{"enum":[` + strings.Join(values, ",") + `]}`)
 	err := s.Validate([]byte(`"valu-29"`))
-	assert.ErrorContains(t, err, `"value-18", "value-19" or 10 other values, is "valu-29" (did you mean "value-29"?)`)
+	assert.ErrorContains(t, err,
+		`"value-18", "value-19" or 10 other values, is "valu-29" (did you mean "value-29"?)`)
 }
 
 func TestFormatText(t *testing.T) {
 	s := MustCompile(`{"format":"date-time"}`, AssertFormats())
-	assert.Error(t, s.Validate([]byte(`"noon"`)), "/: must be a date and time, as 2006-01-02T15:04:05Z")
+	assert.Error(t, s.Validate([]byte(`"noon"`)),
+		"/: must be a date and time, as 2006-01-02T15:04:05Z")
 	assert.NilError(t, MustCompile(`{"format":"date-time"}`).Validate([]byte(`"noon"`)))
 }
 
 // A caller can tell what is wrong, where, and by which keyword.
 func TestCause(t *testing.T) {
-	s := MustCompile(`{"$id":"https://example.com/s","$ref":"#/$defs/a","$defs":{"a":{"properties":{"x":{"$ref":"#/$defs/b"}},"required":["y"]},
+	s := MustCompile(
+		`{"$id":"https://example.com/s","$ref":"#/$defs/a","$defs":{"a":{"properties":{"x":{"$ref":"#/$defs/b"}},"required":["y"]},
 		"b":{"additionalProperties":false}}}`)
 	err := s.Validate([]byte(`{"x":{"z":1}}`))
 	failure := (*Error)(nil)
 	assert.Assert(t, errors.As(err, &failure))
 	assert.DeepEqual(t, failure.Causes, []Cause{
-		{"/x", "https://example.com/s#/$defs/b/additionalProperties", "additionalProperties", "z", `unknown property "z"`},
-		{"", "https://example.com/s#/$defs/a/required", "required", "y", `missing required property "y"`},
+		{"/x", "https://example.com/s#/$defs/b/additionalProperties", "additionalProperties", "z",
+			`unknown property "z"`},
+		{"", "https://example.com/s#/$defs/a/required", "required", "y",
+			`missing required property "y"`},
 	})
 }
 
@@ -111,7 +138,8 @@ func TestCompileErrors(t *testing.T) {
 	}{
 		{`nonsense`, "invalid JSON", nil},
 		{`[]`, "#: a schema must be an object or a boolean, is an array", nil},
-		{`{"properties":{"a":1}}`, "#/properties/a: a schema must be an object or a boolean, is an integer", nil},
+		{`{"properties":{"a":1}}`,
+			"#/properties/a: a schema must be an object or a boolean, is an integer", nil},
 		{`{"type":"strin"}`, `#/type: "strin" is no type`, nil},
 		{`{"type":[]}`, "at least one type", nil},
 		{`{"type":["string",1]}`, "must name a type, is 1", nil},
@@ -124,7 +152,8 @@ func TestCompileErrors(t *testing.T) {
 		{`{"maxItems":"1"}`, "must be a non-negative integer", nil},
 		{`{"uniqueItems":1}`, "must be true or false", nil},
 		{`{"pattern":1}`, "must be a regular expression", nil},
-		{`{"pattern":"(?!x)"}`, `unusable regular expression "(?!x)": lookahead is not supported`, ErrPattern},
+		{`{"pattern":"(?!x)"}`, `unusable regular expression "(?!x)": lookahead is not supported`,
+			ErrPattern},
 		{`{"patternProperties":{"\\1":true}}`, `a backreference is not supported`, ErrPattern},
 		{`{"patternProperties":[]}`, "must be an object of schemas", nil},
 		{`{"properties":[]}`, "must be an object of schemas", nil},
@@ -139,28 +168,37 @@ func TestCompileErrors(t *testing.T) {
 		{`{"anyOf":{}}`, "must be a list", nil},
 		{`{"format":1}`, "must be the name of a format", nil},
 		{`{"$ref":1}`, "must be a URI reference", nil},
-		{`{"$ref":"#/$defs/a"}`, `#/$ref: unresolved reference: nothing at "#/$defs/a"`, ErrReference},
+		{`{"$ref":"#/$defs/a"}`, `#/$ref: unresolved reference: nothing at "#/$defs/a"`,
+			ErrReference},
 		{`{"$ref":"#a"}`, `no anchor "a"`, ErrReference},
 		{`{"$ref":"#/%zz"}`, "unresolved reference", ErrReference},
 		{`{"$ref":"http://[::1"}`, "unresolved reference", ErrReference},
 		{`{"items":[{"$ref":"#/items/01"}]}`, "an array", nil},
 		{`{"$ref":"#/allOf/01","allOf":[true,true]}`, "unresolved reference", ErrReference},
-		{`{"$ref":"https://example.com/x"}`, `the document "https://example.com/x" is not here, and nothing is fetched`, ErrReference},
-		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "unsupported dialect", ErrDialect},
+		{`{"$ref":"https://example.com/x"}`,
+			`the document "https://example.com/x" is not here, and nothing is fetched`,
+			ErrReference},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "unsupported dialect",
+			ErrDialect},
 		{`{"$schema":1}`, "$schema must be a string, is an integer", nil},
 		{`{"$id":1}`, "must be a string", nil},
 		{`{"$id":"a#b"}`, "must not have a fragment", nil},
 		{`{"$id":"http://[::1"}`, "missing ']'", nil},
 		{`{"$anchor":1}`, "must be a string", nil},
-		{`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `the anchor "x" is declared twice`, nil},
-		{`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}`, `"x" is the identifier of another schema`, nil},
+		{`{"$defs":{"a":{"$anchor":"x"},"b":{"$anchor":"x"}}}`, `the anchor "x" is declared twice`,
+			nil},
+		{`{"$defs":{"a":{"$id":"x"},"b":{"$id":"x"}}}`, `"x" is the identifier of another schema`,
+			nil},
 		{`{"$ref":"#"}`, "refers to itself for the same instance", nil},
 		{`{"allOf":[{"anyOf":[{"$ref":"#"}]}]}`, "refers to itself", nil},
-		{`{"properties":{"a":{"dependentSchemas":{"b":{"not":{"$ref":"#/properties/a"}}}}}}`, "refers to itself", nil},
+		{`{"properties":{"a":{"dependentSchemas":{"b":{"not":{"$ref":"#/properties/a"}}}}}}`,
+			"refers to itself", nil},
 		{`{"pattern":"(a{1000}){2000}"}`, "limit reached", ErrLimit},
 		{`{"pattern":"(a{100}){100}"}`, "invalid repeat count", ErrPattern},
-		{`{"$comment":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "more than 4194304 bytes", ErrLimit},
-		{`{"allOf":[` + strings.Repeat("{},", maxSubschemas) + `{}]}`, "more than 100000 subschemas", ErrLimit},
+		{`{"$comment":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "more than 4194304 bytes",
+			ErrLimit},
+		{`{"allOf":[` + strings.Repeat("{},", maxSubschemas) + `{}]}`,
+			"more than 100000 subschemas", ErrLimit},
 	} {
 		_, err := Compile([]byte(tc.schema))
 		name := tc.schema[:min(len(tc.schema), 80)]
@@ -179,7 +217,8 @@ func TestCompileErrors(t *testing.T) {
 func TestLimits(t *testing.T) {
 	bomb := `{"$defs":{"0":{"type":"null"}`
 	for i := range 40 { // each alternative tries the one before twice
-		bomb += fmt.Sprintf(`,"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i+1, i, i)
+		bomb += fmt.Sprintf(`,"%d":{"anyOf":[{"$ref":"#/$defs/%d"},{"$ref":"#/$defs/%d"}]}`, i+1, i,
+			i)
 	}
 	bomb += `},"$ref":"#/$defs/40"}`
 	endless := `{"$id":"a","$dynamicAnchor":"x","$ref":"b","$defs":{"b":{"$id":"b","$dynamicRef":"#x","$defs":{"x":{"$dynamicAnchor":"x"}}}}}`
@@ -189,7 +228,8 @@ func TestLimits(t *testing.T) {
 	}{
 		"exponential": {bomb, []byte(`1`)},
 		"endless":     {endless, []byte(`1`)},
-		"pattern":     {`{"pattern":"^(a{0,1000}b{0,1000}){1}$"}`, []byte(`"` + strings.Repeat("a", 1<<20) + `"`)},
+		"pattern": {`{"pattern":"^(a{0,1000}b{0,1000}){1}$"}`,
+			[]byte(`"` + strings.Repeat("a", 1<<20) + `"`)},
 	} {
 		s, err := Compile([]byte(tc.schema))
 		assert.NilError(t, err, name)
@@ -206,8 +246,10 @@ func TestLimits(t *testing.T) {
 
 // ValidateScanned is for text that was scanned, but other text does no harm.
 func TestValidateScannedGarbage(t *testing.T) {
-	s := MustCompile(`{"type":["object","array","number"],"properties":{"a":{"minimum":1}},"required":["a"],"uniqueItems":true,"multipleOf":3,"items":{"minLength":2}}`)
-	for _, garbage := range []string{``, `{`, `}`, `[`, `{]`, `{"a"}`, `{1:2}`, `{"a":1`, `"`, `"\`, `{"a":}`, `{,}`, `-`, `1e`, `1e+`, `.`, `1 2`, `[1}`, `{"a":"b":"c"}`, `xyz`, `-.e-`} {
+	s := MustCompile(
+		`{"type":["object","array","number"],"properties":{"a":{"minimum":1}},"required":["a"],"uniqueItems":true,"multipleOf":3,"items":{"minLength":2}}`)
+	for _, garbage := range []string{``, `{`, `}`, `[`, `{]`, `{"a"}`, `{1:2}`, `{"a":1`, `"`, `"\`,
+		`{"a":}`, `{,}`, `-`, `1e`, `1e+`, `.`, `1 2`, `[1}`, `{"a":"b":"c"}`, `xyz`, `-.e-`} {
 		assert.Assert(t, s.ValidateScanned([]byte(garbage)) != nil || garbage != "", garbage)
 	}
 	assert.ErrorContains(t, s.ValidateScanned([]byte(`{1:2}`)), "wants a name")

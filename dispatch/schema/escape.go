@@ -14,7 +14,8 @@ const (
 		`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
 )
 
-// escape translates what stands behind a backslash: either to the inside of a class, or to a character.
+// escape translates what stands behind a backslash: either to the inside of a class, or to a
+// character.
 func (t *translator) escape() (set string, r rune, err error) {
 	c := t.peek()
 	t.i++
@@ -97,7 +98,8 @@ func (t *translator) property(c rune) (string, error) {
 		}
 	}
 	t.properties++
-	return `\` + string(c) + "{" + name + "}", nil // package regexp knows the names of categories and scripts
+	// package regexp knows the names of categories and scripts
+	return `\` + string(c) + "{" + name + "}", nil
 }
 
 func (t *translator) hex(digits int) (rune, error) {
@@ -112,7 +114,8 @@ func (t *translator) hex(digits int) (rune, error) {
 	return rune(n), nil
 }
 
-// unicode translates \u1234, \u{12345} and the pair of escapes that spells a character behind U+FFFF.
+// unicode translates \u1234, \u{12345} and the pair of escapes that spells a character behind
+// U+FFFF.
 func (t *translator) unicode() (rune, error) {
 	if t.take("{") {
 		start := t.i

@@ -84,7 +84,8 @@ func ExampleOutput() {
 }
 
 func ExampleSchema_FillDefaults() {
-	s := schema.MustCompile(`{"properties": {"depth": {"type": "integer", "default": 1}, "path": {"type": "string"}}}`)
+	s := schema.MustCompile(
+		`{"properties": {"depth": {"type": "integer", "default": 1}, "path": {"type": "string"}}}`)
 	filled, err := s.FillDefaults([]byte(`{"path":"."}`))
 	fmt.Println(string(filled), err)
 	// Output: {"path":".","depth":1} <nil>
@@ -101,7 +102,8 @@ func ExampleLoader() {
 		}
 		return nil, errors.New("not one of ours")
 	})
-	s, err := schema.Compile([]byte(`{"$id": "https://example.com/line", "items": {"$ref": "point"}}`), load)
+	s, err := schema.Compile(
+		[]byte(`{"$id": "https://example.com/line", "items": {"$ref": "point"}}`), load)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -48,11 +48,13 @@ func isEmail(text string) bool {
 	return isMailbox(text, isHostname)
 }
 
-// isIDNEmail checks the same with the extension of RFC 6531. Of a domain that is not ASCII only the length is checked.
+// isIDNEmail checks the same with the extension of RFC 6531. Of a domain that is not ASCII only the
+// length is checked.
 func isIDNEmail(text string) bool {
 	return isMailbox(text, func(domain string) bool {
 		ascii := strings.IndexFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
-		return isHostname(domain) || !ascii && len(domain) <= 253 && !strings.ContainsAny(domain, " @<>,")
+		return isHostname(domain) || !ascii && len(domain) <= 253 &&
+			!strings.ContainsAny(domain, " @<>,")
 	})
 }
 
@@ -80,7 +82,8 @@ func isMailbox(text string, isDomain func(string) bool) bool {
 			return false
 		}
 		for i := range len(atom) {
-			if c := atom[i]; c < utf8.RuneSelf && !isAlphanumeric(c) && strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) < 0 {
+			if c := atom[i]; c < utf8.RuneSelf && !isAlphanumeric(c) &&
+				strings.IndexByte("!#$%&'*+-/=?^_`{|}~", c) < 0 {
 				return false
 			}
 		}

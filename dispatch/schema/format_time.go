@@ -17,7 +17,8 @@ func isDate(text string) bool {
 	return err == nil && len(text) == len(time.DateOnly)
 }
 
-// isTime checks full-time. A 60th second is one only where leap seconds are: at the end of a day in UTC.
+// isTime checks full-time. A 60th second is one only where leap seconds are: at the end of a day in
+// UTC.
 func isTime(text string) bool {
 	if len(text) < len("15:04:05Z") || text[2] != ':' || text[5] != ':' {
 		return false
@@ -66,7 +67,8 @@ const (
 )
 
 var duration = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` + durationTime + `)$`)
+	return regexp.MustCompile(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` +
+		durationTime + `)$`)
 })
 
 func isDuration(text string) bool { return duration().MatchString(text) }

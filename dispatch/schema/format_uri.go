@@ -17,7 +17,8 @@ func isURIReference(text string) bool { return isReference(text, false, false) }
 func isIRI(text string) bool          { return isReference(text, true, true) }
 func isIRIReference(text string) bool { return isReference(text, false, true) }
 
-// isReference checks the grammar of RFC 3986, appendix A, and for an IRI that of RFC 3987, section 2.2.
+// isReference checks the grammar of RFC 3986, appendix A, and for an IRI that of RFC 3987, section
+// 2.2.
 func isReference(text string, absolute, iri bool) bool {
 	rest, fragment, _ := strings.Cut(text, "#")
 	rest, query, _ := strings.Cut(rest, "?")
@@ -71,21 +72,24 @@ func isAuthority(text string, iri bool) bool {
 	} else if colon := strings.IndexByte(text, ':'); colon >= 0 {
 		host, port = text[:colon], text[colon:]
 	}
-	return onlyHas(host, subDelims, iri) && strings.Trim(strings.TrimPrefix(port, ":"), "0123456789") == ""
+	return onlyHas(host, subDelims, iri) &&
+		strings.Trim(strings.TrimPrefix(port, ":"), "0123456789") == ""
 }
 
 // isIPLiteral checks what stands between brackets: an IPv6 address or IPvFuture.
 func isIPLiteral(text string) bool {
 	if future, ok := strings.CutPrefix(strings.ToLower(text), "v"); ok {
 		version, address, ok := strings.Cut(future, ".")
-		return ok && version != "" && strings.Trim(version, "0123456789abcdef") == "" && address != "" &&
+		return ok && version != "" && strings.Trim(version, "0123456789abcdef") == "" &&
+			address != "" &&
 			!strings.Contains(address, "%") && onlyHas(address, subDelims+":", false)
 	}
 	address, err := netip.ParseAddr(text)
 	return err == nil && address.Is6() && address.Zone() == ""
 }
 
-// onlyHas reports whether text has nothing but unreserved characters, percent-encoded bytes, what extra lists and, in an IRI, ucschar.
+// onlyHas reports whether text has nothing but unreserved characters, percent-encoded bytes, what
+// extra lists and, in an IRI, ucschar.
 func onlyHas(text, extra string, iri bool) bool {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
@@ -96,7 +100,8 @@ func onlyHas(text, extra string, iri bool) bool {
 			}
 			size = 3
 		case r < utf8.RuneSelf:
-			if c := byte(r); !isAlphanumeric(c) && strings.IndexByte("-._~", c) < 0 && strings.IndexByte(extra, c) < 0 {
+			if c := byte(r); !isAlphanumeric(c) && strings.IndexByte("-._~", c) < 0 &&
+				strings.IndexByte(extra, c) < 0 {
 				return false
 			}
 		case !iri || !isUCS(r):
@@ -122,10 +127,12 @@ func queryHas(text string, iri bool) bool {
 
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// isUCS reports whether r is in ucschar: not a control, private use character, surrogate or noncharacter.
+// isUCS reports whether r is in ucschar: not a control, private use character, surrogate or
+// noncharacter.
 func isUCS(r rune) bool {
 	switch {
-	case r < 0xA0, r >= 0xE000 && r <= 0xF8FF, r >= 0xFDD0 && r <= 0xFDEF, r >= 0xFFF0 && r <= 0xFFFF, r >= 0xE0000 && r < 0xE1000, r >= 0xF0000:
+	case r < 0xA0, r >= 0xE000 && r <= 0xF8FF, r >= 0xFDD0 && r <= 0xFDEF, r >= 0xFFF0 &&
+		r <= 0xFFFF, r >= 0xE0000 && r < 0xE1000, r >= 0xF0000:
 		return false
 	}
 	return r&0xFFFE != 0xFFFE
@@ -174,7 +181,8 @@ func isTemplateExpression(text string) bool {
 	}
 	for variable := range strings.SplitSeq(text, ",") {
 		variable, prefix, isPrefix := strings.Cut(variable, ":")
-		if isPrefix && (len(prefix) > 4 || prefix == "" || prefix[0] == '0' || strings.Trim(prefix, "0123456789") != "") {
+		if isPrefix && (len(prefix) > 4 || prefix == "" || prefix[0] == '0' ||
+			strings.Trim(prefix, "0123456789") != "") {
 			return false
 		}
 		if !isPrefix {

@@ -8,17 +8,24 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Whatever the schema and the document, nothing panics, time is bounded, and the ways to validate agree.
+// Whatever the schema and the document, nothing panics, time is bounded, and the ways to validate
+// agree.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range [][2]string{
 		{smallSchema, smallDocument},
 		{unionSchema, unionDocument},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"$ref":"#"}],"dependencies":{"a":["b"]}}`, `[[[]]]`},
-		{`{"$dynamicAnchor":"a","properties":{"x":{"$dynamicRef":"#a"}},"unevaluatedProperties":false}`, `{"x":{"x":{"y":1}}}`},
-		{`{"anyOf":[{"multipleOf":0.01},{"pattern":"^(a|b){1,3}$"}],"not":{"const":{"a":[1.0]}}}`, `"ab"`},
-		{`{"uniqueItems":true,"contains":{"enum":[1,"\u0061"]},"maxContains":2,"unevaluatedItems":{"type":"null"}}`, `[1,1.0,"a",null,2,3,4,5,6,7]`},
-		{`{"$ref":"https://json-schema.org/draft/2020-12/schema","default":{},"properties":{"a":{"default":1}}}`, `{"type":"x"}`},
-		{`{"patternProperties":{"^\\p{L}[^\\s]$":false},"propertyNames":{"minLength":1,"format":"uri"},"if":{"required":["a"]},"then":false}`, `{"ab":1,"":2}`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"$ref":"#"}],"dependencies":{"a":["b"]}}`,
+			`[[[]]]`},
+		{`{"$dynamicAnchor":"a","properties":{"x":{"$dynamicRef":"#a"}},"unevaluatedProperties":false}`,
+			`{"x":{"x":{"y":1}}}`},
+		{`{"anyOf":[{"multipleOf":0.01},{"pattern":"^(a|b){1,3}$"}],"not":{"const":{"a":[1.0]}}}`,
+			`"ab"`},
+		{`{"uniqueItems":true,"contains":{"enum":[1,"\u0061"]},"maxContains":2,"unevaluatedItems":{"type":"null"}}`,
+			`[1,1.0,"a",null,2,3,4,5,6,7]`},
+		{`{"$ref":"https://json-schema.org/draft/2020-12/schema","default":{},"properties":{"a":{"default":1}}}`,
+			`{"type":"x"}`},
+		{`{"patternProperties":{"^\\p{L}[^\\s]$":false},"propertyNames":{"minLength":1,"format":"uri"},"if":{"required":["a"]},"then":false}`,
+			`{"ab":1,"":2}`},
 	} {
 		f.Add([]byte(seed[0]), []byte(seed[1]))
 	}
@@ -38,11 +45,13 @@ func FuzzValidate(f *testing.F) {
 				t.Fatalf("Validate says %v, ValidateScanned says %v", err, scanned)
 			}
 			var failure *Error
-			if errors.As(err, &failure) && (len(failure.Causes) == 0 || len(failure.Causes) > MaxCauses) {
+			if errors.As(err, &failure) &&
+				(len(failure.Causes) == 0 || len(failure.Causes) > MaxCauses) {
 				t.Fatalf("%d causes", len(failure.Causes))
 			}
 		}
-		if filled, err := s.FillDefaults(document); err == nil && jsonscan.Valid(document) == nil && jsonscan.Valid(filled) != nil {
+		if filled, err := s.FillDefaults(document); err == nil && jsonscan.Valid(document) == nil &&
+			jsonscan.Valid(filled) != nil {
 			t.Fatalf("FillDefaults made %q of %q", filled, document)
 		}
 		if spent := time.Since(start); spent > 10*time.Second {
@@ -51,9 +60,11 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// The translation of a regular expression is always one that package regexp takes, or refused by name.
+// The translation of a regular expression is always one that package regexp takes, or refused by
+// name.
 func FuzzPattern(f *testing.F) {
-	for _, seed := range []string{`^[^\]a-z\d]{2,1001}?$`, `(?<n>a|b)+\u{41}\cA[\b]`, `\p{L}{1,}x*|`, `[]|[^]`} {
+	for _, seed := range []string{`^[^\]a-z\d]{2,1001}?$`, `(?<n>a|b)+\u{41}\cA[\b]`,
+		`\p{L}{1,}x*|`, `[]|[^]`} {
 		f.Add(seed, "text")
 	}
 	f.Fuzz(func(t *testing.T, source, text string) {

@@ -32,23 +32,32 @@ func TestCompileIsLinear(t *testing.T) {
 		schema func(n int) string
 	}{
 		{"references into $defs", 2000, func(n int) string {
-			return `{"$defs":{` + joined(n, `"d#":{"type":"string"}`) + `},"allOf":[` + joined(n, `{"$ref":"*/$defs/d#"}`) + `]}`
+			return `{"$defs":{` + joined(n, `"d#":{"type":"string"}`) + `},"allOf":[` +
+				joined(n, `{"$ref":"*/$defs/d#"}`) + `]}`
 		}},
 		{"references to elements", 2000, func(n int) string {
-			return `{"$defs":{"a":{"anyOf":[` + same(n, `{"type":"string"}`) + `]}},"allOf":[` + joined(n, `{"$ref":"*/$defs/a/anyOf/#"}`) + `]}`
+			return `{"$defs":{"a":{"anyOf":[` + same(n, `{"type":"string"}`) + `]}},"allOf":[` +
+				joined(n, `{"$ref":"*/$defs/a/anyOf/#"}`) + `]}`
 		}},
 		{"references past a long base", 500, func(n int) string {
-			return `{"$id":"http://x/` + strings.Repeat("y", 40*n) + `/","$defs":{"a":{"$id":"a"}},"allOf":[` + same(n, `{"$ref":"a"}`) + `]}`
+			return `{"$id":"http://x/` + strings.Repeat("y", 40*n) +
+				`/","$defs":{"a":{"$id":"a"}},"allOf":[` + same(n, `{"$ref":"a"}`) + `]}`
 		}},
 		{"dynamic references that lead to more of them", 250, func(n int) string {
-			return `{"$dynamicRef":"*a0","$defs":{` + joined(n, `"d#":{"$id":"r#","$dynamicAnchor":"a#","x":{"$dynamicAnchor":"b#"}}`) + `,` +
-				joined(n, `"e#":{"$dynamicAnchor":"a#","items":{"$dynamicRef":"r#*a#"}}`) + `},"items":{"anyOf":[` + joined(n, `{"$dynamicRef":"*a#"}`) + `]}}`
+			return `{"$dynamicRef":"*a0","$defs":{` +
+				joined(n, `"d#":{"$id":"r#","$dynamicAnchor":"a#","x":{"$dynamicAnchor":"b#"}}`) +
+				`,` +
+				joined(n, `"e#":{"$dynamicAnchor":"a#","items":{"$dynamicRef":"r#*a#"}}`) +
+				`},"items":{"anyOf":[` + joined(n, `{"$dynamicRef":"*a#"}`) + `]}}`
 		}},
-		{"named groups", 5000, func(n int) string { return `{"pattern":"` + strings.ReplaceAll(joined(n, "(?<g#>)"), ",", "") + `"}` }},
+		{"named groups", 5000, func(n int) string {
+			return `{"pattern":"` + strings.ReplaceAll(joined(n, "(?<g#>)"), ",", "") + `"}`
+		}},
 		{"defaults in one another", 100, func(n int) string {
 			s := `{"type":"string"}`
 			for i := range n {
-				s = `{"$ref":"#` + strings.Repeat("/default", i+1) + `","default":` + s + `,"title":"` + strings.Repeat(" x", 500) + `"}`
+				s = `{"$ref":"#` + strings.Repeat("/default", i+1) + `","default":` + s +
+					`,"title":"` + strings.Repeat(" x", 500) + `"}`
 			}
 			return s
 		}},
@@ -78,14 +87,19 @@ func TestValidateIsLinear(t *testing.T) {
 			func(n int) string { return `{"items":{"required":[` + joined(n, `"p#"`) + `]}}` },
 			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
 		{"dependentRequired", 2000,
-			func(n int) string { return `{"items":{"dependentRequired":{` + joined(n, `"p#":["q"]`) + `}}}` },
+			func(n int) string {
+				return `{"items":{"dependentRequired":{` + joined(n, `"p#":["q"]`) + `}}}`
+			},
 			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
 		{"many properties", 10000,
-			func(n int) string { return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}}` },
+			func(n int) string {
+				return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}}`
+			},
 			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
 		{"unknown properties", 1000,
 			func(n int) string {
-				return `{"properties":{` + joined(n, `"p#":{"type":"string"}`) + `},"additionalProperties":false}`
+				return `{"properties":{` + joined(n, `"p#":{"type":"string"}`) +
+					`},"additionalProperties":false}`
 			},
 			func(n int) string { return `{` + joined(4*n, `"q#":1`) + `}` }},
 		{"enum of strings", 2000,
@@ -95,22 +109,28 @@ func TestValidateIsLinear(t *testing.T) {
 			func(n int) string { return `{"anyOf":[` + joined(n, `{"maxLength":#}`) + `]}` },
 			func(n int) string { return `"` + strings.Repeat("é", 20*n) + `"` }},
 		{"digits", 1000,
-			func(n int) string { return `{"anyOf":[` + same(n, `{"type":"integer","minimum":9e99999999}`) + `]}` },
+			func(n int) string {
+				return `{"anyOf":[` + same(n, `{"type":"integer","minimum":9e99999999}`) + `]}`
+			},
 			func(n int) string { return strings.Repeat("7", 50*n) }},
 		{"long names", 2000, // a smaller one is done before its steps are spent
 			func(n int) string {
-				return `{"allOf":[` + same(n, `{"properties":{"a":true,"b":{"type":"string"}}}`) + `]}`
+				return `{"allOf":[` + same(n, `{"properties":{"a":true,"b":{"type":"string"}}}`) +
+					`]}`
 			},
 			func(n int) string { return `{"\u0061` + strings.Repeat("a", 100*n) + `":1}` }},
 		{"unevaluated", 500,
-			func(n int) string { return `{"allOf":[` + same(n, `{"unevaluatedProperties":true}`) + `]}` },
+			func(n int) string {
+				return `{"allOf":[` + same(n, `{"unevaluatedProperties":true}`) + `]}`
+			},
 			func(n int) string { return `{` + joined(20*n, `"p#":1`) + `}` }},
 		{"multiples of large numbers", 40000,
 			func(n int) string { return `{"multipleOf":` + strings.Repeat("7", n) + `}` },
 			func(n int) string { return strings.Repeat("7", n) }},
 		{"patterns and properties", 500,
 			func(n int) string {
-				return `{"patternProperties":{` + joined(n, `"x#":{"type":"string"}`) + `},"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}`
+				return `{"patternProperties":{` + joined(n, `"x#":{"type":"string"}`) +
+					`},"properties":{` + joined(n, `"p#":{"type":"string"}`) + `}}`
 			},
 			func(n int) string { return `{` + joined(20*n, `"p#":"x"`) + `}` }},
 	} {
@@ -136,24 +156,29 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 	}{
 		{"many properties", 2000,
 			func(n int) string {
-				return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) + `,"d":{"default":1}}}}`
+				return `{"items":{"properties":{` + joined(n, `"p#":{"type":"string"}`) +
+					`,"d":{"default":1}}}}`
 			},
 			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
 		{"many defaults", 5000,
-			func(n int) string { return `{"properties":{` + joined(n, `"p#":{"default":#}`) + `}}` },
+			func(n int) string {
+				return `{"properties":{` + joined(n, `"p#":{"default":#}`) + `}}`
+			},
 			func(int) string { return `{}` }},
 		{"allOf within allOf", 50,
 			func(n int) string {
 				s := `{"$defs":{"e":{}`
 				for i := range 3 {
-					s += fmt.Sprintf(`,"l%d":{"allOf":[%s]}`, i, same(n, fmt.Sprintf(`{"$ref":"#/$defs/l%d"}`, i+1)))
+					s += fmt.Sprintf(`,"l%d":{"allOf":[%s]}`, i,
+						same(n, fmt.Sprintf(`{"$ref":"#/$defs/l%d"}`, i+1)))
 				}
 				return s + `,"l3":{}},"properties":{"a":{"$ref":"#/$defs/l0"},"b":{"default":1}}}`
 			},
 			func(int) string { return `{}` }},
 		{"large defaults", 500,
 			func(n int) string {
-				return `{"items":{"properties":{"a":{"default":"` + strings.Repeat("x", 20*n) + `"}}}}`
+				return `{"items":{"properties":{"a":{"default":"` + strings.Repeat("x", 20*n) +
+					`"}}}}`
 			},
 			func(n int) string { return `[` + same(10*n, `{}`) + `]` }},
 	} {
@@ -171,7 +196,8 @@ func TestFillDefaultsIsLinear(t *testing.T) {
 func TestFormatsAreLinear(t *testing.T) {
 	for name := range formats {
 		s := MustCompile(`{"format":"`+name+`"}`, AssertFormats())
-		for _, part := range []string{"a", "a.", "1:", "/", "%20", "(", "a@", "[", "{a}", "0", "-", "xn--", ".", "(a*)*", "[a-z]"} {
+		for _, part := range []string{"a", "a.", "1:", "/", "%20", "(", "a@", "[", "{a}", "0", "-",
+			"xn--", ".", "(a*)*", "[a-z]"} {
 			t.Run(name+" of "+part, func(t *testing.T) {
 				growth.Linear(t, 20_000, func(n int) func() {
 					document := []byte(`"` + strings.Repeat(part, n) + `"`)

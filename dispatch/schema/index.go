@@ -20,7 +20,8 @@ const (
 	object
 )
 
-// A node is one value of a document, or the name of a member, which directly precedes the member's value.
+// A node is one value of a document, or the name of a member, which directly precedes the member's
+// value.
 type node struct {
 	start, end uint32 // its bytes
 	next       uint32 // the node behind it and all that it holds
@@ -28,23 +29,25 @@ type node struct {
 	escaped    bool // a string with an escape in it
 }
 
-// An index tells where each value of a document starts and ends, so that one can be skipped, counted or visited twice without
-// reading its text again. Nodes are in document order; node 0 is the document's value. It is 16 bytes a value and no tree:
-// the text stays where it is.
+// An index tells where each value of a document starts and ends, so that one can be skipped,
+// counted or visited twice without reading its text again. Nodes are in document order; node 0 is
+// the document's value. It is 16 bytes a value and no tree: the text stays where it is.
 type index struct {
 	data  []byte
 	nodes []node
 }
 
-// build indexes data, which jsonscan.Valid has accepted. Text that it would not accept gives an error or an index of
-// something else, never a panic. The memory of the index's former nodes is used again.
+// build indexes data, which jsonscan.Valid has accepted. Text that it would not accept gives an
+// error or an index of something else, never a panic. The memory of the index's former nodes is
+// used again.
 func (x *index) build(data []byte) error {
 	x.data, x.nodes = data, x.nodes[:0]
 	if uint64(len(data)) > math.MaxUint32 {
 		return &jsonscan.Error{Offset: len(data), Reason: "text of 4 GiB or more"}
 	}
 	const none = math.MaxUint32
-	open, depth := uint32(none), 0 // the innermost open container; its next is the one around it until it closes
+	// the innermost open container; its next is the one around it until it closes
+	open, depth := uint32(none), 0
 	for i := 0; i < len(data); {
 		if open == none && len(x.nodes) > 0 {
 			if i = jsonscan.Space(data, i); i < len(data) {
@@ -74,7 +77,8 @@ func (x *index) build(data []byte) error {
 			}
 			for k := open + 1; c == '}' && k < here; k = x.nodes[k+1].next {
 				if x.nodes[k].kind != str || k+1 == here {
-					return &jsonscan.Error{Offset: i, Reason: "an object wants a name and a value for each member"}
+					return &jsonscan.Error{Offset: i,
+						Reason: "an object wants a name and a value for each member"}
 				}
 			}
 			i++
@@ -88,7 +92,8 @@ func (x *index) build(data []byte) error {
 				return &jsonscan.Error{Offset: i, Reason: "a string has no end"}
 			}
 			escaped := bytes.IndexByte(data[i:end], '\\') >= 0
-			x.nodes = append(x.nodes, node{start: start, end: uint32(end), next: here + 1, kind: str, escaped: escaped})
+			x.nodes = append(x.nodes,
+				node{start: start, end: uint32(end), next: here + 1, kind: str, escaped: escaped})
 			i = end
 		default:
 			k := number
@@ -128,10 +133,11 @@ func stringEnd(data []byte, i int) int {
 }
 
 // ends has the bytes that end a number or literal.
-var ends = [256]bool{' ': true, '\n': true, '\r': true, '\t': true, ',': true, ':': true, '}': true, ']': true, '{': true, '[': true, '"': true}
+var ends = [256]bool{' ': true, '\n': true, '\r': true, '\t': true, ',': true, ':': true, '}': true,
+	']': true, '{': true, '[': true, '"': true}
 
-// nodesIn guesses how many nodes the index of data will have. What is within strings and empty containers makes it too many, so that large
-// texts, which may be made for that, are not believed.
+// nodesIn guesses how many nodes the index of data will have. What is within strings and empty
+// containers makes it too many, so that large texts, which may be made for that, are not believed.
 func nodesIn(data []byte) int {
 	count := 1
 	for _, before := range []byte("{[,:") { // of each of them stands before a node
@@ -186,8 +192,8 @@ func (x *index) members(n uint32) iter.Seq2[uint32, uint32] {
 	}
 }
 
-// twice returns the value of the first member of an object whose name another has before it, 0 if all names differ. Few members are compared
-// pair by pair.
+// twice returns the value of the first member of an object whose name another has before it, 0 if
+// all names differ. Few members are compared pair by pair.
 func (x *index) twice(n uint32) uint32 {
 	const few = 16
 	var seen map[string]bool

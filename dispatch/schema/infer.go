@@ -16,19 +16,23 @@ const maxInferred = 10_000 // subschemas that one Go type may turn into
 // An InferOption changes the schema that For and ForType make.
 type InferOption func(*inference)
 
-// Open leaves objects open: properties that the Go type does not have are allowed. Without it, they are refused.
+// Open leaves objects open: properties that the Go type does not have are allowed. Without it, they
+// are refused.
 func Open() InferOption { return func(i *inference) { i.open = true } }
 
-// Output makes the schema of what encoding/json writes for a value of the type, instead of what a caller may send to fill one:
-// fields without omitempty or omitzero are required even if they are pointers or have a default; nil pointers, slices and maps, and []byte,
-// are null unless they are omitted; MarshalJSON and MarshalText count instead of UnmarshalJSON and UnmarshalText.
+// Output makes the schema of what encoding/json writes for a value of the type, instead of what a
+// caller may send to fill one: fields without omitempty or omitzero are required even if they are
+// pointers or have a default; nil pointers, slices and maps, and []byte, are null unless they are
+// omitted; MarshalJSON and MarshalText count instead of UnmarshalJSON and UnmarshalText.
 func Output() InferOption { return func(i *inference) { i.output = true } }
 
-// For makes a JSON Schema (2020-12) of the Go type T as [encoding/json] sees it. The result is the same for the same type, always.
+// For makes a JSON Schema (2020-12) of the Go type T as [encoding/json] sees it. The result is the
+// same for the same type, always.
 //
-// Fields are properties, in their order, by the rules of package json: names from the json tag, embedded structs and
-// conflicts included. A field is required unless it has omitempty or omitzero, has a default, or is a pointer or behind an embedded
-// pointer; a pointer field may also be null. Objects are closed (see [Open]).
+// Fields are properties, in their order, by the rules of package json: names from the json tag,
+// embedded structs and conflicts included. A field is required unless it has omitempty or omitzero,
+// has a default, or is a pointer or behind an embedded pointer; a pointer field may also be null.
+// Objects are closed (see [Open]).
 //
 //	string, bool, integers, floats   string, boolean, integer (with the bounds of its type up to 32 bits), number
 //	struct, map, slice, array        object, object, array, array of that length
@@ -39,8 +43,8 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 //	type with UnmarshalJSON          {}
 //	type with UnmarshalText          string
 //
-// A struct type that holds itself is put into $defs under its name. Channels, functions, complex numbers and maps with keys
-// that are no strings in JSON are errors.
+// A struct type that holds itself is put into $defs under its name. Channels, functions, complex
+// numbers and maps with keys that are no strings in JSON are errors.
 //
 // These tags say more about a field:
 //
@@ -52,8 +56,8 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 //	pattern, format         of a string; pattern is checked
 //	minItems, maxItems      of a slice
 //
-// On a slice or array, the tags for numbers and strings are about its items. A tag that does not fit the type or whose value is
-// wrong is an error that names the type and the field.
+// On a slice or array, the tags for numbers and strings are about its items. A tag that does not
+// fit the type or whose value is wrong is an error that names the type and the field.
 //
 // An integer schema allows 1.0 and 1e2, which package json refuses to decode into a Go integer.
 func For[T any](options ...InferOption) (json.RawMessage, error) {
@@ -98,7 +102,8 @@ type inference struct {
 
 func (i *inference) path() string { return strings.Join(i.where, "") }
 
-// element makes the schema of a type where a nil is written as null: everywhere but in a field that is left out then.
+// element makes the schema of a type where a nil is written as null: everywhere but in a field that
+// is left out then.
 func (i *inference) element(t reflect.Type) (*inferred, error) {
 	s, err := i.schema(t)
 	if err == nil && i.output && isNilable(t) {
@@ -117,7 +122,8 @@ func (i *inference) schema(t reflect.Type) (*inferred, error) {
 		t = t.Elem()
 	}
 	if i.made++; i.made > maxInferred {
-		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(), maxInferred)
+		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(),
+			maxInferred)
 	}
 	if s := i.known(t); s != nil {
 		return s, nil
@@ -146,7 +152,8 @@ var (
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// known returns the schema of a type whose kind does not say how it looks in JSON, nil for all others.
+// known returns the schema of a type whose kind does not say how it looks in JSON, nil for all
+// others.
 func (i *inference) known(t reflect.Type) *inferred {
 	if k := t.Kind(); t.PkgPath() == "" && k != reflect.Struct && k != reflect.Interface {
 		return nil // it has no methods
@@ -161,7 +168,8 @@ func (i *inference) known(t reflect.Type) *inferred {
 		return &inferred{}
 	case i.output && pointer.Implements(marshalerType):
 		return &inferred{} // its method is called for some values of the type and not for others
-	case i.output && t.Implements(textMarshalerType), !i.output && pointer.Implements(textUnmarshalerType):
+	case i.output && t.Implements(textMarshalerType), !i.output &&
+		pointer.Implements(textUnmarshalerType):
 		return &inferred{types: typeString}
 	case i.output && pointer.Implements(textMarshalerType):
 		return &inferred{}
@@ -187,7 +195,8 @@ func (i *inference) expand(t reflect.Type) (*inferred, error) {
 			s.maximum = json.Number(strconv.FormatInt(1<<(bits-1)-1, 10))
 		}
 		return s, nil
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64,
+		reflect.Uintptr:
 		s := &inferred{types: integer, minimum: "0"}
 		if bits := t.Bits(); bits <= 32 && t.Kind() != reflect.Uint && t.Kind() != reflect.Uintptr {
 			s.maximum = json.Number(strconv.FormatUint(1<<bits-1, 10))
@@ -228,7 +237,8 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 	key := t.Key()
 	switch {
 	case key.Kind() == reflect.String:
-	case i.output && key.Implements(textMarshalerType), !i.output && reflect.PointerTo(key).Implements(textUnmarshalerType):
+	case i.output && key.Implements(textMarshalerType), !i.output &&
+		reflect.PointerTo(key).Implements(textUnmarshalerType):
 	case key.Kind() >= reflect.Int && key.Kind() <= reflect.Int64:
 		s.propertyNames = &inferred{pattern: "^-?[0-9]+$"}
 	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
@@ -257,10 +267,12 @@ func (s *inferred) allowNull() {
 	}
 }
 
-// nameFor returns a name for $defs that no other type has: the type's own, "List_Item" for List[example.com/shop.Item].
+// nameFor returns a name for $defs that no other type has: the type's own, "List_Item" for
+// List[example.com/shop.Item].
 func (i *inference) nameFor(t reflect.Type) string {
 	var parts []string
-	for part := range strings.FieldsFuncSeq(t.Name(), func(r rune) bool { return strings.ContainsRune("[], *{}();", r) }) {
+	for part := range strings.FieldsFuncSeq(t.Name(),
+		func(r rune) bool { return strings.ContainsRune("[], *{}();", r) }) {
 		part = part[strings.LastIndexByte(part, '.')+1:]
 		parts = append(parts, strings.Map(func(r rune) rune {
 			if isWord(r) {
@@ -274,7 +286,8 @@ func (i *inference) nameFor(t reflect.Type) string {
 		name = "Type"
 	}
 	unique := name
-	for n := 2; slices.ContainsFunc(i.recursive, func(other reflect.Type) bool { return i.names[other] == unique }); n++ {
+	for n := 2; slices.ContainsFunc(i.recursive,
+		func(other reflect.Type) bool { return i.names[other] == unique }); n++ {
 		unique = name + "_" + strconv.Itoa(n)
 	}
 	return unique

@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// inferred is a schema in the making. Its fields are keywords, in the order in which they are written; those that are zero are left out.
+// inferred is a schema in the making. Its fields are keywords, in the order in which they are
+// written; those that are zero are left out.
 type inferred struct {
 	ref                  string
 	types                typeSet
@@ -60,7 +61,8 @@ func (s *inferred) append(out []byte) []byte {
 		out = appendKeyword(out, "additionalProperties", "false")
 	}
 	out = appendSchema(out, "additionalProperties", s.additionalProperties)
-	out = appendList(out, "anyOf", s.anyOf, func(out []byte, s *inferred) []byte { return s.append(out) })
+	out = appendList(out, "anyOf", s.anyOf,
+		func(out []byte, s *inferred) []byte { return s.append(out) })
 	out = appendProperties(out, "$defs", s.defs)
 	return enclose(out, start)
 }
@@ -101,7 +103,8 @@ func appendTypes(out []byte, types typeSet) []byte {
 	if types&typeNull == 0 || types == typeNull {
 		return appendText(out, "type", types.name())
 	}
-	return appendList(out, "type", []string{(types &^ typeNull).name(), "null"}, jsonscan.AppendString[string])
+	return appendList(out, "type", []string{(types &^ typeNull).name(), "null"},
+		jsonscan.AppendString[string])
 }
 
 func appendNatural(out []byte, name string, n *int) []byte {
@@ -118,7 +121,8 @@ func appendSchema(out []byte, name string, s *inferred) []byte {
 	return s.append(appendName(out, name))
 }
 
-func appendList[T any](out []byte, name string, list []T, appendItem func([]byte, T) []byte) []byte {
+func appendList[T any](out []byte, name string, list []T,
+	appendItem func([]byte, T) []byte) []byte {
 	if len(list) == 0 {
 		return out
 	}

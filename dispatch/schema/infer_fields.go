@@ -70,8 +70,9 @@ func quotedSchema(t reflect.Type) *inferred {
 	return s
 }
 
-// fieldsOf lists the fields that encoding/json reads and writes: those of embedded structs are promoted, and of several with one name the least
-// nested wins, then the one that is named by a tag, then none.
+// fieldsOf lists the fields that encoding/json reads and writes: those of embedded structs are
+// promoted, and of several with one name the least nested wins, then the one that is named by a
+// tag, then none.
 func fieldsOf(t reflect.Type) []field {
 	type embedded struct {
 		t        reflect.Type
@@ -96,7 +97,8 @@ func fieldsOf(t reflect.Type) []field {
 				}
 				tags := tagsOf(sf.Tag)
 				tag, _ := tags.lookup("json")
-				if tag == "-" || !sf.IsExported() && (!sf.Anonymous || inner.Kind() != reflect.Struct) {
+				if tag == "-" || !sf.IsExported() &&
+					(!sf.Anonymous || inner.Kind() != reflect.Struct) {
 					continue
 				}
 				name, options, _ := strings.Cut(tag, ",")
@@ -104,22 +106,28 @@ func fieldsOf(t reflect.Type) []field {
 					name = ""
 				}
 				index := append(slices.Clone(e.index), n)
-				optional := e.optional || hasOption(options, "omitempty") || hasOption(options, "omitzero")
+				optional := e.optional || hasOption(options, "omitempty") ||
+					hasOption(options, "omitzero")
 				if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct {
-					if k := slices.IndexFunc(below, func(e embedded) bool { return e.t == inner }); k >= 0 {
+					if k := slices.IndexFunc(below,
+						func(e embedded) bool { return e.t == inner }); k >= 0 {
 						below[k].again = true
 						continue
 					}
-					below = append(below, embedded{t: inner, index: index, optional: optional || sf.Type.Kind() == reflect.Pointer})
+					below = append(below,
+						embedded{t: inner, index: index, optional: optional ||
+							sf.Type.Kind() == reflect.Pointer})
 					continue
 				}
 				f := field{
-					name: cmp.Or(name, sf.Name), tagged: name != "", index: index, t: sf.Type, tags: tags, goName: sf.Name,
+					name: cmp.Or(name, sf.Name), tagged: name != "", index: index, t: sf.Type,
+					tags: tags, goName: sf.Name,
 					optional: optional, quoted: hasOption(options, "string") && canBeQuoted(inner),
 				}
 				all = append(all, f)
 				if e.again {
-					all = append(all, f) // a type that is embedded twice at one level conflicts with itself
+					// a type that is embedded twice at one level conflicts with itself
+					all = append(all, f)
 				}
 			}
 		}
@@ -131,7 +139,8 @@ func fieldsOf(t reflect.Type) []field {
 // dominant leaves one field of each name, and puts them in their order in the struct.
 func dominant(all []field) []field {
 	slices.SortStableFunc(all, func(a, b field) int {
-		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)), compareBool(b.tagged, a.tagged))
+		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)),
+			compareBool(b.tagged, a.tagged))
 	})
 	fields := all[:0]
 	for i := 0; i < len(all); {
@@ -140,7 +149,8 @@ func dominant(all []field) []field {
 			same++
 		}
 		rivals := all[i:same]
-		if len(rivals) == 1 || len(rivals[0].index) != len(rivals[1].index) || rivals[0].tagged != rivals[1].tagged {
+		if len(rivals) == 1 || len(rivals[0].index) != len(rivals[1].index) ||
+			rivals[0].tagged != rivals[1].tagged {
 			fields = append(fields, rivals[0])
 		}
 		i = same
@@ -171,7 +181,8 @@ func hasOption(options, name string) bool {
 // isFieldName reports whether encoding/json takes a name from a tag.
 func isFieldName(name string) bool {
 	for _, r := range name {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) &&
+			!strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", r) {
 			return false
 		}
 	}

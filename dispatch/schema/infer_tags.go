@@ -12,34 +12,50 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// fieldTags are the tags that say more about a field, in the order in which they are applied: what a default is checked against comes
-// first. types are the JSON types that a tag can be on.
+// fieldTags are the tags that say more about a field, in the order in which they are applied: what
+// a default is checked against comes first. types are the JSON types that a tag can be on.
 var fieldTags = []struct {
 	name  string
 	types typeSet
 	apply func(s *inferred, value string) error
 }{
-	{"min", integer | typeNumber, func(s *inferred, value string) error { return setNumber(&s.minimum, s, value) }},
-	{"max", integer | typeNumber, func(s *inferred, value string) error { return setNumber(&s.maximum, s, value) }},
-	{"minLength", typeString, func(s *inferred, value string) error { return setNatural(&s.minLength, value) }},
-	{"maxLength", typeString, func(s *inferred, value string) error { return setNatural(&s.maxLength, value) }},
+	{"min", integer | typeNumber, func(s *inferred, value string) error {
+		return setNumber(&s.minimum, s, value)
+	}},
+	{"max", integer | typeNumber, func(s *inferred, value string) error {
+		return setNumber(&s.maximum, s, value)
+	}},
+	{"minLength", typeString, func(s *inferred, value string) error {
+		return setNatural(&s.minLength, value)
+	}},
+	{"maxLength", typeString, func(s *inferred, value string) error {
+		return setNatural(&s.maxLength, value)
+	}},
 	{"pattern", typeString, setPattern},
 	{"format", typeString, setFormat},
 	{"enum", typeString | integer | typeNumber, setEnum},
-	{"minItems", typeArray, func(s *inferred, value string) error { return setNatural(&s.minItems, value) }},
-	{"maxItems", typeArray, func(s *inferred, value string) error { return setNatural(&s.maxItems, value) }},
+	{"minItems", typeArray, func(s *inferred, value string) error {
+		return setNatural(&s.minItems, value)
+	}},
+	{"maxItems", typeArray, func(s *inferred, value string) error {
+		return setNatural(&s.maxItems, value)
+	}},
 }
 
 // tags are the keys and values of a struct tag.
 type tags [][2]string
 
-// tagsOf reads a struct tag once, as reflect.StructTag.Lookup does for each key: what is not of the form key:"value" ends it.
+// tagsOf reads a struct tag once, as reflect.StructTag.Lookup does for each key: what is not of the
+// form key:"value" ends it.
 func tagsOf(text reflect.StructTag) tags {
 	rest := string(text)
 	all := make(tags, 0, 4)
 	for {
 		key, quoted, _ := strings.Cut(strings.TrimLeft(rest, " "), ":")
-		if key == "" || quoted == "" || quoted[0] != '"' || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == '"' || r == 0x7F }) {
+		if key == "" || quoted == "" || quoted[0] != '"' ||
+			strings.ContainsFunc(key, func(r rune) bool {
+				return r <= ' ' || r == '"' || r == 0x7F
+			}) {
 			return all
 		}
 		end := 1
@@ -94,7 +110,8 @@ func (s *inferred) applyTags(f field) error {
 			return fmt.Errorf("tag default:%q: %w", value, err)
 		}
 	}
-	s.description, _ = f.tags.lookup("doc") // last: the default need not be checked against a text with that in it
+	// last: the default need not be checked against a text with that in it
+	s.description, _ = f.tags.lookup("doc")
 	return nil
 }
 
@@ -145,10 +162,13 @@ func setEnum(s *inferred, list string) error {
 		item := json.RawMessage(value)
 		if s.types&typeString != 0 {
 			item = jsonscan.AppendString(nil, value)
-		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&integer != 0 && !d.isInteger() {
+		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&integer != 0 &&
+			!d.isInteger() {
 			return fmt.Errorf("%q is no %s", value, (s.types &^ typeNull).name())
 		}
-		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool { return string(other) == string(item) }) {
+		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
+			return string(other) == string(item)
+		}) {
 			return fmt.Errorf("the value %q is empty or there twice", value)
 		}
 		s.enum = append(s.enum, item)
@@ -166,7 +186,8 @@ func (s *inferred) checkOrder() error {
 	}
 	for _, limits := range [][2]*int{{s.minLength, s.maxLength}, {s.minItems, s.maxItems}} {
 		if limits[0] != nil && limits[1] != nil && *limits[0] > *limits[1] {
-			return fmt.Errorf("the minimum %d is greater than the maximum %d", *limits[0], *limits[1])
+			return fmt.Errorf("the minimum %d is greater than the maximum %d", *limits[0],
+				*limits[1])
 		}
 	}
 	return nil

@@ -70,8 +70,10 @@ func TestFor(t *testing.T) {
 		{"number", json.Number(""), nil, `{"type":"number"}`},
 		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
 		{"bytes", []byte{}, nil, `{"type":"string","contentEncoding":"base64"}`},
-		{"bytes out", []byte{}, []InferOption{Output()}, `{"type":["string","null"],"contentEncoding":"base64"}`},
-		{"byte array", [2]byte{}, nil, `{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
+		{"bytes out", []byte{}, []InferOption{Output()},
+			`{"type":["string","null"],"contentEncoding":"base64"}`},
+		{"byte array", [2]byte{}, nil,
+			`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
 		{"raw", json.RawMessage{}, nil, `{}`},
 		{"pointer", new(string), nil, `{"type":"string"}`},
 		{"text", netip.Addr{}, nil, `{"type":"string"}`},
@@ -84,22 +86,31 @@ func TestFor(t *testing.T) {
 		{"marshaler of a pointer out", anything{}, []InferOption{Output()}, `{}`},
 		{"quoted uint", struct {
 			N uint `json:"n,string" default:"5"`
-		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` + closed},
+		}{}, nil, `{"type":"object","properties":{"n":{"type":"string","default":"5","pattern":"^[0-9]+$"}}` +
+			closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
-		{"slice out", [][]string{}, []InferOption{Output()}, `{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
+		{"slice out", [][]string{}, []InferOption{Output()},
+			`{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
 		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
-		{"pointers out", map[string]*int{}, []InferOption{Output()}, `{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
-		{"map", map[string]bool{}, nil, `{"type":"object","additionalProperties":{"type":"boolean"}}`},
+		{"pointers out", map[string]*int{}, []InferOption{Output()},
+			`{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
+		{"map", map[string]bool{}, nil,
+			`{"type":"object","additionalProperties":{"type":"boolean"}}`},
 		{"map of any", map[string]any{}, nil, `{"type":"object","additionalProperties":{}}`},
-		{"map by int", map[int]string{}, nil, `{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
-		{"map by uint", map[uint8]string{}, nil, `{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
-		{"map by text", map[even]string{}, nil, `{"type":"object","additionalProperties":{"type":"string"}}`},
+		{"map by int", map[int]string{}, nil,
+			`{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
+		{"map by uint", map[uint8]string{}, nil,
+			`{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
+		{"map by text", map[even]string{}, nil,
+			`{"type":"object","additionalProperties":{"type":"string"}}`},
 		{"empty", struct{}{}, nil, `{"type":"object"` + closed},
 		{"open", struct{}{}, []InferOption{Open()}, `{"type":"object"}`},
-		{"struct", address{}, nil, `{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
-			`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
-		{"struct out", &address{}, []InferOption{Output()}, `{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
-			`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
+		{"struct", address{}, nil,
+			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+				`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
+		{"struct out", &address{}, []InferOption{Output()},
+			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+				`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
 		{"json tags", struct {
 			A string `json:"a,omitempty"`
 			B int    `json:",omitzero"`
@@ -118,8 +129,10 @@ func TestFor(t *testing.T) {
 			A []int `json:"a,omitempty"`
 			B []int `json:"b"`
 			C *int  `json:"c,omitempty"`
-		}{}, []InferOption{Output()}, `{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},` +
-			`"b":{"type":["array","null"],"items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` + closed},
+		}{}, []InferOption{Output()},
+			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},` +
+				`"b":{"type":["array","null"],"items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` +
+				closed},
 		{"tags", struct {
 			A string   `json:"a" enum:"x, y" default:"y" doc:"Say \"which\"."`
 			B int      `json:"b" min:"1" max:"10"`
@@ -134,12 +147,14 @@ func TestFor(t *testing.T) {
 			`"d":{"type":"string","minLength":1,"maxLength":8,"pattern":"^[a-z<>]+$","format":"hostname"},` +
 			`"e":{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string","enum":["p","q"],"maxLength":2}},` +
 			`"f":{"type":"array","default":[1,2],"items":{"type":"integer","maximum":5}},"g":{"type":"boolean","default":true},` +
-			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"required":["b","c","d","e"]` + closed},
-		{"recursive", tree{}, nil, `{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},` +
-			`"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},` +
-			`"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"integer"},` +
-			`"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},` +
-			`"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"required":["b","c","d","e"]` +
+			closed},
+		{"recursive", tree{}, nil,
+			`{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},` +
+				`"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},` +
+				`"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"integer"},` +
+				`"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},` +
+				`"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := ForType(reflect.TypeOf(tc.of), tc.options...)
@@ -168,8 +183,13 @@ func TestForNames(t *testing.T) {
 	assert.Equal(t, string(raw), string(again))
 	s, err := Compile(raw)
 	assert.NilError(t, err)
-	assert.NilError(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1","second":null}}`)))
-	assert.ErrorContains(t, s.Validate([]byte(`{"tree":{"value":1,"children":[{"valu":2}]},"pairs":[],"other":{"first":"::1"}}`)), `did you mean "value"?`)
+	assert.NilError(t,
+		s.Validate([]byte(
+			`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1","second":null}}`)))
+	assert.ErrorContains(t,
+		s.Validate([]byte(
+			`{"tree":{"value":1,"children":[{"valu":2}]},"pairs":[],"other":{"first":"::1"}}`)),
+		`did you mean "value"?`)
 }
 
 // Two recursive types of one name get two names.
@@ -232,7 +252,8 @@ type loop struct {
 // Properties are exactly the names that encoding/json writes.
 func TestForAgreesWithEncodingJSON(t *testing.T) {
 	for _, value := range []any{
-		base{}, left{}, right{base: &base{}}, renamed{}, shadow{}, both{right: right{base: &base{}}}, viaPointer{Exported: &Exported{}}, loop{}, address{},
+		base{}, left{}, right{base: &base{}}, renamed{}, shadow{},
+		both{right: right{base: &base{}}}, viaPointer{Exported: &Exported{}}, loop{}, address{},
 	} {
 		encoded, err := json.Marshal(value)
 		assert.NilError(t, err)
@@ -346,15 +367,21 @@ func TestForErrors(t *testing.T) {
 // A tag is read as reflect reads it, also one that is not well-formed.
 func TestTagsOf(t *testing.T) {
 	for _, tag := range []reflect.StructTag{
-		``, ` `, `json:"a"`, `json:"a" doc:"b"`, `json:"a"doc:"b"`, `  json:"a"   doc:"say \"x\": \\" min:"1"`, `json:"a" json:"b"`, `json:""`, `json: "a" doc:"b"`,
-		`json:a doc:"b"`, `json:"a`, `json:"a\`, `json:"a\"`, `json`, `json:`, `:"a"`, `js on:"a"`, `json:"\q" doc:"b"`, "json:\"a\nb\" doc:\"b\"",
-		"json:\"\u00e9\\u00e9\" doc:\"\xff\"", "json:`a`", `"json:"a"`, "doc:\"b\"\tjson:\"a\"", "j\x7f:\"a\" json:\"b\"",
+		``, ` `, `json:"a"`, `json:"a" doc:"b"`, `json:"a"doc:"b"`,
+		`  json:"a"   doc:"say \"x\": \\" min:"1"`, `json:"a" json:"b"`, `json:""`,
+		`json: "a" doc:"b"`,
+		`json:a doc:"b"`, `json:"a`, `json:"a\`, `json:"a\"`, `json`, `json:`, `:"a"`, `js on:"a"`,
+		`json:"\q" doc:"b"`, "json:\"a\nb\" doc:\"b\"",
+		"json:\"\u00e9\\u00e9\" doc:\"\xff\"", "json:`a`", `"json:"a"`, "doc:\"b\"\tjson:\"a\"",
+		"j\x7f:\"a\" json:\"b\"",
 	} {
 		found := tagsOf(tag)
 		for _, key := range []string{"json", "doc", "min", "js on", "on", "j"} {
 			value, ok := found.lookup(key)
 			wantValue, want := tag.Lookup(key)
-			assert.Check(t, ok == want && value == wantValue, "%s of %q: %q %v, want %q %v", key, tag, value, ok, wantValue, want)
+			assert.Check(t, ok == want &&
+				value == wantValue, "%s of %q: %q %v, want %q %v", key, tag, value, ok, wantValue,
+				want)
 		}
 	}
 }

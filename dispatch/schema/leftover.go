@@ -1,6 +1,7 @@
 package schema
 
-// leftoverRules are unevaluatedItems and unevaluatedProperties: they apply to what no other keyword beside or below them applied to.
+// leftoverRules are unevaluatedItems and unevaluatedProperties: they apply to what no other keyword
+// beside or below them applied to.
 type leftoverRules struct {
 	items, properties *subschema
 }

@@ -2,7 +2,8 @@ package schema
 
 import "unicode/utf8"
 
-// length counts the code points of a string, as minLength and maxLength do, without resolving its escapes.
+// length counts the code points of a string, as minLength and maxLength do, without resolving its
+// escapes.
 func (x *index) length(n uint32) int {
 	at := x.nodes[n]
 	inner := x.data[at.start+1 : at.end-1]

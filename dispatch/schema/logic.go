@@ -8,9 +8,10 @@ import (
 
 // logicRules are the keywords that apply other schemas to the same instance.
 type logicRules struct {
-	ref                        *subschema
-	dynamicRef                 *subschema // where a $dynamicRef leads if the dynamic scope has nothing better
-	dynamicName                string     // what it looks for there; "" makes it a $ref
+	ref *subschema
+	// where a $dynamicRef leads if the dynamic scope has nothing better
+	dynamicRef                 *subschema
+	dynamicName                string // what it looks for there; "" makes it a $ref
 	allOf, anyOf, oneOf        []*subschema
 	not                        *subschema
 	condition, then, otherwise *subschema
@@ -46,7 +47,8 @@ func compileRef(c *compiler, s *subschema, at uint32) error {
 	return err
 }
 
-// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2): it is a $ref, unless it leads to a $dynamicAnchor.
+// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2): it is a $ref, unless it leads
+// to a $dynamicAnchor.
 func compileDynamicRef(c *compiler, s *subschema, at uint32) error {
 	target, anchor, err := c.reference(s, at)
 	if err != nil {
@@ -60,7 +62,8 @@ func compileDynamicRef(c *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-func (c *compiler) reference(s *subschema, at uint32) (target *subschema, anchor string, err error) {
+func (c *compiler) reference(s *subschema, at uint32) (target *subschema, anchor string,
+	err error) {
 	x := &s.res.doc.index
 	if x.kind(at) != str {
 		return nil, "", fmt.Errorf("must be a URI reference, is %s", x.describe(at))
@@ -108,7 +111,8 @@ func (v *run) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
 	return (branch == nil || v.eval(branch, n, evaluated)) && ok
 }
 
-// dynamicTarget returns the schema of that $dynamicAnchor in the outermost resource of the dynamic scope that has one.
+// dynamicTarget returns the schema of that $dynamicAnchor in the outermost resource of the dynamic
+// scope that has one.
 func (v *run) dynamicTarget(l *logicRules) *subschema {
 	if l.dynamicName != "" {
 		for _, res := range v.scope {
@@ -123,7 +127,8 @@ func (v *run) dynamicTarget(l *logicRules) *subschema {
 	return l.dynamicRef
 }
 
-// quietly evaluates a schema whose failure is no failure of the instance. What it evaluates counts only if it succeeds.
+// quietly evaluates a schema whose failure is no failure of the instance. What it evaluates counts
+// only if it succeeds.
 func (v *run) quietly(s *subschema, n uint32, evaluated bitset) bool {
 	quick, mark := v.quick, len(v.words)
 	v.quick = true
@@ -183,8 +188,9 @@ func (v *run) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
 	return false
 }
 
-// explain reports that an instance fits none of some alternatives. If all of them refuse the instance itself for one reason, the
-// reasons are the message; else the alternative that was probably meant is, with all its causes.
+// explain reports that an instance fits none of some alternatives. If all of them refuse the
+// instance itself for one reason, the reasons are the message; else the alternative that was
+// probably meant is, with all its causes.
 func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*subschema) {
 	outer, omitted := v.found, v.omitted
 	var reasons []string
@@ -205,15 +211,16 @@ func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*su
 		v.fail(s, n, keyword, "", "%s", strings.Join(slices.Compact(reasons), ", or "))
 		return
 	}
-	v.fail(s, n, keyword, "", "fits none of %s, of which number %d (from 0) is the closest", plural(len(alternatives), "alternative"), closestAt)
+	v.fail(s, n, keyword, "", "fits none of %s, of which number %d (from 0) is the closest",
+		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
 		v.add(f)
 	}
 	v.omitted += closestOmitted
 }
 
-// distance estimates how far an instance is from an alternative: an instance of another type is furthest, then one whose const or enum
-// tells alternatives apart.
+// distance estimates how far an instance is from an alternative: an instance of another type is
+// furthest, then one whose const or enum tells alternatives apart.
 func distance(found []finding, n uint32) int {
 	d := len(found)
 	for _, f := range found {

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// The meta-schemas of the known dialects, as published. They are read only when a schema refers to one.
+// The meta-schemas of the known dialects, as published. They are read only when a schema refers to
+// one.
 //
 //go:embed metaschema
 var metaschemas embed.FS
 
-// metaschema returns the published document of that URI, nil if it is not one of the known dialects'.
+// metaschema returns the published document of that URI, nil if it is not one of the known
+// dialects'.
 func metaschema(uri string) []byte {
 	file := "draft-07"
 	if uri != Draft07 {

@@ -5,8 +5,9 @@ import (
 	"math/bits"
 )
 
-// A divisor is the value of multipleOf: unit × 10^exp, where unit is an integer that does not end in 0. Whether it divides a number is
-// answered exactly and without writing out either number: 1e308 costs what 1 costs.
+// A divisor is the value of multipleOf: unit × 10^exp, where unit is an integer that does not end
+// in 0. Whether it divides a number is answered exactly and without writing out either number:
+// 1e308 costs what 1 costs.
 type divisor struct {
 	small uint64   // the unit, if it has at most 18 digits, else 0
 	large *big.Int // the unit otherwise

@@ -11,7 +11,8 @@ type numericRules struct {
 	multipleAt uint32 // the node of multipleOf, 0 if there is none
 }
 
-// A bound is one of minimum, maximum, exclusiveMinimum and exclusiveMaximum: how an instance may compare with it, from least to most.
+// A bound is one of minimum, maximum, exclusiveMinimum and exclusiveMaximum: how an instance may
+// compare with it, from least to most.
 type bound struct {
 	keyword     string
 	least, most int
@@ -27,14 +28,16 @@ func (s *subschema) numerics() *numericRules {
 	return s.numeric
 }
 
-func compileBound(keyword string, least, most int, words string) func(*compiler, *subschema, uint32) error {
+func compileBound(keyword string, least, most int, words string) func(*compiler, *subschema,
+	uint32) error {
 	return func(_ *compiler, s *subschema, at uint32) error {
 		x := &s.res.doc.index
 		if x.kind(at) != number {
 			return fmt.Errorf("must be a number, is %s", x.describe(at))
 		}
 		rules := s.numerics()
-		rules.bounds = append(rules.bounds, bound{keyword, least, most, words, parseDecimal(x.raw(at)), at})
+		rules.bounds = append(rules.bounds,
+			bound{keyword, least, most, words, parseDecimal(x.raw(at)), at})
 		return nil
 	}
 }
@@ -67,7 +70,8 @@ func (v *run) checkNumber(s *subschema, n uint32) bool {
 			if v.quick {
 				return false
 			}
-			ok = v.fail(s, n, b.keyword, "", "must be %s %s, is %s", b.words, s.res.doc.describe(b.at), v.doc.describe(n))
+			ok = v.fail(s, n, b.keyword, "", "must be %s %s, is %s", b.words,
+				s.res.doc.describe(b.at), v.doc.describe(n))
 		}
 	}
 	if rules.multipleOf.large != nil && !v.step(stepsPerDivision) {
@@ -77,7 +81,8 @@ func (v *run) checkNumber(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "multipleOf", "", "must be a multiple of %s, is %s", s.res.doc.describe(rules.multipleAt), v.doc.describe(n))
+		ok = v.fail(s, n, "multipleOf", "", "must be a multiple of %s, is %s",
+			s.res.doc.describe(rules.multipleAt), v.doc.describe(n))
 	}
 	return ok
 }

@@ -8,8 +8,8 @@ import (
 
 // objectRules are the keywords for objects.
 //
-// Every name that they mention has a slot, so that one look into a map answers what a member means, and one bit remembers that it
-// was there.
+// Every name that they mention has a slot, so that one look into a map answers what a member means,
+// and one bit remembers that it was there.
 type objectRules struct {
 	slotOf        map[string]int
 	slots         []slot
@@ -99,7 +99,8 @@ func (o *objectRules) namesAt(x *index, at uint32) ([]int, error) {
 	names := make([]int, 0, x.count(at))
 	for item := range x.items(at) {
 		if x.kind(item) != str {
-			return nil, fmt.Errorf("must be a list of property names, has %s in it", x.describe(item))
+			return nil, fmt.Errorf("must be a list of property names, has %s in it",
+				x.describe(item))
 		}
 		names = append(names, o.slot(string(x.text(item))))
 	}
@@ -198,10 +199,12 @@ func (v *run) checkObject(s *subschema, n uint32, evaluated bitset) bool {
 		count++
 	}
 	if count < o.minProperties {
-		ok = v.fail(s, n, "minProperties", "", "must have at least %s, has %d", plural(o.minProperties, "property"), count)
+		ok = v.fail(s, n, "minProperties", "", "must have at least %s, has %d",
+			plural(o.minProperties, "property"), count)
 	}
 	if count > o.maxProperties {
-		ok = v.fail(s, n, "maxProperties", "", "must have at most %s, has %d", plural(o.maxProperties, "property"), count)
+		ok = v.fail(s, n, "maxProperties", "", "must have at most %s, has %d",
+			plural(o.maxProperties, "property"), count)
 	}
 	if !v.step(len(o.required) + len(o.dependencies)) {
 		return false
@@ -226,12 +229,14 @@ func (v *run) checkRequired(s *subschema, n uint32, present bitset) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "required", o.slots[i].name, "missing required property %q", o.slots[i].name)
+		ok = v.fail(s, n, "required", o.slots[i].name, "missing required property %q",
+			o.slots[i].name)
 	}
 	return ok
 }
 
-func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present, evaluated bitset) bool {
+func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present,
+	evaluated bitset) bool {
 	if d.schema != nil {
 		return v.eval(d.schema, n, evaluated)
 	}
@@ -239,13 +244,16 @@ func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present, ev
 	for _, i := range d.needs {
 		if !present.has(i) {
 			name := o.slots[i].name
-			ok = v.fail(s, n, d.keyword, name, "missing property %q, which is required when %q is there", name, o.slots[d.slot].name)
+			ok = v.fail(s, n, d.keyword, name,
+				"missing property %q, which is required when %q is there", name,
+				o.slots[d.slot].name)
 		}
 	}
 	return ok
 }
 
-// checkName applies propertyNames to one name. The causes are about the object, so they say which name it is.
+// checkName applies propertyNames to one name. The causes are about the object, so they say which
+// name it is.
 func (v *run) checkName(names *subschema, name uint32) bool {
 	before := len(v.found)
 	if v.eval(names, name, nil) {
@@ -259,10 +267,12 @@ func (v *run) checkName(names *subschema, name uint32) bool {
 	return false
 }
 
-// repeatedName ends the validation: which of two members of one name counts depends on who reads the object.
+// repeatedName ends the validation: which of two members of one name counts depends on who reads
+// the object.
 func (v *run) repeatedName(n uint32, name string) bool {
 	v.stop(&Error{Causes: []Cause{{
-		InstancePath: v.doc.pointer(0, n), Property: name, Reason: fmt.Sprintf("property %q is there more than once", name),
+		InstancePath: v.doc.pointer(0, n), Property: name,
+		Reason: fmt.Sprintf("property %q is there more than once", name),
 	}}})
 	return false
 }

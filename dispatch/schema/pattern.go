@@ -7,9 +7,10 @@ import (
 	"regexp/syntax"
 )
 
-// A pattern is a compiled regular expression. Schemas write them in the syntax of ECMA-262 with the u flag; package regexp matches them,
-// in time linear in the text. What it cannot match that way is refused: lookahead, lookbehind, backreferences, inline modifiers,
-// lone surrogates, the binary properties of \p but for Any, ASCII and Assigned, and repetitions within repetitions that
+// A pattern is a compiled regular expression. Schemas write them in the syntax of ECMA-262 with the
+// u flag; package regexp matches them, in time linear in the text. What it cannot match that way is
+// refused: lookahead, lookbehind, backreferences, inline modifiers, lone surrogates, the binary
+// properties of \p but for Any, ASCII and Assigned, and repetitions within repetitions that
 // together exceed 1000.
 type pattern struct {
 	source string
@@ -28,16 +29,19 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)
 	}
 	if len(t.out) > maxPatternText {
-		return nil, fmt.Errorf("%w: the regular expression takes more than %d bytes", ErrLimit, maxPatternText)
+		return nil, fmt.Errorf("%w: the regular expression takes more than %d bytes", ErrLimit,
+			maxPatternText)
 	}
 	const propertySize = 50 // hundreds of ranges
 	if c.patternSize += t.size + propertySize*t.properties; c.patternSize > maxPatternSize {
-		return nil, fmt.Errorf("%w: the regular expressions are too large; %.200q is %d long with its repetitions written out",
+		return nil, fmt.Errorf(
+			"%w: the regular expressions are too large; %.200q is %d long with its repetitions written out",
 			ErrLimit, source, t.size+propertySize*t.properties)
 	}
 	re, err := regexp.Compile(string(t.out))
 	if err != nil {
-		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) { // its text would show the translation
+		if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
+			// its text would show the translation
 			err = errors.New(string(wrong.Code))
 		}
 		return nil, fmt.Errorf("%w %.200q: %w", ErrPattern, source, err)

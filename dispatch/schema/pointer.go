@@ -8,7 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// pointer returns the JSON Pointer from one value down to another within it. The name of a member counts as the object that has it.
+// pointer returns the JSON Pointer from one value down to another within it. The name of a member
+// counts as the object that has it.
 func (x *index) pointer(from, to uint32) string {
 	var path strings.Builder
 	for at := from; at != to; {
@@ -85,7 +86,8 @@ func (d *document) item(n uint32, position uint64) uint32 {
 	return 0
 }
 
-// follow returns the values that a JSON Pointer passes from a value on, the value itself and the last included; nil if it leads nowhere.
+// follow returns the values that a JSON Pointer passes from a value on, the value itself and the
+// last included; nil if it leads nowhere.
 func (d *document) follow(from uint32, pointer string) []uint32 {
 	way := []uint32{from}
 	if pointer == "" {
@@ -97,7 +99,8 @@ func (d *document) follow(from uint32, pointer string) []uint32 {
 		case object:
 			next = d.named(at, jsonscan.UnescapePointer(token))
 		case array:
-			if i, err := strconv.ParseUint(token, 10, 31); err == nil && token == strconv.FormatUint(i, 10) {
+			if i, err := strconv.ParseUint(token, 10, 31); err == nil &&
+				token == strconv.FormatUint(i, 10) {
 				next = d.item(at, i)
 			}
 		}

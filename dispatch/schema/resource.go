@@ -21,7 +21,8 @@ type document struct {
 	byPosition map[uint32][]uint32          // items of arrays that they lead through
 }
 
-// A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core, section 4.3.5).
+// A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core,
+// section 4.3.5).
 type resource struct {
 	uri     string // absolute, without fragment; "" if the document has none
 	doc     *document
@@ -48,7 +49,9 @@ func (c *compiler) document(uri string) (*document, error) {
 	data := metaschema(uri)
 	if data == nil {
 		if c.load == nil {
-			return nil, fmt.Errorf("%w: the document %q is not here, and nothing is fetched (see Loader)", ErrReference, uri)
+			return nil, fmt.Errorf(
+				"%w: the document %q is not here, and nothing is fetched (see Loader)",
+				ErrReference, uri)
 		}
 		var err error
 		if data, err = c.load(uri); err != nil {
@@ -110,8 +113,9 @@ func (c *compiler) register(uri string, res *resource) {
 	c.resources[uri] = res
 }
 
-// identify walks the subschemas at and below a node and registers the resources and anchors that they declare. It looks only where the
-// dialect's keywords hold subschemas: an $id in an enum is no $id.
+// identify walks the subschemas at and below a node and registers the resources and anchors that
+// they declare. It looks only where the dialect's keywords hold subschemas: an $id in an enum is no
+// $id.
 func (c *compiler) identify(res *resource, n uint32) error {
 	x := &res.doc.index
 	if x.kind(n) != object {
@@ -244,14 +248,16 @@ func resolve(base, reference string) (string, error) {
 		return "", err
 	}
 	uri := from.ResolveReference(to).String()
-	if !from.IsAbs() && from.Host == "" && !strings.HasPrefix(base, "/") && !strings.HasPrefix(reference, "/") {
+	if !from.IsAbs() && from.Host == "" && !strings.HasPrefix(base, "/") &&
+		!strings.HasPrefix(reference, "/") {
 		uri = strings.TrimPrefix(uri, "/") // which net/url puts in front of what stays relative
 	}
 	return uri, nil
 }
 
 // find returns the schema that a reference leads to, and its anchor if it is found by one.
-func (c *compiler) find(from *resource, reference string) (res *resource, n uint32, anchor string, err error) {
+func (c *compiler) find(from *resource, reference string) (res *resource, n uint32, anchor string,
+	err error) {
 	uri, fragment, _ := strings.Cut(reference, "#")
 	res = from
 	if uri != "" {

@@ -13,20 +13,30 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// notSupported are the optional tests of JSON-Schema-Test-Suite that fail, by draft, file and group: how many of the group, and why. The
-// number is exact: one that starts to pass makes TestSuite fail, so that the list stays true. The package comment tells the same.
+// notSupported are the optional tests of JSON-Schema-Test-Suite that fail, by draft, file and
+// group: how many of the group, and why. The number is exact: one that starts to pass makes
+// TestSuite fail, so that the list stays true. The package comment tells the same.
 var notSupported = []notSupportedGroup{
-	{"draft2020-12/optional/cross-draft.json: refs to historic drafts are processed as historic drafts", 1, otherDraft},
-	{"draft2020-12/optional/format/hostname.json: validation of A-label (punycode) host names", 23, idna},
-	{"draft2020-12/optional/format/idn-hostname.json: validation of internationalized host names", 42, idna},
-	{"draft2020-12/optional/format/idn-hostname.json: validation of separators in internationalized host names", 12, idna},
-	{"draft7/optional/content.json: validation of string-encoded content based on media type", 1, annotation},
+	{"draft2020-12/optional/cross-draft.json: refs to historic drafts are processed as historic drafts",
+		1, otherDraft},
+	{"draft2020-12/optional/format/hostname.json: validation of A-label (punycode) host names", 23,
+		idna},
+	{"draft2020-12/optional/format/idn-hostname.json: validation of internationalized host names",
+		42, idna},
+	{"draft2020-12/optional/format/idn-hostname.json: validation of separators in internationalized host names",
+		12, idna},
+	{"draft7/optional/content.json: validation of string-encoded content based on media type", 1,
+		annotation},
 	{"draft7/optional/content.json: validation of binary string-encoding", 1, annotation},
-	{"draft7/optional/content.json: validation of binary-encoded media type documents", 2, annotation},
-	{"draft7/optional/cross-draft.json: refs to future drafts are processed as future drafts", 2, otherDraft},
+	{"draft7/optional/content.json: validation of binary-encoded media type documents", 2,
+		annotation},
+	{"draft7/optional/cross-draft.json: refs to future drafts are processed as future drafts", 2,
+		otherDraft},
 	{"draft7/optional/format/hostname.json: validation of A-label (punycode) host names", 23, idna},
-	{"draft7/optional/format/idn-hostname.json: validation of internationalized host names", 42, idna},
-	{"draft7/optional/format/idn-hostname.json: validation of separators in internationalized host names", 12, idna},
+	{"draft7/optional/format/idn-hostname.json: validation of internationalized host names", 42,
+		idna},
+	{"draft7/optional/format/idn-hostname.json: validation of separators in internationalized host names",
+		12, idna},
 }
 
 const (
@@ -72,7 +82,8 @@ func suiteLoader(root string) func(string) ([]byte, error) {
 
 func TestSuite(t *testing.T) {
 	root := suite(t)
-	for _, draft := range []struct{ folder, uri string }{{"draft2020-12", Draft202012}, {"draft7", Draft07}} {
+	for _, draft := range []struct{ folder, uri string }{{"draft2020-12", Draft202012},
+		{"draft7", Draft07}} {
 		t.Run(draft.folder, func(t *testing.T) {
 			folder := filepath.Join(root, "tests", draft.folder)
 			failed, ran := map[string]int{}, 0
@@ -96,7 +107,10 @@ func TestSuite(t *testing.T) {
 					problems := checkSuiteGroup(group, options)
 					ran += len(group.Tests)
 					failed[name] += len(problems)
-					if strings.HasPrefix(file, "optional/") && slices.ContainsFunc(notSupported, func(n notSupportedGroup) bool { return n.group == name }) {
+					if strings.HasPrefix(file, "optional/") &&
+						slices.ContainsFunc(notSupported, func(n notSupportedGroup) bool {
+							return n.group == name
+						}) {
 						continue
 					}
 					for _, problem := range problems {
@@ -110,7 +124,8 @@ func TestSuite(t *testing.T) {
 			all := 0
 			for _, n := range notSupported {
 				if strings.HasPrefix(n.group, draft.folder+"/") {
-					assert.Check(t, failed[n.group] == n.fails, "%s: %d tests fail, not %d (%s)", n.group, failed[n.group], n.fails, n.reason)
+					assert.Check(t, failed[n.group] == n.fails, "%s: %d tests fail, not %d (%s)",
+						n.group, failed[n.group], n.fails, n.reason)
 					all += n.fails
 				}
 			}

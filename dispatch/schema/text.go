@@ -34,7 +34,8 @@ func compileFormat(c *compiler, s *subschema, at uint32) error {
 	if x.kind(at) != str {
 		return fmt.Errorf("must be the name of a format, is %s", x.describe(at))
 	}
-	if f, ok := formats[string(x.text(at))]; ok && (c.assertFormats || s.res.dialect.assertFormats) {
+	if f, ok := formats[string(x.text(at))]; ok &&
+		(c.assertFormats || s.res.dialect.assertFormats) {
 		s.strings().format = &f
 	}
 	return nil
@@ -49,13 +50,15 @@ func (v *run) checkString(s *subschema, n uint32) bool {
 			if v.quick {
 				return false
 			}
-			ok = v.fail(s, n, "minLength", "", "must have at least %s, has %d", plural(rules.minLength, "character"), length)
+			ok = v.fail(s, n, "minLength", "", "must have at least %s, has %d",
+				plural(rules.minLength, "character"), length)
 		}
 		if length > rules.maxLength {
 			if v.quick {
 				return false
 			}
-			ok = v.fail(s, n, "maxLength", "", "must have at most %s, has %d", plural(rules.maxLength, "character"), length)
+			ok = v.fail(s, n, "maxLength", "", "must have at most %s, has %d",
+				plural(rules.maxLength, "character"), length)
 		}
 	}
 	if rules.pattern == nil && rules.format == nil {

@@ -8,8 +8,9 @@ import (
 	"strconv"
 )
 
-// A translator turns a regular expression of ECMA-262 into one of package regexp. It is as lenient as browsers are without the u flag
-// where that is harmless: a brace that starts no quantifier and an escaped punctuation mark stand for themselves.
+// A translator turns a regular expression of ECMA-262 into one of package regexp. It is as lenient
+// as browsers are without the u flag where that is harmless: a brace that starts no quantifier and
+// an escaped punctuation mark stand for themselves.
 type translator struct {
 	in          []rune
 	i           int
@@ -186,7 +187,8 @@ func isWord(c rune) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
 }
 
-// quantifier translates the quantifier that may stand behind the term that was written from start on.
+// quantifier translates the quantifier that may stand behind the term that was written from start
+// on.
 func (t *translator) quantifier(start, size int, repeatable bool) error {
 	least, most := 0, -1
 	switch {
@@ -210,11 +212,13 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 	}
 	times := max(least, most, 1)
 	if t.size += (times - 1) * min(size, maxPatternSize); t.size > maxPatternSize {
-		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit, maxPatternSize)
+		return fmt.Errorf("%w: with its repetitions written out it is longer than %d", ErrLimit,
+			maxPatternSize)
 	}
 	const piece = 1000
 	if times/piece*(len(t.out)-start) > maxPatternText {
-		return fmt.Errorf("%w: with its repetitions written out it has more than %d bytes", ErrLimit, maxPatternText)
+		return fmt.Errorf("%w: with its repetitions written out it has more than %d bytes",
+			ErrLimit, maxPatternText)
 	}
 	t.repeat(string(t.out[start:]), start, least, most)
 	return nil

@@ -22,15 +22,15 @@ const (
 	keptNodes  = 1 << 16 // nodes whose memory is kept for the next validation: 1 MiB
 )
 
-// Validate checks a JSON text: that it is one JSON value, without anything that [encoding/json] would let pass but others
-// refuse, nested at most 1000 deep; and that this value fits the schema.
+// Validate checks a JSON text: that it is one JSON value, without anything that [encoding/json]
+// would let pass but others refuse, nested at most 1000 deep; and that this value fits the schema.
 //
-// The error is an [*Error] for a value that does not fit, one that wraps [ErrLimit] if that could not be found out with the work
-// that a document of this size may cause, and anything else if data is not JSON. An object that has a property twice that the
-// schema declares does not fit.
+// The error is an [*Error] for a value that does not fit, one that wraps [ErrLimit] if that could
+// not be found out with the work that a document of this size may cause, and anything else if data
+// is not JSON. An object that has a property twice that the schema declares does not fit.
 //
-// A valid document costs no allocation once a few have been validated, unless strings in it hold escapes and
-// the schema looks at what they spell. Time is linear in the size of the document.
+// A valid document costs no allocation once a few have been validated, unless strings in it hold
+// escapes and the schema looks at what they spell. Time is linear in the size of the document.
 func (s *Schema) Validate(data []byte) error {
 	if err := jsonscan.Valid(data); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (s *Schema) Validate(data []byte) error {
 	return s.ValidateScanned(data)
 }
 
-// ValidateScanned is Validate without the check that data is one JSON value, for text that has passed such a check. For other text it
-// returns something, without panic.
+// ValidateScanned is Validate without the check that data is one JSON value, for text that has
+// passed such a check. For other text it returns something, without panic.
 func (s *Schema) ValidateScanned(data []byte) error {
 	if s.root.verdict == accepts {
 		return nil
@@ -63,7 +63,8 @@ func (s *Schema) put(v *run) {
 	s.runs.Put(v)
 }
 
-// ValidateValue checks what [encoding/json] makes of a Go value. If it makes nothing of it, the error is json.Marshal's.
+// ValidateValue checks what [encoding/json] makes of a Go value. If it makes nothing of it, the
+// error is json.Marshal's.
 func (s *Schema) ValidateValue(value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -72,8 +73,8 @@ func (s *Schema) ValidateValue(value any) error {
 	return s.ValidateScanned(data)
 }
 
-// A run is one validation. It goes over the document quickly first, stopping at the first failure and noting nothing; only if there
-// is one it goes again, for the causes.
+// A run is one validation. It goes over the document quickly first, stopping at the first failure
+// and noting nothing; only if there is one it goes again, for the causes.
 type run struct {
 	schema *Schema
 	doc    index
@@ -113,7 +114,8 @@ func (v *run) validate(data []byte) error {
 	v.begin(true)
 	ok := v.eval(v.schema.root, 0, nil)
 	if v.err != nil {
-		return v.err // whatever was made of it: under "not", a run that was stopped looks like a success
+		// whatever was made of it: under "not", a run that was stopped looks like a success
+		return v.err
 	}
 	if ok {
 		return nil
@@ -124,7 +126,9 @@ func (v *run) validate(data []byte) error {
 	for _, f := range v.found {
 		failure.Causes = append(failure.Causes, v.cause(f))
 	}
-	if len(v.found) == 0 { // the second pass costs more, so it can reach a limit that the first did not, before the first cause
+	if len(v.found) == 0 {
+		// the second pass costs more, so it can reach a limit that the first did not, before the
+		// first cause
 		failure.Causes = []Cause{{Reason: "does not fit the schema"}}
 	}
 	return failure
@@ -145,7 +149,8 @@ func (v *run) begin(quick bool) {
 	v.words, v.scope = v.words[:0], v.scope[:0]
 }
 
-// forget lets go of what belongs to the caller, and of memory that only an unusually large document needs.
+// forget lets go of what belongs to the caller, and of memory that only an unusually large document
+// needs.
 func (v *run) forget() {
 	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
 	if v.doc.nodes == nil || cap(v.doc.nodes) > keptNodes {
@@ -159,8 +164,8 @@ func (v *run) forget() {
 	}
 }
 
-// eval reports whether the value at a node fits a schema. The positions of the members or items that the schema applies to are set in
-// evaluated, unless that is nil.
+// eval reports whether the value at a node fits a schema. The positions of the members or items
+// that the schema applies to are set in evaluated, unless that is nil.
 func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
 	cost := 1
 	if k := v.doc.kind(n); k == str || k == number {
@@ -222,7 +227,8 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 	if s.applied != nil && (ok || !v.quick) {
 		ok = v.checkLogic(s, n, evaluated) && ok
 	}
-	if s.leftover != nil && ok { // a failed keyword evaluates nothing, so what is left over would be no news
+	if s.leftover != nil && ok {
+		// a failed keyword evaluates nothing, so what is left over would be no news
 		ok = v.checkLeftover(s, n, evaluated)
 		for i := range outer {
 			outer[i] |= evaluated[i]
@@ -247,7 +253,8 @@ func (v *run) stop(err error) {
 		return
 	}
 	if v.err = err; err == ErrLimit {
-		v.err = fmt.Errorf("%w: the schema takes too many steps for a document of %d bytes", ErrLimit, len(v.doc.data))
+		v.err = fmt.Errorf("%w: the schema takes too many steps for a document of %d bytes",
+			ErrLimit, len(v.doc.data))
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 // The types in the order of their bits, as schemas name them and as messages do.
 var (
 	typeNames = [...]string{"null", "boolean", "number", "string", "array", "object", "integer"}
-	typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object", "an integer"}
+	typeWords = [...]string{"null", "a boolean", "a number", "a string", "an array", "an object",
+		"an integer"}
 )
 
 // name returns the name of a type, "" for none.
@@ -100,7 +101,9 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 		}
 		i := slices.Index(typeNames[:], string(x.text(n)))
 		if i < 0 {
-			return fmt.Errorf("%s is no type; it must be null, boolean, integer, number, string, array or object", x.describe(n))
+			return fmt.Errorf(
+				"%s is no type; it must be null, boolean, integer, number, string, array or object",
+				x.describe(n))
 		}
 		s.types |= 1 << i
 		return nil
@@ -164,7 +167,8 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "const", "", "must be %s, is %s", allowed.describe(rules.constant), v.doc.describe(n))
+		ok = v.fail(s, n, "const", "", "must be %s, is %s", allowed.describe(rules.constant),
+			v.doc.describe(n))
 	}
 	if rules.enum == 0 {
 		return ok
@@ -173,7 +177,8 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 		if _, found := slices.BinarySearchFunc(rules.strings, v.doc.text(n), bytes.Compare); found {
 			return ok
 		}
-	} else if slices.ContainsFunc(rules.others, func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {
+	} else if slices.ContainsFunc(rules.others,
+		func(other uint32) bool { return v.equal(&v.doc, n, allowed, other) }) {
 		return ok
 	}
 	if v.quiet() {

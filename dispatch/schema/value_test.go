@@ -15,13 +15,17 @@ import (
 // Numbers are compared as math/big compares them, whatever they look like.
 func TestDecimalCompare(t *testing.T) {
 	var texts []string
-	for _, text := range []string{"0", "1", "10", "100", "9", "99", "0.1", "0.10", "1.0", "1.01", "0.001", "12.5", "1e2", "1E+2", "1e-2", "1.5e3", "0e5",
-		"9007199254740993", "9007199254740992", "18446744073709551616", "0.30000000000000004", "123456789012345678901234567890", "1e308", "1e-400"} {
+	for _, text := range []string{"0", "1", "10", "100", "9", "99", "0.1", "0.10", "1.0", "1.01",
+		"0.001", "12.5", "1e2", "1E+2", "1e-2", "1.5e3", "0e5",
+		"9007199254740993", "9007199254740992", "18446744073709551616", "0.30000000000000004",
+		"123456789012345678901234567890", "1e308", "1e-400"} {
 		texts = append(texts, text, "-"+text)
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 100 {
-		texts = append(texts, fmt.Sprintf("%d.%0*de%d", random.IntN(1000), 1+random.IntN(3), random.IntN(10), random.IntN(7)-3))
+		texts = append(texts,
+			fmt.Sprintf("%d.%0*de%d", random.IntN(1000), 1+random.IntN(3), random.IntN(10),
+				random.IntN(7)-3))
 	}
 	for _, a := range texts {
 		for _, b := range texts {
@@ -40,7 +44,8 @@ func TestDecimalCompare(t *testing.T) {
 
 func TestDecimalNatural(t *testing.T) {
 	largest := strconv.Itoa(math.MaxInt)
-	for text, want := range map[string]int{"0": 0, "7": 7, "1e3": 1000, "12.0": 12, largest: math.MaxInt} {
+	for text, want := range map[string]int{"0": 0, "7": 7, "1e3": 1000, "12.0": 12,
+		largest: math.MaxInt} {
 		d := parseDecimal([]byte(text))
 		got, ok := d.natural()
 		assert.Assert(t, ok, text)
@@ -55,15 +60,18 @@ func TestDecimalNatural(t *testing.T) {
 }
 
 func TestMultipleOf(t *testing.T) {
-	divisors := []string{"1", "2", "3", "7", "10", "0.1", "0.01", "0.25", "1e2", "2.5", "999999999999999989", "12345678901234567890123", "1e-5"}
-	values := []string{"0", "1", "-6", "10", "0.3", "0.07", "1.75", "4.35", "1e3", "99.5", "999999999999999989", "6999999999999999923",
+	divisors := []string{"1", "2", "3", "7", "10", "0.1", "0.01", "0.25", "1e2", "2.5",
+		"999999999999999989", "12345678901234567890123", "1e-5"}
+	values := []string{"0", "1", "-6", "10", "0.3", "0.07", "1.75", "4.35", "1e3", "99.5",
+		"999999999999999989", "6999999999999999923",
 		"24691357802469135780246", "1e20", "123456789012345678901230000", "0.00001", "-2.5e-1"}
 	for _, m := range divisors {
 		by := newDivisor(parseDecimal([]byte(m)))
 		y, _ := new(big.Rat).SetString(m)
 		for _, value := range values {
 			x, _ := new(big.Rat).SetString(value)
-			assert.Equal(t, by.divides(parseDecimal([]byte(value))), x.Quo(x, y).IsInt(), "%s by %s", value, m)
+			assert.Equal(t, by.divides(parseDecimal([]byte(value))), x.Quo(x, y).IsInt(),
+				"%s by %s", value, m)
 		}
 	}
 	// A number that nobody can write out is decided all the same.
@@ -74,17 +82,23 @@ func TestMultipleOf(t *testing.T) {
 	assert.Assert(t, large.divides(parseDecimal([]byte("12345678901234567890123e999999999"))))
 }
 
-// const and uniqueItems see through notation; the two ways to find repeated items, for short arrays and long ones, agree.
+// const and uniqueItems see through notation; the two ways to find repeated items, for short arrays
+// and long ones, agree.
 func TestEqual(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
 		same bool
 	}{
-		{`1`, `1.0`, true}, {`1e2`, `100`, true}, {`0`, `-0`, true}, {`1`, `"1"`, false}, {`0`, `false`, false}, {`null`, `false`, false},
-		{`9007199254740993`, `9007199254740992`, false}, {`"a"`, `"\u0061"`, true}, {`"\ud83d\ude00"`, `"😀"`, true}, {`""`, `"\u0000"`, false},
-		{`[1,2]`, `[1.0,2e0]`, true}, {`[1,2]`, `[2,1]`, false}, {`[1]`, `[1,2]`, false}, {`[]`, `{}`, false}, {`[[]]`, `[[],[]]`, false},
-		{`{"a":1,"b":[2]}`, `{"b":[2.0],"a":1}`, true}, {`{"a":1}`, `{"a":2}`, false}, {`{"a":1}`, `{"b":1}`, false}, {`{"a":1}`, `{"a":1,"b":1}`, false},
-		{`{"\u0061":1}`, `{"a":1}`, true}, {`{"a":1,"a":1}`, `{"a":1,"b":1}`, false}, {`{"a":1,"b":1}`, `{"a":1,"a":1}`, false},
+		{`1`, `1.0`, true}, {`1e2`, `100`, true}, {`0`, `-0`, true}, {`1`, `"1"`, false},
+		{`0`, `false`, false}, {`null`, `false`, false},
+		{`9007199254740993`, `9007199254740992`, false}, {`"a"`, `"\u0061"`, true},
+		{`"\ud83d\ude00"`, `"😀"`, true}, {`""`, `"\u0000"`, false},
+		{`[1,2]`, `[1.0,2e0]`, true}, {`[1,2]`, `[2,1]`, false}, {`[1]`, `[1,2]`, false},
+		{`[]`, `{}`, false}, {`[[]]`, `[[],[]]`, false},
+		{`{"a":1,"b":[2]}`, `{"b":[2.0],"a":1}`, true}, {`{"a":1}`, `{"a":2}`, false},
+		{`{"a":1}`, `{"b":1}`, false}, {`{"a":1}`, `{"a":1,"b":1}`, false},
+		{`{"\u0061":1}`, `{"a":1}`, true}, {`{"a":1,"a":1}`, `{"a":1,"b":1}`, false},
+		{`{"a":1,"b":1}`, `{"a":1,"a":1}`, false},
 		{`{"a":1,"b":2,"c":3}`, `{"c":3,"a":1,"b":2}`, true}, {`{}`, `{}`, true},
 	} {
 		err := MustCompile(`{"const":` + tc.a + `}`).Validate([]byte(tc.b))
@@ -107,28 +121,41 @@ func TestEqual(t *testing.T) {
 
 func TestLength(t *testing.T) {
 	for text, want := range map[string]int{
-		`""`: 0, `"abc"`: 3, `"äöü"`: 3, `"😀"`: 1, `"\n\t"`: 2, `"\u00e4x"`: 2, `"\ud83d\ude00"`: 1, `"\uD83D\uDE00\\u0041"`: 7, `"\\\""`: 2, `"ä\/\ue000"`: 3,
+		`""`: 0, `"abc"`: 3, `"äöü"`: 3, `"😀"`: 1, `"\n\t"`: 2, `"\u00e4x"`: 2, `"\ud83d\ude00"`: 1,
+		`"\uD83D\uDE00\\u0041"`: 7, `"\\\""`: 2, `"ä\/\ue000"`: 3,
 	} {
 		var x index
 		assert.NilError(t, x.build([]byte(text)))
 		assert.Equal(t, x.length(0), want, text)
 		s := MustCompile(fmt.Sprintf(`{"minLength":%d,"maxLength":%d}`, want, want))
 		assert.NilError(t, s.Validate([]byte(text)), text)
-		assert.Assert(t, MustCompile(fmt.Sprintf(`{"minLength":%d}`, want+1)).Validate([]byte(text)) != nil, text)
+		assert.Assert(t,
+			MustCompile(fmt.Sprintf(`{"minLength":%d}`, want+1)).Validate([]byte(text)) != nil,
+			text)
 		if want > 0 {
-			assert.Assert(t, MustCompile(fmt.Sprintf(`{"maxLength":%d}`, want-1)).Validate([]byte(text)) != nil, text)
+			assert.Assert(t,
+				MustCompile(fmt.Sprintf(`{"maxLength":%d}`, want-1)).Validate([]byte(text)) != nil,
+				text)
 		}
 	}
 }
 
 func TestPattern(t *testing.T) {
 	for _, tc := range []struct{ pattern, matches, not string }{
-		{`^.$`, "\u0085", "\u2028"}, {`^[^]$`, "\n", ""}, {`a[]|b`, "b", "a"}, {`^\u{1F600}$`, "😀", "x"}, {`^\uD83D\uDE00+$`, "😀😀", ""},
-		{`^[\uD83D\uDE00-\uD83D\uDE02]$`, "😁", "😃"}, {`^\x41\0$`, "A\x00", "A"}, {`^[\b]$`, "\b", "b"}, {`\bx\b`, "a x", "ax"}, {`^(?<year>\d{4})$`, "2026", "26"},
-		{`^{}$`, "{}", ""}, {`^a{,2}$`, "a{,2}", "aa"}, {`^[[:alpha:]]$`, "l]", "l"}, {`^[a-\d]$`, "-", "b"}, {`^[\w-]+$`, "a-b", "a+b"}, {`^[+\-/]$`, "-", "."},
-		{`^[^\s]$`, "x", "\ufeff"}, {`^[\S]$`, "x", "\u00a0"}, {`^\p{Lu}\P{L}$`, "Ä1", "ä1"}, {`^\p{Script=Greek}$`, "α", "a"}, {`^[\p{L}_]+$`, "é_", "1"},
-		{`^a{1001,2500}$`, strings.Repeat("a", 2500), strings.Repeat("a", 1000)}, {`^a{0,1500}$`, "", strings.Repeat("a", 1501)}, {`^(ab){1200,}$`, strings.Repeat("ab", 1300), "ab"},
-		{`^a{3}?$`, "aaa", "aa"}, {`^a+?b*?c??$`, "ab", "x"}, {`\/\-\_\#`, "/-_#", "/"}, {`^\cJ$`, "\n", "J"}, {`^]}$`, "]}", ""}, {`^[.*+?^${}()|\\]$`, "$", "a"}, {`^(|a)$`, "", "b"},
+		{`^.$`, "\u0085", "\u2028"}, {`^[^]$`, "\n", ""}, {`a[]|b`, "b", "a"},
+		{`^\u{1F600}$`, "😀", "x"}, {`^\uD83D\uDE00+$`, "😀😀", ""},
+		{`^[\uD83D\uDE00-\uD83D\uDE02]$`, "😁", "😃"}, {`^\x41\0$`, "A\x00", "A"},
+		{`^[\b]$`, "\b", "b"}, {`\bx\b`, "a x", "ax"}, {`^(?<year>\d{4})$`, "2026", "26"},
+		{`^{}$`, "{}", ""}, {`^a{,2}$`, "a{,2}", "aa"}, {`^[[:alpha:]]$`, "l]", "l"},
+		{`^[a-\d]$`, "-", "b"}, {`^[\w-]+$`, "a-b", "a+b"}, {`^[+\-/]$`, "-", "."},
+		{`^[^\s]$`, "x", "\ufeff"}, {`^[\S]$`, "x", "\u00a0"}, {`^\p{Lu}\P{L}$`, "Ä1", "ä1"},
+		{`^\p{Script=Greek}$`, "α", "a"}, {`^[\p{L}_]+$`, "é_", "1"},
+		{`^a{1001,2500}$`, strings.Repeat("a", 2500), strings.Repeat("a", 1000)},
+		{`^a{0,1500}$`, "", strings.Repeat("a", 1501)},
+		{`^(ab){1200,}$`, strings.Repeat("ab", 1300), "ab"},
+		{`^a{3}?$`, "aaa", "aa"}, {`^a+?b*?c??$`, "ab", "x"}, {`\/\-\_\#`, "/-_#", "/"},
+		{`^\cJ$`, "\n", "J"}, {`^]}$`, "]}", ""}, {`^[.*+?^${}()|\\]$`, "$", "a"},
+		{`^(|a)$`, "", "b"},
 	} {
 		s, err := Compile(fmt.Appendf(nil, `{"pattern":%q}`, tc.pattern))
 		if err != nil { // %q is not JSON for some of them
@@ -143,12 +170,18 @@ func TestPattern(t *testing.T) {
 		assert.Assert(t, s.ValidateValue(tc.not) != nil, "%s %q", tc.pattern, tc.not)
 	}
 	for pattern, want := range map[string]string{
-		`(?=a)`: "lookahead is not supported", `a(?!b(c))`: "lookahead", `(?<=a)b`: "lookbehind", `(a)\1`: "backreference", `(?<n>a)\k<n>`: "backreference",
-		`(?i:a)`: "inline modifier", `[\uD800-\uDBFF]`: "lone surrogate", `\p{Emoji}`: "invalid character class",
-		`(`: "a ( without its )", `)`: "a ) without its (", `[a`: "a [ without its ]", `*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be",
-		`{1}`: "nothing to repeat", `a{2,1}`: "out of order", `[b-a]`: "out of order", `\`: `nothing behind it`, `\a`: `no escape \a`, `\Z`: `no escape \Z`, `\01`: `no escape \0`,
-		`\x4`: "hexadecimal", `\u{110000}`: "number of a character", `\u12`: "hexadecimal", `\c1`: "wants a letter", `\p`: "in braces", `\p{}`: "in braces",
-		`(?<>a)`: "wants a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group", `(?#x)`: "unknown kind of group", `\k`: "name of a group",
+		`(?=a)`: "lookahead is not supported", `a(?!b(c))`: "lookahead", `(?<=a)b`: "lookbehind",
+		`(a)\1`: "backreference", `(?<n>a)\k<n>`: "backreference",
+		`(?i:a)`: "inline modifier", `[\uD800-\uDBFF]`: "lone surrogate",
+		`\p{Emoji}`: "invalid character class",
+		`(`:         "a ( without its )", `)`: "a ) without its (", `[a`: "a [ without its ]",
+		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be",
+		`{1}`: "nothing to repeat", `a{2,1}`: "out of order", `[b-a]`: "out of order",
+		`\`: `nothing behind it`, `\a`: `no escape \a`, `\Z`: `no escape \Z`, `\01`: `no escape \0`,
+		`\x4`: "hexadecimal", `\u{110000}`: "number of a character", `\u12`: "hexadecimal",
+		`\c1`: "wants a letter", `\p`: "in braces", `\p{}`: "in braces",
+		`(?<>a)`: "wants a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
+		`(?#x)`: "unknown kind of group", `\k`: "name of a group",
 		strings.Repeat("(", 300): "nested too deeply",
 	} {
 		c := compiler{}

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Fits reports whether a text is the JSON of a type, of those that JSON Schema names; 1.0 is no integer, by its looks.
+// Fits reports whether text is JSON of a type that JSON Schema names. 1.0 does not fit "integer".
 func Fits(name, text string) bool {
 	if text == "" || jsonscan.Valid([]byte(text)) != nil {
 		return false

@@ -1,5 +1,5 @@
-// Package form has what reading a JSON Schema as somebody does who fills in a form takes: where its references lead, and which of its types a
-// text can be read as. All JSON must be valid.
+// Package form reads JSON Schemas as forms and makes JSON of text that was typed for them: by
+// which flags and name=value arguments become the arguments of a call. All JSON must be valid.
 package form
 
 import (
@@ -10,24 +10,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Pointed finds what a reference in a schema such as "#/$defs/Name" leads to (RFC 6901), nil for other references.
-func Pointed(root []byte, ref string) []byte {
-	fragment, ok := strings.CutPrefix(ref, "#")
-	pointer, err := url.PathUnescape(fragment)
-	if !ok || err != nil || pointer != "" && pointer[0] != '/' {
-		return nil
-	}
-	for _, token := range Tokens(pointer) {
-		if root = Child(root, token); root == nil {
-			return nil
-		}
-	}
-	return root
-}
-
-// A Root is a JSON value in which many references are followed. It remembers what is in the objects
-// and arrays that they lead through, so that each costs no more than its own length. It is for one
-// goroutine.
+// A Root is a JSON document in which references are resolved. It indexes the objects and arrays on
+// their paths, so that the cost of a reference after the first is the length of its path. It is not
+// safe for concurrent use.
 type Root struct {
 	value    []byte
 	children map[*byte]map[string][]byte // by where the object or array begins
@@ -36,7 +21,8 @@ type Root struct {
 // NewRoot returns a root. The value must not change.
 func NewRoot(value []byte) *Root { return &Root{value, map[*byte]map[string][]byte{}} }
 
-// Pointed is the function of that name, with the root.
+// Pointed returns the value that a reference such as "#/$defs/Name" leads to (RFC 6901), nil for
+// references of other forms and those that lead nowhere.
 func (r *Root) Pointed(ref string) []byte {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)
@@ -52,7 +38,7 @@ func (r *Root) Pointed(ref string) []byte {
 	return value
 }
 
-// Child is the function of that name, for a value that is within the root.
+// Child returns what [Child] does, for a value within the root.
 func (r *Root) Child(value []byte, token string) []byte {
 	if len(value) == 0 {
 		return nil

@@ -11,13 +11,14 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Data shows what was returned: a text as it is, of a document its content, and all else in lines: an object as "name:  value", an array of flat
-// objects as a table, other arrays element by element.
+// Data shows what was returned: a text as it is, of a document its content, and all else in lines:
+// an object as "name: value", an array of flat objects as a table, other arrays element by element.
 //
-// A document is an object with a member "content", which is a text, or bytes in base64, as its member "encoding" says. Away from a terminal the
-// text of either is every byte of it and no more, but for a line end behind a text that is no document; on a terminal it cannot act on that,
-// and bytes are only counted. A note is not empty if there is more of the document than this; it is one line, for stderr. The data must be
-// valid JSON.
+// A document is an object with a member "content", which is a text, or bytes in base64, as its
+// member "encoding" says. Away from a terminal the text of either is every byte of it and no more,
+// but for a line end behind a text that is no document; on a terminal it cannot act on that, and
+// bytes are only counted. A note is not empty if there is more of the document than this; it is one
+// line, for stderr. The data must be valid JSON.
 func Data(data []byte, terminal bool) (text, note string) {
 	data = bytes.TrimSpace(data)
 	if text, ok := jsonscan.Unquote(data); ok {

@@ -54,7 +54,8 @@ Ann       30
 Bob B\nC  5    Oslo
 Jürgen         Å
 `},
-		{"table in an object", `{"entries":[{"path":"a","size":1},{"path":"bcd","size":20}],"truncated":false}`, `
+		{"table in an object",
+			`{"entries":[{"path":"a","size":1},{"path":"bcd","size":20}],"truncated":false}`, `
 entries:
   path  size
   a     1
@@ -78,7 +79,8 @@ truncated:  false
   3
 - {}
 `},
-		{"more columns than fit", `[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11,"l":12,"m":13}]`, `
+		{"more columns than fit",
+			`[{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":10,"k":11,"l":12,"m":13}]`, `
 - a:  1
   b:  2
   c:  3
@@ -96,8 +98,10 @@ truncated:  false
 		{"rows without columns", `[{},{"a":1}]`, "- {}\n- a:  1\n"},
 		{"no objects among objects", `[{"a":1},5]`, "- a:  1\n- 5\n"},
 		{"what could act on a terminal", `{"esc\u001b[1m":"\u202e"}`, "esc:  " + `\u202e` + "\n"},
-		{"white space", " {\"a\": { },\n\"b\": [ [\n], {\"c\" : 1, \"d\": 2} ] }\n", "a:  {}\nb:\n  - []\n  - c:  1\n    d:  2\n"},
-		{"too deep", strings.Repeat("[", 17) + `{ "a":["\n"]}` + strings.Repeat("]", 17), strings.Repeat("- ", 16) + `{ "a":["\n"]}` + "\n"},
+		{"white space", " {\"a\": { },\n\"b\": [ [\n], {\"c\" : 1, \"d\": 2} ] }\n",
+			"a:  {}\nb:\n  - []\n  - c:  1\n    d:  2\n"},
+		{"too deep", strings.Repeat("[", 17) + `{ "a":["\n"]}` + strings.Repeat("]", 17),
+			strings.Repeat("- ", 16) + `{ "a":["\n"]}` + "\n"},
 		{"text that begins with a line end", `["\na"]`, "- \n  a\n"},
 		{"names that break lines", `{"a\nb":1,"c\td":{"e":2}}`, `
 a\nb:  1
@@ -118,16 +122,24 @@ func TestDocuments(t *testing.T) {
 		name, data          string
 		piped, shown, notes string
 	}{
-		{"text", `{"path":"a","encoding":"text","content":"one\ntwo"}`, "one\ntwo", "one\ntwo\n", ""},
-		{"text with a line end", `{"encoding":"text","content":"one\r\n","truncated":false}`, "one\r\n", "one\n", ""},
+		{"text", `{"path":"a","encoding":"text","content":"one\ntwo"}`, "one\ntwo", "one\ntwo\n",
+			""},
+		{"text with a line end", `{"encoding":"text","content":"one\r\n","truncated":false}`,
+			"one\r\n", "one\n", ""},
 		{"empty", `{"encoding":"text","content":""}`, "", "", ""},
 		{"escape", `{"encoding":"text","content":"\u001b[2J"}`, "\x1b[2J", "", ""},
-		{"bytes", `{"encoding":"base64","content":"AP8="}`, "\x00\xff", "[2 bytes that are not text]\n", ""},
-		{"truncated", `{"encoding":"text","content":"x","truncated":true,"next_line":2,"next_offset":30}`, "x", "x\n", "there is more than this: next_line 2, next_offset 30"},
-		{"truncated for good", `{"encoding":"text","content":"x","truncated":true}`, "x", "x\n", "there is more than this"},
-		{"no encoding", `{"content":"x","id":1}`, "content:  x\nid:       1\n", "content:  x\nid:       1\n", ""},
-		{"other encoding", `{"content":"x","encoding":"gzip"}`, "content:   x\nencoding:  gzip\n", "content:   x\nencoding:  gzip\n", ""},
-		{"broken base64", `{"content":"?","encoding":"base64"}`, "content:   ?\nencoding:  base64\n", "content:   ?\nencoding:  base64\n", ""},
+		{"bytes", `{"encoding":"base64","content":"AP8="}`, "\x00\xff",
+			"[2 bytes that are not text]\n", ""},
+		{"truncated", `{"encoding":"text","content":"x","truncated":true,"next_line":2,"next_offset":30}`,
+			"x", "x\n", "there is more than this: next_line 2, next_offset 30"},
+		{"truncated for good", `{"encoding":"text","content":"x","truncated":true}`, "x", "x\n",
+			"there is more than this"},
+		{"no encoding", `{"content":"x","id":1}`, "content:  x\nid:       1\n",
+			"content:  x\nid:       1\n", ""},
+		{"other encoding", `{"content":"x","encoding":"gzip"}`, "content:   x\nencoding:  gzip\n",
+			"content:   x\nencoding:  gzip\n", ""},
+		{"broken base64", `{"content":"?","encoding":"base64"}`,
+			"content:   ?\nencoding:  base64\n", "content:   ?\nencoding:  base64\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, note := Data([]byte(c.data), false)

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// show shows any value: an object as lines "name:  value", an array of flat objects as a table, other arrays element by element. It ends with a
-// newline, unless there is nothing to show.
+// show shows any value: an object as lines "name: value", an array of flat objects as a table,
+// other arrays element by element. It ends with a newline, unless there is nothing to show.
 func show(value []byte) string {
 	if isEmpty(value) {
 		return ""
@@ -30,9 +30,12 @@ func isEmpty(value []byte) bool {
 	return isContainer(value) && len(bytes.TrimSpace(value[1:len(value)-1])) == 0
 }
 
-func isContainer(value []byte) bool { return len(value) > 0 && (value[0] == '{' || value[0] == '[') }
+func isContainer(value []byte) bool {
+	return len(value) > 0 && (value[0] == '{' || value[0] == '[')
+}
 
-// Inline shows a value that needs no more than a line; ok is false for others. The value is valid JSON without white space around it.
+// Inline shows a value that needs no more than a line; ok is false for others. The value is valid
+// JSON without white space around it.
 func Inline(value []byte) (text string, ok bool) {
 	if text, ok := jsonscan.Unquote(value); ok {
 		shown := printable.Text(string(text))
@@ -56,8 +59,8 @@ func block(value []byte, deep int) string {
 	return strings.TrimSuffix(printable.Text(string(text)), "\n") + "\n"
 }
 
-// within is Inline for what is so deep inside. Too deep, all is JSON on one line: nobody reads that far to the right, and every level copies
-// what is in it.
+// within is Inline for what is so deep inside. Too deep, all is JSON on one line: nobody reads that
+// far to the right, and every level copies what is in it.
 func within(value []byte, deep int) (text string, ok bool) {
 	const deepest = 16
 	if text, ok = Inline(value); ok || deep < deepest {
@@ -107,7 +110,8 @@ func array(elements [][]byte, deep int) string {
 
 const maxColumns = 12 // of a table that is still one on a screen
 
-// table returns the rows of a table, the names first, if all elements are objects with nothing but flat values in them.
+// table returns the rows of a table, the names first, if all elements are objects with nothing but
+// flat values in them.
 func table(elements [][]byte) [][]string {
 	var names []string
 	column := map[string]int{}
@@ -136,7 +140,8 @@ func table(elements [][]byte) [][]string {
 	}
 	rows[0] = names
 	for i, row := range rows {
-		rows[i] = append(row, make([]string, len(names)-len(row))...) // a row that ends early would end the columns
+		// a row that ends early would end the columns
+		rows[i] = append(row, make([]string, len(names)-len(row))...)
 	}
 	return rows
 }

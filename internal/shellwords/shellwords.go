@@ -1,5 +1,6 @@
-// Package shellwords splits command lines into words, and quotes words for them, as a POSIX shell does; but nothing is expanded: quotes, backslashes and
-// comments are all that is special. A command line with paths of this system is for [Native].
+// Package shellwords splits command lines into words, and quotes words for them, as a POSIX shell
+// does; but nothing is expanded: quotes, backslashes and comments are all that is special. A
+// command line with paths of this system is for [Native].
 package shellwords
 
 import (
@@ -21,8 +22,8 @@ type Splitter struct {
 }
 
 // Native returns a Splitter for a command line with paths of this system. On Windows, whose paths
-// have them, backslashes are characters like any other, also between quotes: C:\x\y.exe is one word,
-// and so is "C:\Program Files\". A quote stands between those of the other kind.
+// have them, backslashes are characters like any other, also between quotes: C:\x\y.exe is one
+// word, and so is "C:\Program Files\". A quote stands between those of the other kind.
 func Native() Splitter { return Splitter{literal: filepath.Separator == '\\'} }
 
 // A Word is what is left of it without its quotes and backslashes, and where it stood with them.
@@ -31,7 +32,8 @@ type Word struct {
 	Start, End int // in bytes
 }
 
-// Add takes the next byte, and reports whether it ended a command line: a line end that is neither quoted nor escaped. More may follow, and is split too.
+// Add takes the next byte, and reports whether it ended a command line: a line end that is neither
+// quoted nor escaped. More may follow, and is split too.
 func (s *Splitter) Add(b byte) (ended bool) {
 	s.at++
 	switch {
@@ -87,7 +89,8 @@ func (s *Splitter) Words() []Word {
 	return s.words
 }
 
-// Open is what has been begun and not ended: a quote, or a backslash that nothing follows; 0 if nothing.
+// Open is what has been begun and not ended: a quote, or a backslash that nothing follows; 0 if
+// nothing.
 func (s *Splitter) Open() byte {
 	if s.quote == 0 && s.escaped {
 		return '\\'
@@ -95,7 +98,8 @@ func (s *Splitter) Open() byte {
 	return s.quote
 }
 
-// InWord reports whether the next byte would belong to the word under way; InComment, whether to a comment.
+// InWord reports whether the next byte would belong to the word under way; InComment, whether to a
+// comment.
 func (s *Splitter) InWord() bool    { return s.inWord }
 func (s *Splitter) InComment() bool { return s.comment }
 
@@ -107,7 +111,8 @@ func Quote(word string) string {
 	switch {
 	case word != "" && strings.Trim(word, plain) == "":
 		return word
-	case strings.ContainsAny(word, special), strings.Contains(word, `\\`), strings.HasSuffix(word, `\`):
+	case strings.ContainsAny(word, special), strings.Contains(word, `\\`),
+		strings.HasSuffix(word, `\`):
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return `"` + word + `"`

@@ -9,7 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// What a shell makes of a line is tested where command lines are run, in dispatch/cli. Here it is where the words stood, and what is left open.
+// What a shell makes of a line is tested where command lines are run, in dispatch/cli. Here it is
+// where the words stood, and what is left open.
 func TestSplitter(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},

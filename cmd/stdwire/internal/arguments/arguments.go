@@ -12,29 +12,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
-
-// maxArgument is how many bytes of a file or of stdin are read. No request may be that large.
-const maxArgument = 16 << 20
 
 // An Assignment is a word of the form name=value, name:=JSON or name=@FILE.
 type Assignment struct {
 	Name string
 	Value
-}
-
-// A Value is text whose type the schema decides, or JSON.
-type Value struct {
-	Text string
-	JSON []byte // nil: text counts
-}
-
-func (v Value) encode(s Shape) []byte {
-	if v.JSON != nil {
-		return v.JSON
-	}
-	return s.Coerce(v.Text)
 }
 
 // ParseAssignment reads a word, and the file that it names.
@@ -49,15 +34,17 @@ func ParseAssignment(word string) (Assignment, error) {
 	if name == "" {
 		return Assignment{}, command.Usagef("%q has no name before the =", word)
 	}
-	if file, ok := strings.CutPrefix(text, "@"); ok {
-		data, err := readFile(file)
+	literal, isFile := form.FileName(text)
+	switch {
+	case isFile:
+		data, err := readFile(literal)
 		if err != nil {
-			return Assignment{},
-				unread(fmt.Sprintf("argument %q", name),
-					err).WithHint(fmt.Sprintf(`for text that begins with @, write %s:='"@…"'`,
-					name))
+			hint := fmt.Sprintf("for text that begins with @, write %s=@@…", name)
+			return Assignment{}, unread(fmt.Sprintf("argument %q", name), err).WithHint(hint)
 		}
 		text = string(data)
+	case !isJSON:
+		text = literal
 	}
 	if !isJSON {
 		if !utf8.ValidString(text) {
@@ -133,19 +120,14 @@ func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
 }
 
 func readAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxArgument+1))
-	if err == nil && len(data) > maxArgument {
-		err = errTooLarge
-	}
+	data, err := form.ReadAll(r)
 	return data, Plain(err)
 }
-
-var errTooLarge = errors.New("more than " + command.Size(maxArgument))
 
 // unread is the failure to read an argument.
 func unread(what string, err error) *command.Failure {
 	f := command.BadArgs("%s: %v", what, err)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, form.ErrTooLarge) {
 		f.Code = "too_large"
 	}
 	return f
@@ -179,9 +161,9 @@ func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byt
 		}
 		delete(given, a.Name)
 		path, leaf := root.Path(a.Name)
-		encoded := values[0].encode(leaf)
+		encoded := encode(values[0], leaf)
 		if len(values) > 1 {
-			encoded = leaf.list(values)
+			encoded = leaf.form().List(values)
 		}
 		if err := object.set(path, encoded); err != nil {
 			return nil, command.BadArgs("argument %q: %v", a.Name, err)
@@ -199,7 +181,7 @@ func (s Shape) Path(name string) ([]string, Shape) {
 		if name[i] != '.' || i == 0 || i == len(name)-1 {
 			continue
 		}
-		if outer, ok := s.property(name[:i]); ok && outer.isObject() {
+		if outer, ok := s.property(name[:i]); ok && outer.form().Is("object") {
 			path, leaf := outer.Path(name[i+1:])
 			return append([]string{name[:i]}, path...), leaf
 		}

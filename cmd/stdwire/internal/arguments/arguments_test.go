@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/form"
 	"gotest.tools/v3/assert"
 )
 
@@ -159,7 +160,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	number := write("number", "5\n")
 	a, err = ParseAssignment("i=@" + number)
 	assert.NilError(t, err)
-	assert.Equal(t, string(a.encode(ShapeOf([]byte(`{"type":"integer"}`)))), "5")
+	assert.Equal(t, string(encode(a.Value, ShapeOf([]byte(`{"type":"integer"}`)))), "5")
 
 	object := write("object", "{\n  \"a\": 1\r\n}\n")
 	a, err = ParseAssignment("o:=@" + object)
@@ -170,13 +171,13 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	assert.Error(t, err, `argument "s" is not UTF-8, which JSON cannot hold`)
 	_, err = ParseAssignment("s=@" + filepath.Join(dir, "missing"))
 	assert.ErrorContains(t, err, "missing: "+syscall.ENOENT.Error())
-	assert.Equal(t, err.(*command.Failure).Hint, `for text that begins with @, write s:='"@…"'`)
+	assert.Equal(t, err.(*command.Failure).Hint, `for text that begins with @, write s=@@…`)
 
 	huge := filepath.Join(dir, "huge")
 	assert.NilError(t, os.WriteFile(huge, nil, 0o600))
-	assert.NilError(t, os.Truncate(huge, maxArgument+1))
+	assert.NilError(t, os.Truncate(huge, form.MaxFile+1))
 	_, err = ParseAssignment("s=@" + huge)
-	assert.Error(t, err, `argument "s": more than 16.8 MB`)
+	assert.Error(t, err, `argument "s": it has more than 64 MiB`)
 	assert.Equal(t, err.(*command.Failure).ExitCode(), 7)
 }
 

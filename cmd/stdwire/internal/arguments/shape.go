@@ -7,15 +7,15 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Shape reads a JSON Schema as somebody does who fills in a form: what properties there are, and
-// of what types. It knows nothing of what else a schema can demand; that is for package schema to
-// check. The text is valid JSON, and may be any. The zero value is a schema that says nothing.
+// A Shape is a JSON Schema read as a form whose alternatives are kept apart, for display and
+// completion. Text is coerced by [form.Schema], which combines the alternatives. The text must be
+// valid JSON. The zero value is a schema without keywords.
 type Shape struct {
-	root []byte // the whole schema, in which references are looked up
-	At   []byte // the part that this is about
-	deep int    // how many steps from the root: a schema that refers to itself has no end
-	// how many bytes may still be looked at: one that refers to itself twice has very many ends
-	left *int
+	root *form.Root // the document, in which references are resolved
+	size int        // bytes of the document
+	At   []byte     // the text of the schema
+	deep int        // steps from the document's root, because schemas can be recursive
+	left *int       // bytes that may still be read, because each step can lead to many others
 }
 
 const (
@@ -23,9 +23,10 @@ const (
 	maxWork = 4 << 20
 )
 
+// ShapeOf returns the shape of a whole document.
 func ShapeOf(schema []byte) Shape {
 	left := max(maxWork, 4*len(schema))
-	return Shape{root: schema, At: schema, left: &left}.resolved()
+	return Shape{root: form.NewRoot(schema), size: len(schema), At: schema, left: &left}.resolved()
 }
 
 // Part returns a part of the schema, the references that it consists of followed.
@@ -38,7 +39,7 @@ func (s Shape) step(at []byte, cost int) Shape {
 		return Shape{}
 	}
 	*s.left -= cost + least
-	return Shape{s.root, at, s.deep + 1, s.left}
+	return Shape{s.root, s.size, at, s.deep + 1, s.left}
 }
 
 func (s Shape) resolved() Shape {
@@ -47,7 +48,7 @@ func (s Shape) resolved() Shape {
 		if !ok {
 			return s
 		}
-		s = s.step(form.Pointed(s.root, string(ref)), len(s.root))
+		s = s.step(s.root.Pointed(string(ref)), s.size)
 	}
 }
 
@@ -150,36 +151,17 @@ func (s Shape) eachProperty(yield func(string, Shape) bool) bool {
 	return true
 }
 
-// property finds one property, in whichever alternative has it.
+// property returns the schema of a property, from the first part that names it.
 func (s Shape) property(name string) (Shape, bool) {
-	for alternative := range s.Alternatives() {
-		if property, ok := alternative.ownProperty(name); ok {
-			return property, true
-		}
-	}
-	return Shape{}, false
+	property, ok := s.form().Property(name)
+	return s.Part(property.At), ok
 }
 
-func (s Shape) ownProperty(name string) (Shape, bool) {
-	if at := jsonscan.Member(s.Keyword("properties"), name); at != nil {
-		return s.Part(at), true
-	}
-	for part := range s.conjuncts() {
-		if property, ok := part.ownProperty(name); ok {
-			return property, true
-		}
-	}
-	return Shape{}, false
-}
-
-// additional is the schema of the properties that are not named; the zero value if there is none.
+// additional returns the schema of the properties that are not named, the zero value if there is
+// none.
 func (s Shape) additional() Shape {
-	for alternative := range s.Alternatives() {
-		if at := alternative.Keyword("additionalProperties"); len(at) > 0 && at[0] == '{' {
-			return s.Part(at)
-		}
-	}
-	return Shape{}
+	additional, _ := s.form().Additional()
+	return s.Part(additional.At)
 }
 
 // Required are the names of the properties that have to be there.
@@ -200,29 +182,8 @@ func (s Shape) addRequired(names map[string]bool) {
 	}
 }
 
-// isObject reports whether an object is allowed.
-func (s Shape) isObject() bool {
-	for alternative := range s.Alternatives() {
-		for _, t := range alternative.Types() {
-			if t == "object" {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// Items is the schema of an array's elements, in whichever alternative has one.
+// Items returns the schema of an array's elements, and whether an array is allowed.
 func (s Shape) Items() (Shape, bool) {
-	for alternative := range s.Alternatives() {
-		if at := alternative.Keyword("items"); len(at) > 0 && at[0] == '{' {
-			return alternative.Part(at), true
-		}
-		for _, t := range alternative.Types() {
-			if t == "array" {
-				return Shape{}, true
-			}
-		}
-	}
-	return Shape{}, false
+	f := s.form()
+	return s.Part(f.Items().At), f.Is("array")
 }
