@@ -63,7 +63,7 @@ func TestUsageErrors(t *testing.T) {
 		{"serve --http 127.0.0.1:0 --oauth-issuer http://a.example --oauth-audience https://b.example",
 			"stdwire: serve: --oauth-issuer: the Issuer \"http://a.example\" is not https,"},
 		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience b.example",
-			"stdwire: serve: --oauth-audience: the Resource \"b.example\" is no absolute URL"},
+			"stdwire: serve: --oauth-audience: the Resource \"b.example\" is not an absolute URL"},
 		{"serve --http 127.0.0.1:0 --oauth-issuer https://a.example --oauth-audience https://b.example --oauth-scope a\"b",
 			"stdwire: serve: --oauth-scope: the scope "},
 		{"serve --http 127.0.0.1:0 --no-auth --oauth-issuer https://a.example --oauth-audience https://b.example",
