@@ -10,7 +10,8 @@ import (
 )
 
 // operationError returns the error that the caller receives for an operation's error.
-func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call, err error) *Error {
+func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call,
+	err error) *Error {
 	if e := asError(err); e != nil {
 		info, _ := d.catalog.CodeInfo(e.Code)
 		if !info.Universal && !slices.Contains(op.spec.Errors, e.Code) {
@@ -32,7 +33,8 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 
 // completeError completes an error of an operation or an interceptor, so that it has a known code,
 // a message, a value of Recoverable and encoded details.
-func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Call, e *Error) *Error {
+func (d *Dispatcher) completeError(ctx context.Context, op *Operation, call *Call,
+	e *Error) *Error {
 	info, ok := d.catalog.CodeInfo(e.Code)
 	if !ok {
 		d.report(ctx, slog.LevelError, "call ended with a code that the catalog does not have", op,

@@ -16,21 +16,29 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A place is somewhere a handler runs that may ask its client: a request, the same written otherwise, and another one of its kind.
+// A place is somewhere a handler runs that may ask its client: a request, the same written
+// otherwise, and another one of its kind.
 type place struct{ method, params, same, other string }
 
 var places = map[string]place{
-	"tool":      {"tools/call", `{"name":"t","arguments":{"a":"b"}}`, `{"arguments" : {"\u0061": "b"}, "n\u0061me":"t"}`, `{"name":"t","arguments":{"a":"c"}}`},
-	"operation": {"tools/call", `{"name":"op_run","arguments":{"a":[1,{"b":"c"}]}}`, `{ "name":"op\u005frun","arguments":{"a":[1,{"b" :"\u0063"}]}}`, `{"name":"op_run","arguments":{"a":[1.0,{"b":"c"}]}}`},
-	"prompt":    {"prompts/get", `{"name":"t","arguments":{"a":"b"}}`, `{"arguments":{"a":"\u0062"},"name":"t"}`, `{"name":"t","arguments":{"a":"b","c":"d"}}`},
-	"resource":  {"resources/read", `{"uri":"x:r"}`, `{"uri": "\u0078:r"}`, `{"uri":"t:r"}`},
-	"template":  {"resources/read", `{"uri":"t:7"}`, `{"\u0075ri":"t:7"}`, `{"uri":"t:8"}`},
+	"tool": {"tools/call", `{"name":"t","arguments":{"a":"b"}}`,
+		`{"arguments" : {"\u0061": "b"}, "n\u0061me":"t"}`, `{"name":"t","arguments":{"a":"c"}}`},
+	"operation": {"tools/call", `{"name":"op_run","arguments":{"a":[1,{"b":"c"}]}}`,
+		`{ "name":"op\u005frun","arguments":{"a":[1,{"b" :"\u0063"}]}}`,
+		`{"name":"op_run","arguments":{"a":[1.0,{"b":"c"}]}}`},
+	"prompt": {"prompts/get", `{"name":"t","arguments":{"a":"b"}}`,
+		`{"arguments":{"a":"\u0062"},"name":"t"}`, `{"name":"t","arguments":{"a":"b","c":"d"}}`},
+	"resource": {"resources/read", `{"uri":"x:r"}`, `{"uri": "\u0078:r"}`, `{"uri":"t:r"}`},
+	"template": {"resources/read", `{"uri":"t:7"}`, `{"\u0075ri":"t:7"}`, `{"uri":"t:8"}`},
 }
 
-// everywhere returns a server that runs the handler in every place, and tells the text that it returns.
-func everywhere(o server.Options, handler func(ctx context.Context) (string, error)) *server.Server {
+// everywhere returns a server that runs the handler in every place, and tells the text that it
+// returns.
+func everywhere(o server.Options,
+	handler func(ctx context.Context) (string, error)) *server.Server {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "op.run", Summary: "Runs.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+	dispatch.Add(c, dispatch.Spec{Name: "op.run", Summary: "Runs.", Kind: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, _ json.RawMessage) (string, error) { return handler(ctx) })
 	s := o.New(server.Info{Name: "test", Version: "1.2"}, c)
 	tool := echo("t", `{"type":"object"}`)
@@ -41,7 +49,9 @@ func everywhere(o server.Options, handler func(ctx context.Context) (string, err
 	prompt := recites("p")
 	prompt.Get = func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
 		said, err := handler(ctx)
-		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: said}}}}, err
+		return &mcp.GetPromptResult{
+			Messages: []mcp.PromptMessage{
+				{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: said}}}}, err
 	}
 	same := prompt
 	same.Name = "t"
@@ -52,10 +62,12 @@ func everywhere(o server.Options, handler func(ctx context.Context) (string, err
 	r := resource("x:r")
 	r.Read = read
 	template := echoes("t:{id}")
-	template.Read = func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+	template.Read = func(ctx context.Context, uri string,
+		_ map[string]string) (*mcp.ReadResourceResult, error) {
 		return read(ctx, uri)
 	}
-	if err := errors.Join(s.AddTool(tool), s.AddPrompt(prompt), s.AddPrompt(same), s.AddResource(r), s.AddResourceTemplate(template)); err != nil {
+	if err := errors.Join(s.AddTool(tool), s.AddPrompt(prompt), s.AddPrompt(same), s.AddResource(r),
+		s.AddResourceTemplate(template)); err != nil {
 		panic(err)
 	}
 	return s
@@ -73,10 +85,12 @@ func (m message) told(want string) {
 	m.t.Helper()
 	encoded, err := mcp.Marshal(want)
 	assert.NilError(m.t, err)
-	escaped, err := mcp.Marshal(string(encoded)) // where an old revision has the envelope of an operation as text alone
+	// where an old revision has the envelope of an operation as text alone
+	escaped, err := mcp.Marshal(string(encoded))
 	assert.NilError(m.t, err)
 	assert.Assert(m.t, m.Result != nil && !strings.Contains(m.raw, `"input_required"`), m.raw)
-	assert.Assert(m.t, strings.Contains(m.raw, string(encoded)) || strings.Contains(m.raw, strings.Trim(string(escaped), `"`)), "%s: %s", want, m.raw)
+	assert.Assert(m.t, strings.Contains(m.raw, string(encoded)) ||
+		strings.Contains(m.raw, strings.Trim(string(escaped), `"`)), "%s: %s", want, m.raw)
 }
 
 // asked is a result that asks the client.
@@ -105,7 +119,8 @@ func (m message) asks(keys ...string) (a asked) {
 // again sends a request once more, with answers.
 func (k *talk) again(p place, a asked, answers string) message {
 	k.t.Helper()
-	return k.request(p.method, strings.TrimSuffix(p.params, "}")+fmt.Sprintf(`,"inputResponses":%s,"requestState":%q}`, answers, a.RequestState))
+	return k.request(p.method, strings.TrimSuffix(p.params, "}")+
+		fmt.Sprintf(`,"inputResponses":%s,"requestState":%q}`, answers, a.RequestState))
 }
 
 const (
@@ -115,7 +130,8 @@ const (
 
 // elicitName asks for a name, and tells what came of it.
 func elicitName(ctx context.Context) (string, error) {
-	r, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(nameForm)})
+	r, err := server.Elicit(ctx, "name",
+		mcp.ElicitParams{Message: "Your name?", RequestedSchema: json.RawMessage(nameForm)})
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +172,9 @@ func TestElicit(t *testing.T) {
 // A client is asked nothing that it has not declared, and told what is missing.
 func TestMissingCapabilities(t *testing.T) {
 	var ask func(ctx context.Context) error
-	s := everywhere(quiet, func(ctx context.Context) (string, error) { return "", fmt.Errorf("wrapped: %w", ask(ctx)) })
+	s := everywhere(quiet, func(ctx context.Context) (string, error) {
+		return "", fmt.Errorf("wrapped: %w", ask(ctx))
+	})
 	elicit := func(p mcp.ElicitParams) func(context.Context) error {
 		return func(ctx context.Context) error { _, err := server.Elicit(ctx, "k", p); return err }
 	}
@@ -172,24 +190,37 @@ func TestMissingCapabilities(t *testing.T) {
 		text         string
 		legacy       []string
 	}{
-		"no elicitation":   {elicit(form), `{}`, `{"elicitation":{"form":{}}}`, "elicitation", legacyRevisions},
-		"no forms":         {elicit(form), `{"elicitation":{"url":{}}}`, `{"elicitation":{"form":{}}}`, "elicitation", legacyRevisions},
-		"no URLs":          {elicit(url), `{"elicitation":{}}`, `{"elicitation":{"url":{}}}`, "elicitation", legacyRevisions},
-		"too old":          {elicit(form), `{}`, `{"elicitation":{"form":{}}}`, "elicitation", legacyRevisions[:2]},
-		"too old for URLs": {elicit(url), `{"elicitation":{"form":{}}}`, `{"elicitation":{"url":{}}}`, "elicitation", legacyRevisions[:3]},
-		"no sampling":      {sample(mcp.CreateMessageParams{MaxTokens: 1}), `{"roots":{}}`, `{"sampling":{}}`, "sampling", legacyRevisions},
-		"no tools":         {sample(mcp.CreateMessageParams{MaxTokens: 1, Tools: []*mcp.Tool{}}), `{"sampling":{}}`, `{"sampling":{"tools":{}}}`, "sampling.tools", legacyRevisions},
-		"no choice":        {sample(mcp.CreateMessageParams{MaxTokens: 1, ToolChoice: &mcp.ToolChoice{}}), `{"sampling":{}}`, `{"sampling":{"tools":{}}}`, "sampling.tools", legacyRevisions},
-		"no roots":         {func(ctx context.Context) error { _, err := server.Roots(ctx, "k"); return err }, `{"sampling":{}}`, `{"roots":{}}`, "roots", legacyRevisions},
+		"no elicitation": {elicit(form), `{}`, `{"elicitation":{"form":{}}}`, "elicitation",
+			legacyRevisions},
+		"no forms": {elicit(form), `{"elicitation":{"url":{}}}`,
+			`{"elicitation":{"form":{}}}`, "elicitation", legacyRevisions},
+		"no URLs": {elicit(url), `{"elicitation":{}}`, `{"elicitation":{"url":{}}}`,
+			"elicitation", legacyRevisions},
+		"too old": {elicit(form), `{}`, `{"elicitation":{"form":{}}}`, "elicitation",
+			legacyRevisions[:2]},
+		"too old for URLs": {elicit(url), `{"elicitation":{"form":{}}}`,
+			`{"elicitation":{"url":{}}}`, "elicitation", legacyRevisions[:3]},
+		"no sampling": {sample(mcp.CreateMessageParams{MaxTokens: 1}), `{"roots":{}}`,
+			`{"sampling":{}}`, "sampling", legacyRevisions},
+		"no tools": {sample(mcp.CreateMessageParams{MaxTokens: 1, Tools: []*mcp.Tool{}}),
+			`{"sampling":{}}`, `{"sampling":{"tools":{}}}`, "sampling.tools", legacyRevisions},
+		"no choice": {sample(mcp.CreateMessageParams{MaxTokens: 1, ToolChoice: &mcp.ToolChoice{}}),
+			`{"sampling":{}}`, `{"sampling":{"tools":{}}}`, "sampling.tools", legacyRevisions},
+		"no roots": {func(ctx context.Context) error {
+			_, err := server.Roots(ctx, "k")
+			return err
+		}, `{"sampling":{}}`, `{"roots":{}}`, "roots", legacyRevisions},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ask = tc.ask
 			inPlaces(t, func(t *testing.T, p place) {
 				k := speak(t, s, newest, tc.capabilities)
-				m := k.refuse(p.method, p.params, -32021, "does not declare the capability "+tc.text)
+				m := k.refuse(p.method, p.params, -32021, "does not declare the capability "+
+					tc.text)
 				assert.Equal(t, string(m.Error.Data), `{"requiredCapabilities":`+tc.want+`}`)
 				in(t, tc.legacy, func(t *testing.T, revision string) {
-					speak(t, s, revision, tc.capabilities).refuse(p.method, p.params, -32602, "does not declare the capability "+tc.text)
+					speak(t, s, revision, tc.capabilities).refuse(p.method, p.params, -32602,
+						"does not declare the capability "+tc.text)
 				})
 			})
 		})
@@ -212,10 +243,12 @@ func TestMissingCapabilities(t *testing.T) {
 func TestElicitationIsNotForOldRevisions(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	in(t, legacyRevisions[:2], func(t *testing.T, revision string) {
-		speak(t, s, revision, everything).refuse("tools/call", `{"name":"t"}`, -32602, "elicitation")
+		speak(t, s, revision, everything).refuse("tools/call", `{"name":"t"}`, -32602,
+			"elicitation")
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
-		m := speak(t, s, revision, `{"elicitation":7,"roots":[]}`).request("tools/call", `{"name":"t"}`)
+		m := speak(t, s, revision, `{"elicitation":7,"roots":[]}`).request("tools/call",
+			`{"name":"t"}`)
 		assert.Assert(t, m.Error != nil, m.raw)
 	})
 }
@@ -225,12 +258,16 @@ func TestSeveralRounds(t *testing.T) {
 	var runs, effects atomic.Int64
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		runs.Add(1)
-		ticket, err := server.Once(ctx, "ticket", func(context.Context) (int64, error) { return effects.Add(1), nil })
+		ticket, err := server.Once(ctx, "ticket",
+			func(context.Context) (int64, error) { return effects.Add(1), nil })
 		if err != nil {
 			return "", err
 		}
 		one := func(key, message string) (string, error) {
-			r, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: message, RequestedSchema: json.RawMessage(`{"type":"object","properties":{"v":{"type":"string","default":"d"}}}`)})
+			r, err := server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: message,
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"v":{"type":"string","default":"d"}}}`)})
 			if err != nil {
 				return "", fmt.Errorf("%s: %w", key, err)
 			}
@@ -244,7 +281,9 @@ func TestSeveralRounds(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		late, err := server.Once(ctx, "late", func(context.Context) (string, error) { return fmt.Sprint(effects.Add(1)), nil })
+		late, err := server.Once(ctx, "late", func(context.Context) (string, error) {
+			return fmt.Sprint(effects.Add(1)), nil
+		})
 		if err != nil {
 			return "", err
 		}
@@ -274,11 +313,14 @@ func TestSeveralRounds(t *testing.T) {
 			k := speak(t, s, revision, everything)
 			a := k.request(p.method, p.params).asks("first")
 			b := k.again(p, a, `{"first":`+answer("1")+`}`).asks("second")
-			// An answer that is missing is asked for again, and one to what is settled changes nothing.
+			// An answer that is missing is asked for again, and one to what is settled changes
+			// nothing.
 			b = k.again(p, b, `{}`).asks("second")
-			b = k.again(p, b, `{"first":`+answer("no")+`,"ticket":{"x":1},"nobody":{}}`).asks("second")
+			b = k.again(p, b, `{"first":`+answer("no")+
+				`,"ticket":{"x":1},"nobody":{}}`).asks("second")
 			c := k.again(p, b, `{"second":`+answer("two")+`}`).asks("third")
-			assert.Assert(t, strings.Contains(string(c.InputRequests["third"].Params), "3, after two?"))
+			assert.Assert(t,
+				strings.Contains(string(c.InputRequests["third"].Params), "3, after two?"))
 			k.again(p, c, `{"third":`+answer("three")+`,"late":{}}`).told("1 2 two three")
 			assert.Equal(t, runs.Load(), int64(6))
 			assert.Equal(t, effects.Load(), int64(2))
@@ -295,13 +337,18 @@ func TestSeveralRounds(t *testing.T) {
 func TestSeveralQuestionsAtOnce(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		e, err1 := elicitName(ctx)
-		m, err2 := server.Sample(ctx, "model", mcp.CreateMessageParams{MaxTokens: 10, SystemPrompt: "Be brief.", Messages: []mcp.SamplingMessage{
-			{Role: mcp.RoleUser, Content: mcp.SamplingContent{&mcp.TextContent{Text: "Capital of France?"}}}}})
+		m, err2 := server.Sample(ctx, "model",
+			mcp.CreateMessageParams{MaxTokens: 10, SystemPrompt: "Be brief.",
+				Messages: []mcp.SamplingMessage{
+					{Role: mcp.RoleUser,
+						Content: mcp.SamplingContent{
+							&mcp.TextContent{Text: "Capital of France?"}}}}})
 		r, err3 := server.Roots(ctx, "roots")
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s; %s of %s; %d roots at %s", e, m.Content[0].(*mcp.TextContent).Text, m.Model, len(r), r[0].URI), nil
+		return fmt.Sprintf("%s; %s of %s; %d roots at %s", e, m.Content[0].(*mcp.TextContent).Text,
+			m.Model, len(r), r[0].URI), nil
 	})
 	const (
 		e    = `{"action":"accept","content":{"name":"A"}}`
@@ -314,7 +361,9 @@ func TestSeveralQuestionsAtOnce(t *testing.T) {
 			k := speak(t, s, revision, everything)
 			k.start(p.method, p.params)
 			k.reply(k.next().says("elicitation/create", ""), e)
-			k.reply(k.next().says("sampling/createMessage", `{"messages":[{"role":"user","content":{"type":"text","text":"Capital of France?"}}],"systemPrompt":"Be brief.","maxTokens":10}`), m)
+			k.reply(k.next().says("sampling/createMessage",
+				`{"messages":[{"role":"user","content":{"type":"text","text":"Capital of France?"}}],"systemPrompt":"Be brief.","maxTokens":10}`),
+				m)
 			k.reply(k.next().says("roots/list", ""), r)
 			k.next().told(want)
 		})

@@ -22,7 +22,9 @@ func TestLegacyClientAnswersWithAnError(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, "2025-11-25", everything)
 		m := k.request(p.method, p.params)
-		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the user is not there"}}`, m.ID))
+		k.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%s,"error":{"code":-1,"message":"the user is not there"}}`,
+			m.ID))
 		if p == places["operation"] {
 			assert.Assert(t, strings.Contains(k.next().raw, `"code":"internal_error"`))
 			return
@@ -41,12 +43,14 @@ func TestLegacyClientAnswersNonsense(t *testing.T) {
 	k.write(`{"jsonrpc":"2.0","id":"no such","result":{"action":"accept","content":{"name":"evil"}}}`)
 	k.write(`{"jsonrpc":"2.0","id":null,"result":{}}`)
 	k.write(`{"jsonrpc":"2.0","method":"elicitation/create"}`)
-	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"A"}}}`, m.ID))
+	k.write(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"A"}}}`, m.ID))
 	for m = k.next(); m.Result == nil; m = k.next() {
 		assert.Assert(t, m.Error != nil, m.raw)
 	}
 	m.told(`accept {"name":"A","n":3}`)
-	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"late"}}}`, m.ID))
+	k.write(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%s,"result":{"action":"accept","content":{"name":"late"}}}`, m.ID))
 	k.silent()
 }
 
@@ -76,29 +80,35 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 		}
 		return true
 	}
-	speak(t, made(o, func(s *server.Server) { must(t, s.AddResource(resource("x:1"))) }), newest, everything).request("resources/list", "")
+	speak(t, made(o, func(s *server.Server) { must(t, s.AddResource(resource("x:1"))) }), newest,
+		everything).request("resources/list", "")
 
 	// One key is the server's own.
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		_, err := server.Roots(ctx, "confirm_operation")
 		return fmt.Sprint(err), nil
 	})
-	speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).told(`server: the key "confirm_operation" is taken, by the question whether a call is confirmed; use another`)
+	speak(t, s, newest, everything).request("tools/call",
+		`{"name":"t"}`).told(
+		`server: the key "confirm_operation" is taken, by the question whether a call is confirmed; use another`)
 }
 
-// A client that takes its request back while it is being asked is not asked any more, and the handler learns why.
+// A client that takes its request back while it is being asked is not asked any more, and the
+// handler learns why.
 func TestRequestIsCancelledWhileItsClientIsAsked(t *testing.T) {
 	inPlaces(t, func(t *testing.T, p place) {
 		ended := make(chan error, 1)
 		var log bytes.Buffer
-		s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(ctx context.Context) (string, error) {
-			_, err := elicitName(ctx)
-			ended <- errors.Join(err, context.Cause(ctx))
-			return "", err
-		})
+		s := everywhere(server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			func(ctx context.Context) (string, error) {
+				_, err := elicitName(ctx)
+				ended <- errors.Join(err, context.Cause(ctx))
+				return "", err
+			})
 		k := speak(t, s, "2025-11-25", everything)
 		question := k.request(p.method, p.params).says("elicitation/create", "")
-		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
+		k.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
 		m := k.next().says("notifications/cancelled", "")
 		assert.Assert(t, strings.Contains(m.raw, `"requestId":`+string(question.ID)), m.raw)
 		err := <-ended
@@ -145,6 +155,7 @@ func TestHandlerNeedNotAsk(t *testing.T) {
 		return fmt.Sprint("fine: ", err), nil
 	})
 	inPlaces(t, func(t *testing.T, p place) {
-		speak(t, s, newest, everything).request(p.method, p.params).told("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
+		speak(t, s, newest, everything).request(p.method,
+			p.params).told("fine: server: the client has not answered yet; return this error from the handler, which runs again with the answer")
 	})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What is no answer counts for nothing: a modern client is asked again, a legacy one's request fails.
+// What is no answer counts for nothing: a modern client is asked again, a legacy one's request
+// fails.
 func TestAnswersThatAreNone(t *testing.T) {
 	type none struct {
 		ask     func(ctx context.Context) (string, error)
@@ -22,9 +23,14 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 	for name, tc := range map[string]none{
 		"form": {elicitName, "name", []string{
-			`{}`, `{"action":"maybe"}`, `{"action":7}`, `{"action":"accept"}`, `{"action":"accept","content":{}}`, `{"action":"accept","content":{"name":""}}`,
-			`{"action":"accept","content":{"name":7}}`, `{"action":"accept","content":{"name":"A","n":1.5}}`, `{"action":"accept","content":{"name":"A","mail":"nobody"}}`,
-			`{"action":"accept","content":[]}`, `{"action":"accept","content":"A"}`, `{"Action":"accept","content":{"name":"A"}}`, `{"action":"accept","content":{"name":"A","name":"B"}}`,
+			`{}`, `{"action":"maybe"}`, `{"action":7}`, `{"action":"accept"}`,
+			`{"action":"accept","content":{}}`, `{"action":"accept","content":{"name":""}}`,
+			`{"action":"accept","content":{"name":7}}`,
+			`{"action":"accept","content":{"name":"A","n":1.5}}`,
+			`{"action":"accept","content":{"name":"A","mail":"nobody"}}`,
+			`{"action":"accept","content":[]}`, `{"action":"accept","content":"A"}`,
+			`{"Action":"accept","content":{"name":"A"}}`,
+			`{"action":"accept","content":{"name":"A","name":"B"}}`,
 		}},
 		"sampling": {func(ctx context.Context) (string, error) {
 			m, err := server.Sample(ctx, "s", mcp.CreateMessageParams{MaxTokens: 1})
@@ -32,8 +38,12 @@ func TestAnswersThatAreNone(t *testing.T) {
 				return "", err
 			}
 			return m.Content[0].Type(), nil
-		}, "s", []string{`{}`, `{"role":"assistant","model":"m"}`, `{"role":"assistant","content":[],"model":"m"}`, `{"content":{"type":"text","text":"t"},"model":"m"}`,
-			`{"role":"assistant","content":"t","model":"m"}`, `{"role":"assistant","content":{},"model":"m"}`, `{"role":"assistant","content":[null],"model":"m"}`}},
+		}, "s", []string{`{}`, `{"role":"assistant","model":"m"}`,
+			`{"role":"assistant","content":[],"model":"m"}`,
+			`{"content":{"type":"text","text":"t"},"model":"m"}`,
+			`{"role":"assistant","content":"t","model":"m"}`,
+			`{"role":"assistant","content":{},"model":"m"}`,
+			`{"role":"assistant","content":[null],"model":"m"}`}},
 		"roots": {func(ctx context.Context) (string, error) {
 			r, err := server.Roots(ctx, "r")
 			return fmt.Sprint(len(r)), err
@@ -51,7 +61,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 					legacy.reply(legacy.request(p.method, p.params), answer)
 					m := legacy.next()
 					if p == places["operation"] {
-						assert.Assert(t, strings.Contains(m.raw, `"code":"internal_error"`), "%s: %s", answer, m.raw)
+						assert.Assert(t, strings.Contains(m.raw, `"code":"internal_error"`),
+							"%s: %s", answer, m.raw)
 						continue
 					}
 					m.fails(-32603, "Internal error")
@@ -60,7 +71,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 			for _, answer := range []string{`null`, `7`, `"x"`, `[]`} {
 				p := places["prompt"]
 				a := k.request(p.method, p.params).asks(tc.key)
-				k.again(p, a, fmt.Sprintf(`{%q:%s}`, tc.key, answer)).fails(-32602, "must be an object")
+				k.again(p, a, fmt.Sprintf(`{%q:%s}`, tc.key, answer)).fails(-32602,
+					"must be an object")
 				legacy.reply(legacy.request(p.method, p.params), answer)
 				legacy.next().fails(-32603, "Internal error")
 			}
@@ -72,7 +84,10 @@ func TestAnswersThatAreNone(t *testing.T) {
 func TestElicitURL(t *testing.T) {
 	id := ""
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		r, err := server.Elicit(ctx, "u", mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.", URL: "https://example.com/pay?x=1", ElicitationID: id, RequestedSchema: json.RawMessage(`{`)})
+		r, err := server.Elicit(ctx, "u",
+			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.",
+				URL: "https://example.com/pay?x=1", ElicitationID: id,
+				RequestedSchema: json.RawMessage(`{`)})
 		if err != nil {
 			return "", err
 		}
@@ -82,14 +97,16 @@ func TestElicitURL(t *testing.T) {
 		inPlaces(t, func(t *testing.T, p place) {
 			k := speak(t, s, newest, everything)
 			a := k.request(p.method, p.params).asks("u")
-			assert.Equal(t, string(a.InputRequests["u"].Params), `{"mode":"url","message":"Pay.","url":"https://example.com/pay?x=1"}`)
+			assert.Equal(t, string(a.InputRequests["u"].Params),
+				`{"mode":"url","message":"Pay.","url":"https://example.com/pay?x=1"}`)
 			k.again(p, a, `{"u":{"action":"accept"}}`).told("accept")
 
 			k = speak(t, s, "2025-11-25", everything)
 			m := k.request(p.method, p.params).says("elicitation/create", "")
 			var params mcp.ElicitParams
 			assert.NilError(t, mcp.Unmarshal(m.Params, &params))
-			assert.Assert(t, params.ElicitationID != "" && (id == "" || params.ElicitationID == id) && params.RequestedSchema == nil, m.raw)
+			assert.Assert(t, params.ElicitationID != "" &&
+				(id == "" || params.ElicitationID == id) && params.RequestedSchema == nil, m.raw)
 			k.reply(m, `{"action":"accept"}`)
 			k.next().told("accept")
 			speak(t, s, "2025-06-18", everything).refuse(p.method, p.params, -32602, "elicitation")
@@ -131,20 +148,25 @@ func TestFormsThatAreNone(t *testing.T) {
 			assert.ErrorContains(t, got, `server: Elicit "k"`)
 		}
 	}
-	for want, p := range map[string]mcp.ElicitParams{"there is no URL": {Mode: mcp.ElicitURL, Message: "m"}, `the mode "voice"`: {Mode: "voice", Message: "m", RequestedSchema: json.RawMessage(nameForm)}} {
+	for want, p := range map[string]mcp.ElicitParams{
+		"there is no URL": {Mode: mcp.ElicitURL, Message: "m"},
+		`the mode "voice"`: {Mode: "voice", Message: "m",
+			RequestedSchema: json.RawMessage(nameForm)}} {
 		params = p
 		speak(t, s, newest, everything).request("tools/call", `{"name":"t"}`).told("handled")
 		assert.ErrorContains(t, got, want)
 	}
 	// All that it does allow, for revisions that have it.
-	params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "m", RequestedSchema: json.RawMessage(`{"type":"object","properties":{
+	params = mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "m",
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{
 		"s":{"type":"string","title":"S","minLength":1,"maxLength":10,"format":"date","default":"2026-01-01"},"n":{"type":"number","minimum":0.5},"i":{"type":"integer"},"b":{"type":"boolean","default":true},
 		"e":{"type":"string","enum":["a","b"],"enumNames":["A","B"]},"o":{"type":"string","oneOf":[{"const":"a","title":"A"}]},
 		"m":{"type":"array","minItems":1,"items":{"type":"string","enum":["a","b"]}},"t":{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}},"required":["i"]}`)}
 	k := speak(t, s, newest, everything)
 	k.request("tools/call", `{"name":"t"}`).told("handled") // it did not give the error back
 	k = speak(t, s, "2025-11-25", everything)
-	k.reply(k.request("tools/call", `{"name":"t"}`).says("elicitation/create", ""), `{"action":"accept","content":{"i":1,"m":["a"]}}`)
+	k.reply(k.request("tools/call", `{"name":"t"}`).says("elicitation/create", ""),
+		`{"action":"accept","content":{"i":1,"m":["a"]}}`)
 	k.next().told("handled")
 	assert.NilError(t, got)
 	speak(t, s, "2025-06-18", everything).request("tools/call", `{"name":"t"}`).told("handled")

@@ -25,12 +25,15 @@ func askMany(ctx context.Context) (string, error) {
 	var errs [many]error
 	for i := range many {
 		group.Go(func() {
-			ticket, err := server.Once(ctx, fmt.Sprint("ticket ", i), func(context.Context) (int, error) { return i, nil })
+			ticket, err := server.Once(ctx, fmt.Sprint("ticket ", i),
+				func(context.Context) (int, error) { return i, nil })
 			if err != nil {
 				errs[i] = err
 				return
 			}
-			r, err := server.Elicit(ctx, fmt.Sprint(i), mcp.ElicitParams{Message: fmt.Sprint(i), RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			r, err := server.Elicit(ctx, fmt.Sprint(i),
+				mcp.ElicitParams{Message: fmt.Sprint(i),
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			if errs[i] = err; err == nil {
 				said[i] = fmt.Sprint(ticket, r.Action)
 			}
@@ -92,19 +95,23 @@ func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
 	}
 }
 
-// Questions and the beginning of a task do not get into each other's way: what was asked before is the call's, what is asked after it the task's.
+// Questions and the beginning of a task do not get into each other's way: what was asked before is
+// the call's, what is asked after it the task's.
 func TestBecomeTaskWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				var group sync.WaitGroup
-				var errs [3]error
-				group.Go(func() { errs[0] = server.BecomeTask(ctx) })
-				group.Go(func() { errs[1] = server.BecomeTask(ctx) })
-				group.Go(func() { _, errs[2] = elicited(ctx, "name", "name") })
-				group.Wait()
-				return says("done"), errors.Join(errs[:]...)
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						var group sync.WaitGroup
+						var errs [3]error
+						group.Go(func() { errs[0] = server.BecomeTask(ctx) })
+						group.Go(func() { errs[1] = server.BecomeTask(ctx) })
+						group.Go(func() { _, errs[2] = elicited(ctx, "name", "name") })
+						group.Wait()
+						return says("done"), errors.Join(errs[:]...)
+					}}))
 		}), newest, tasking)
 		was := map[string]int{}
 		for range 50 {
@@ -113,7 +120,8 @@ func TestBecomeTaskWhileAsking(t *testing.T) {
 			must(t, json.Unmarshal(m.Result, &result))
 			was[result.ResultType]++
 			if result.ResultType == "task" {
-				j.request("tasks/cancel", fmt.Sprintf(`{"taskId":%q}`, j.state(m, "CreateTaskResult").TaskID))
+				j.request("tasks/cancel",
+					fmt.Sprintf(`{"taskId":%q}`, j.state(m, "CreateTaskResult").TaskID))
 			}
 		}
 		assert.Equal(t, was["task"]+was["input_required"], 50, "%v", was)

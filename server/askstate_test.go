@@ -22,7 +22,9 @@ import (
 func TestChangedQuestionIsAskedAnew(t *testing.T) {
 	var version atomic.Int64
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		r, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: fmt.Sprint("Version ", version.Load(), "?"), RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		r, err := server.Elicit(ctx, "k",
+			mcp.ElicitParams{Message: fmt.Sprint("Version ", version.Load(), "?"),
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		if err != nil {
 			return "", err
 		}
@@ -42,11 +44,15 @@ func TestChangedQuestionIsAskedAnew(t *testing.T) {
 // The same key for two questions, of one kind or another, never gives one the answer to the other.
 func TestKeysThatCollide(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		n, err := server.Once(ctx, "k", func(context.Context) (map[string]string, error) { return map[string]string{"action": "accept"}, nil })
+		n, err := server.Once(ctx, "k", func(context.Context) (map[string]string, error) {
+			return map[string]string{"action": "accept"}, nil
+		})
 		if err != nil {
 			return "", err
 		}
-		r, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "m", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		r, err := server.Elicit(ctx, "k",
+			mcp.ElicitParams{Message: "m",
+				RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 		if err != nil {
 			return "", err
 		}
@@ -55,7 +61,8 @@ func TestKeysThatCollide(t *testing.T) {
 	k := speak(t, s, newest, everything)
 	p := places["tool"]
 	a := k.request(p.method, p.params).asks("k")
-	k.again(p, a, `{"k":{"action":"decline"}}`).asks("k") // Once has taken the key again: it never ends, but nothing is mistaken
+	// Once has taken the key again: it never ends, but nothing is mistaken
+	k.again(p, a, `{"k":{"action":"decline"}}`).asks("k")
 }
 
 func TestOnce(t *testing.T) {
@@ -73,7 +80,8 @@ func TestOnce(t *testing.T) {
 			}
 			return kept{1<<53 + 1, []string{"<&>"}}, nil
 		})
-		_, err2 := server.Once(ctx, "nothing", func(context.Context) (struct{}, error) { return struct{}{}, nil })
+		_, err2 := server.Once(ctx, "nothing",
+			func(context.Context) (struct{}, error) { return struct{}{}, nil })
 		p, err3 := server.Once(ctx, "nil", func(context.Context) (*kept, error) { return nil, nil })
 		_, err4 := server.Roots(ctx, "r")
 		if err := errors.Join(err2, err3, err4); err != nil {
@@ -93,20 +101,24 @@ func TestOnce(t *testing.T) {
 	assert.Equal(t, runs, 3)
 
 	s = everywhere(quiet, func(ctx context.Context) (string, error) {
-		_, err := server.Once(ctx, "v", func(context.Context) (func(), error) { return func() {}, nil })
+		_, err := server.Once(ctx, "v",
+			func(context.Context) (func(), error) { return func() {}, nil })
 		return fmt.Sprint(err), nil
 	})
 	m := speak(t, s, newest, everything).request(p.method, p.params)
 	assert.Assert(t, strings.Contains(m.raw, `server: Once \"v\": `), m.raw)
 }
 
-// An operation that asks and has to be confirmed runs twice in either era. Its client is asked each question once, and what must happen once does.
+// An operation that asks and has to be confirmed runs twice in either era. Its client is asked each
+// question once, and what must happen once does.
 func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 	var effects atomic.Int64
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "wipe", Summary: "Wipe.", Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
+	dispatch.Add(c, dispatch.Spec{Name: "wipe", Summary: "Wipe.", Kind: dispatch.Write,
+		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, _ struct{}) (string, error) {
-			n, err := server.Once(ctx, "n", func(context.Context) (int64, error) { return effects.Add(1), nil })
+			n, err := server.Once(ctx, "n",
+				func(context.Context) (int64, error) { return effects.Add(1), nil })
 			if err != nil {
 				return "", err
 			}
@@ -121,7 +133,8 @@ func TestAskingBeforeAndAfterConfirmation(t *testing.T) {
 			return fmt.Sprint(name, n, len(roots)), err
 		})
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, c)
-	const name, sure, roots, want = `{"action":"accept","content":{"name":"A"}}`, `{"action":"accept"}`, `{"roots":[]}`, `accept {"name":"A","n":3}1 0`
+	const name, sure, roots, want = `{"action":"accept","content":{"name":"A"}}`,
+		`{"action":"accept"}`, `{"roots":[]}`, `accept {"name":"A","n":3}1 0`
 	p := place{method: "tools/call", params: `{"name":"wipe"}`}
 	in(t, []string{"2025-06-18", "2025-11-25"}, func(t *testing.T, revision string) {
 		effects.Store(0)
@@ -156,7 +169,8 @@ func TestRequestStateIsBound(t *testing.T) {
 		}
 		wrong := func(p place, a asked) {
 			t.Helper()
-			k.again(p, a, answer).fails(-32602, "requestState was not made for this request, or has expired")
+			k.again(p, a, answer).fails(-32602,
+				"requestState was not made for this request, or has expired")
 		}
 		for name, p := range places {
 			a := states[name]
@@ -165,14 +179,21 @@ func TestRequestStateIsBound(t *testing.T) {
 					wrong(p, states[other])
 				}
 			}
-			for _, state := range []string{"", "x", flipped(a.RequestState), a.RequestState[:len(a.RequestState)-2], a.RequestState + "AA", a.RequestState + "=", strings.Repeat("A", 300<<10)} {
+			for _, state := range []string{"", "x", flipped(a.RequestState),
+				a.RequestState[:len(a.RequestState)-2], a.RequestState + "AA", a.RequestState + "=",
+				strings.Repeat("A", 300<<10)} {
 				wrong(p, asked{RequestState: state})
 			}
 			wrong(place{method: p.method, params: p.other}, a)
-			wrong(place{method: p.method, params: strings.TrimSuffix(p.params, "}") + `,"extra":1}`}, a)
-			k.request(p.method, strings.TrimSuffix(p.params, "}")+`,"requestState":7}`).fails(-32602, "requestState must be a string")
-			k.request(p.method, strings.TrimSuffix(p.params, "}")+fmt.Sprintf(`,"inputResponses":[],"requestState":%q}`, a.RequestState)).fails(-32602, "inputResponses must be an object")
-			k.again(place{method: p.method, params: p.same}, a, answer).told(`accept {"name":"A","n":3}`)
+			wrong(place{method: p.method, params: strings.TrimSuffix(p.params, "}") +
+				`,"extra":1}`}, a)
+			k.request(p.method, strings.TrimSuffix(p.params, "}")+
+				`,"requestState":7}`).fails(-32602, "requestState must be a string")
+			k.request(p.method, strings.TrimSuffix(p.params, "}")+
+				fmt.Sprintf(`,"inputResponses":[],"requestState":%q}`, a.RequestState)).fails(
+				-32602, "inputResponses must be an object")
+			k.again(place{method: p.method, params: p.same}, a,
+				answer).told(`accept {"name":"A","n":3}`)
 		}
 		time.Sleep(14 * time.Minute)
 		for name, p := range places {
@@ -190,7 +211,9 @@ func TestRequestStateIsBound(t *testing.T) {
 
 func TestRequestStateIsBounded(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		if _, err := server.Once(ctx, "big", func(context.Context) (string, error) { return strings.Repeat("x", 300<<10), nil }); err != nil {
+		if _, err := server.Once(ctx, "big", func(context.Context) (string, error) {
+			return strings.Repeat("x", 300<<10), nil
+		}); err != nil {
 			return "", err
 		}
 		return elicitName(ctx)
@@ -204,17 +227,20 @@ func TestRequestStateIsBounded(t *testing.T) {
 	})
 }
 
-// A client that knows what it will be asked may answer at once. What has to be confirmed it must have been told first.
+// A client that knows what it will be asked may answer at once. What has to be confirmed it must
+// have been told first.
 func TestAnswersBeforeTheQuestion(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	early := func(p place, answers string) place {
-		return place{method: p.method, params: strings.TrimSuffix(p.params, "}") + `,"inputResponses":` + answers + `}`}
+		return place{method: p.method, params: strings.TrimSuffix(p.params, "}") +
+			`,"inputResponses":` + answers + `}`}
 	}
 	inPlaces(t, func(t *testing.T, p place) {
 		k := speak(t, s, newest, everything)
 		now := early(p, `{"name":{"action":"accept","content":{"name":"A"}},"other":7}`)
 		k.request(now.method, now.params).told(`accept {"name":"A","n":3}`)
-		for _, answers := range []string{`{}`, `{"other":{}}`, `{"name":7}`, `{"name":{"action":"accept","content":{}}}`} {
+		for _, answers := range []string{`{}`, `{"other":{}}`, `{"name":7}`,
+			`{"name":{"action":"accept","content":{}}}`} {
 			now = early(p, answers)
 			k.request(now.method, now.params).asks("name")
 		}
@@ -225,5 +251,7 @@ func TestAnswersBeforeTheQuestion(t *testing.T) {
 		speak(t, s, newest, `{}`).refuse(now.method, now.params, -32021, "elicitation")
 	})
 	k := speak(t, quiet.New(server.Info{Name: "test", Version: "1.2"}, notes()), newest, everything)
-	k.request("tools/call", `{"name":"note_delete","arguments":{"id":"7"},"inputResponses":{"confirm_operation":{"action":"accept"}}}`).asks("confirm_operation")
+	k.request("tools/call",
+		`{"name":"note_delete","arguments":{"id":"7"},"inputResponses":{"confirm_operation":{"action":"accept"}}}`).asks(
+		"confirm_operation")
 }

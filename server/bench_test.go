@@ -23,10 +23,13 @@ func BenchmarkCallTool(b *testing.B) {
 			r2, w2 := io.Pipe()
 			ended := make(chan error, 1)
 			go func() {
-				ended <- quiet.New(server.Info{Name: "echo", Version: "1"}, c).Serve(context.Background(), stream{r1, w2})
+				ended <- quiet.New(server.Info{Name: "echo", Version: "1"},
+					c).Serve(context.Background(), stream{r1, w2})
 			}()
 			in := bufio.NewReaderSize(r2, 4<<20)
-			frame := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + strings.Repeat("x", size) + `"},"_meta":{` + modern + "}}}\n")
+			frame := []byte(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` +
+					strings.Repeat("x", size) + `"},"_meta":{` + modern + "}}}\n")
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := w1.Write(frame); err != nil {

@@ -18,19 +18,25 @@ import (
 // byHand has a tool that asks two questions in two rounds, and counts them in the state.
 func byHand(t *testing.T, rounds int) *server.Server {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
-	assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		answers, state := server.Inputs(ctx)
-		if len(state) < rounds {
-			question, err := mcp.NewInputRequest(mcp.MethodElicit, mcp.ElicitParams{Message: "Round " + state, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
-			assert.NilError(t, err)
-			return nil, server.RequireInput(ctx, mcp.InputRequests{fmt.Sprint("q", len(state)): question}, state+"x")
-		}
-		text := state
-		for i := range rounds {
-			text += " " + string(answers[fmt.Sprint("q", i)])
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
-	}}))
+	assert.NilError(t,
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				answers, state := server.Inputs(ctx)
+				if len(state) < rounds {
+					question, err := mcp.NewInputRequest(mcp.MethodElicit,
+						mcp.ElicitParams{Message: "Round " + state,
+							RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+					assert.NilError(t, err)
+					return nil, server.RequireInput(ctx,
+						mcp.InputRequests{fmt.Sprint("q", len(state)): question}, state+"x")
+				}
+				text := state
+				for i := range rounds {
+					text += " " + string(answers[fmt.Sprint("q", i)])
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}},
+					nil
+			}}))
 	return s
 }
 
@@ -40,18 +46,30 @@ func TestQuestionsByHandInTheModernEra(t *testing.T) {
 	c := byHand(t, 2).Integration().Stateless("")
 	more := ""
 	for round := range 3 {
-		response, err := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, &rpc.Request{
-			ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + elicits + `,` + traceMeta + `}` + more + `}`)})
+		response, err := rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return c.Handle(ctx, req, nil)
+			}, &rpc.Request{
+				ID: rpc.IntID(1), Method: "tools/call",
+				Params: json.RawMessage(`{"name":"ask","_meta":{` + elicits + `,` + traceMeta +
+					`}` + more + `}`)})
 		assert.NilError(t, err)
 		if round == 2 {
-			assert.Assert(t, strings.Contains(string(response), `xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`), string(response))
+			assert.Assert(t,
+				strings.Contains(string(response),
+					`xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`),
+				string(response))
 			return
 		}
 		got := decode(t, string(response))
 		name := fmt.Sprint("q", round)
 		assert.Equal(t, got.Requests[name].Params.Message, "Round "+strings.Repeat("x", round))
-		assert.Assert(t, strings.Contains(string(response), `"_meta":{"baggage":"k=v","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"}`), string(response))
-		more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","n":%d}},"requestState":%q`, name, round, got.State)
+		assert.Assert(t,
+			strings.Contains(string(response),
+				`"_meta":{"baggage":"k=v","traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","tracestate":"a=b"}`),
+			string(response))
+		more = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","n":%d}},"requestState":%q`,
+			name, round, got.State)
 	}
 }
 
@@ -62,31 +80,44 @@ func (l *legacyLink) Notify(context.Context, string, any) error { return nil }
 func (l *legacyLink) Call(_ context.Context, method string, params, result any) error {
 	text, err := params.(rpc.Appender).AppendJSON(nil)
 	l.asked = append(l.asked, method+" "+string(text))
-	*result.(*json.RawMessage) = json.RawMessage(fmt.Sprintf(`{"action":"accept","n":%d}`, len(l.asked)-1))
+	*result.(*json.RawMessage) = json.RawMessage(
+		fmt.Sprintf(`{"action":"accept","n":%d}`, len(l.asked)-1))
 	return err
 }
 
 func TestQuestionsByHandInTheLegacyEra(t *testing.T) {
-	for rounds, want := range map[int]string{2: `xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`, 20: `"code":-32603`} {
+	for rounds, want := range map[int]string{
+		2:  `xx {\"action\":\"accept\",\"n\":0} {\"action\":\"accept\",\"n\":1}`,
+		20: `"code":-32603`} {
 		link := &legacyLink{}
 		c := byHand(t, rounds).Integration().NewConn(t.Context(), link, "")
 		defer c.Close()
 		ask := func(method, params string) string {
-			response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) },
+			response, _ := rpc.AppendResponse(t.Context(), nil,
+				func(ctx context.Context, req *rpc.Request) (any, error) {
+					return c.Handle(ctx, req, link)
+				},
 				&rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)})
 			return string(response)
 		}
-		ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
+		ask("initialize",
+			`{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}`)
 		got := ask("tools/call", `{"name":"ask","_meta":{`+traceMeta+`}}`)
 		assert.Assert(t, strings.Contains(got, want), got)
 		assert.Equal(t, len(link.asked), min(rounds, 10))
-		assert.Assert(t, strings.HasPrefix(link.asked[0], `elicitation/create {"_meta":{"baggage":"k=v","traceparent":"00-0af`), link.asked[0])
+		assert.Assert(t,
+			strings.HasPrefix(link.asked[0],
+				`elicitation/create {"_meta":{"baggage":"k=v","traceparent":"00-0af`),
+			link.asked[0])
 	}
 }
 
 func TestTraceReachesHandlers(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (server.Trace, error) { return server.TraceFrom(ctx), nil })
+	dispatch.Add(c, dispatch.Spec{Name: "trace", Summary: "Trace.", Kind: dispatch.Read},
+		func(ctx context.Context, _ struct{}) (server.Trace, error) {
+			return server.TraceFrom(ctx), nil
+		})
 	l := dial(t, quiet, c)
 	for meta, want := range map[string]string{
 		"," + traceMeta:        `"data":{"Traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01","Tracestate":"a=b","Baggage":"k=v"}`,
@@ -94,13 +125,15 @@ func TestTraceReachesHandlers(t *testing.T) {
 		`,"traceparent":7`:     `"data":{"Traceparent":""`,
 		`,"baggage":"only it"`: `"Baggage":"only it"`,
 	} {
-		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"trace","_meta":{%s%s}}}`, modern, meta)
+		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"trace","_meta":{%s%s}}}`,
+			modern, meta)
 		assert.Assert(t, strings.Contains(got, want), got)
 	}
 	assert.Equal(t, server.TraceFrom(t.Context()), server.Trace{})
 }
 
-// A result that does not keep to the tool's own schema is a fault of the server, and does not reach the client.
+// A result that does not keep to the tool's own schema is a fault of the server, and does not reach
+// the client.
 func TestOutputSchemaIsKeptTo(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	for name, result := range map[string]*mcp.CallToolResult{
@@ -110,45 +143,72 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 		"failed": {IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
 	} {
 		assert.NilError(t, s.AddTool(server.Tool{
-			Tool: mcp.Tool{Name: name, OutputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return result, nil },
+			Tool: mcp.Tool{Name: name,
+				OutputSchema: json.RawMessage(
+					`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return result, nil
+			},
 		}))
 	}
 	c := s.Integration().Stateless("")
-	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`, "wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
-		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
-			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"` + name + `","_meta":{` + modern + `}}`)})
-		assert.Assert(t, strings.Contains(string(response), want) && !strings.Contains(string(response), "secret"), "%s: %s", name, response)
+	for name, want := range map[string]string{"good": `"structuredContent":{"n":1}`,
+		"wrong": `"code":-32603`, "none": `"code":-32603`, "failed": `"isError":true`} {
+		response, _ := rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return c.Handle(ctx, req, nil)
+			},
+			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call",
+				Params: json.RawMessage(`{"name":"` + name + `","_meta":{` + modern + `}}`)})
+		assert.Assert(t, strings.Contains(string(response), want) &&
+			!strings.Contains(string(response), "secret"), "%s: %s", name, response)
 	}
-	assert.ErrorContains(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "x", OutputSchema: json.RawMessage(`{"type":7}`)},
-		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }}), `tool "x"`)
+	assert.ErrorContains(t,
+		s.AddTool(server.Tool{
+			Tool: mcp.Tool{Name: "x", OutputSchema: json.RawMessage(`{"type":7}`)},
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+				return nil, nil
+			}}), `tool "x"`)
 }
 
 // An operation that can do without an answer has its own say.
 func TestOperationGoesOnWithoutAnAnswer(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "note.find", Summary: "Find.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+	dispatch.Add(c, dispatch.Spec{Name: "note.find", Summary: "Find.", Kind: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(ctx context.Context, _ struct{}) (string, error) {
 			if _, err := server.Roots(ctx, "roots"); err == nil {
 				return "asked", nil
 			}
 			return "", dispatch.Errorf(dispatch.NotFound, "nothing was found")
 		})
-	got := dial(t, quiet, c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_find","_meta":{%s}}}`, modern)
+	got := dial(t, quiet,
+		c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_find","_meta":{%s}}}`,
+		modern)
 	assert.Assert(t, strings.Contains(got, `"code":"not_found"`), got)
 }
 
 func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
 	for method, want := range map[string]string{
-		mcp.MethodElicit: `"code":-32021`, mcp.MethodCreateMessage: `"code":-32021`, mcp.MethodListRoots: `"code":-32021`, mcp.MethodListTools: `"code":-32603`,
+		mcp.MethodElicit: `"code":-32021`, mcp.MethodCreateMessage: `"code":-32021`,
+		mcp.MethodListRoots: `"code":-32021`, mcp.MethodListTools: `"code":-32603`,
 	} {
 		s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			return nil, server.RequireInput(ctx, mcp.InputRequests{"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
-		}}))
+		assert.NilError(t,
+			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"},
+				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+					return nil, server.RequireInput(ctx,
+						mcp.InputRequests{
+							"q": {Method: method, Params: json.RawMessage(`{"message":"m"}`)}}, "")
+				}}))
 		c := s.Integration().Stateless("")
-		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
-			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"ask","_meta":{` + modern + `}}`)})
+		response, _ := rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return c.Handle(ctx, req, nil)
+			},
+			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call",
+				Params: json.RawMessage(`{"name":"ask","_meta":{` + modern + `}}`)})
 		assert.Assert(t, strings.Contains(string(response), want), "%s: %s", method, response)
 	}
 }

@@ -20,9 +20,11 @@ func TestOnClient(t *testing.T) {
 		s := made(quiet)
 		var events []string
 		record := func(name string) func(*server.Conn, server.ClientEvent) {
-			names := map[server.ClientEvent]string{server.ClientReady: "ready", server.ClientRoots: "roots", server.ClientLevel: "level", server.ClientGone: "gone"}
+			names := map[server.ClientEvent]string{server.ClientReady: "ready",
+				server.ClientRoots: "roots", server.ClientLevel: "level", server.ClientGone: "gone"}
 			return func(c *server.Conn, e server.ClientEvent) {
-				events = append(events, strings.TrimSpace(fmt.Sprint(name, names[e], " ", c.LogLevel())))
+				events = append(events,
+					strings.TrimSpace(fmt.Sprint(name, names[e], " ", c.LogLevel())))
 			}
 		}
 		took := func() string {
@@ -54,7 +56,8 @@ func TestOnClient(t *testing.T) {
 	})
 }
 
-// Outside of requests, legacy clients are asked for their roots, if they have some, and hear of logs, if they want to.
+// Outside of requests, legacy clients are asked for their roots, if they have some, and hear of
+// logs, if they want to.
 func TestUnasked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := made(quiet)
@@ -64,7 +67,8 @@ func TestUnasked(t *testing.T) {
 				conns <- c
 			}
 		})()
-		for capabilities, want := range map[string]string{`{}`: "[]", `{"roots":{}}`: "[{file:///a  map[] map[]}]"} {
+		for capabilities, want := range map[string]string{`{}`: "[]",
+			`{"roots":{}}`: "[{file:///a  map[] map[]}]"} {
 			k := speak(t, s, "2025-11-25", capabilities)
 			c := <-conns
 			go func() {
@@ -73,7 +77,8 @@ func TestUnasked(t *testing.T) {
 				}
 				asked := k.next()
 				assert.Check(t, strings.Contains(asked.raw, `"method":"roots/list"`))
-				k.write(`{"jsonrpc":"2.0","id":` + string(asked.ID) + `,"result":{"roots":[{"uri":"file:///a"}]}}`)
+				k.write(`{"jsonrpc":"2.0","id":` + string(asked.ID) +
+					`,"result":{"roots":[{"uri":"file:///a"}]}}`)
 			}()
 			roots, err := c.Roots(t.Context())
 			assert.NilError(t, err)
@@ -85,7 +90,8 @@ func TestUnasked(t *testing.T) {
 			assert.NilError(t, c.Log(t.Context(), message))
 			message.Level = mcp.LevelError
 			go func() { assert.Check(t, c.Log(t.Context(), message)) }()
-			assert.Equal(t, k.next().raw, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}`)
+			assert.Equal(t, k.next().raw,
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":1}}`)
 			k.stream.Close()
 			<-c.Context().Done()
 			assert.Assert(t, c.Log(t.Context(), message) != nil)
@@ -96,15 +102,18 @@ func TestUnasked(t *testing.T) {
 // Sessions are of connections, and where there are none of principals.
 func TestSession(t *testing.T) {
 	s := made(quiet)
-	a, b := s.Integration().NewConn(t.Context(), nil, "ada"), s.Integration().NewConn(t.Context(), nil, "ada")
+	a, b := s.Integration().NewConn(t.Context(), nil, "ada"),
+		s.Integration().NewConn(t.Context(), nil, "ada")
 	defer a.Close()
 	defer b.Close()
 	seen := map[string]bool{}
-	for _, c := range []*server.Conn{a, b, s.Integration().Stateless("ada"), s.Integration().Stateless(""), s.Integration().Stateless("bob")} {
+	for _, c := range []*server.Conn{a, b, s.Integration().Stateless("ada"),
+		s.Integration().Stateless(""), s.Integration().Stateless("bob")} {
 		assert.Assert(t, !seen[c.Session()] && c.Session() != "")
 		seen[c.Session()] = true
 		assert.Equal(t, c.Session(), c.Session())
 	}
-	assert.Equal(t, s.Integration().Stateless("ada").Session(), s.Integration().Stateless("ada").Session())
+	assert.Equal(t, s.Integration().Stateless("ada").Session(),
+		s.Integration().Stateless("ada").Session())
 	assert.Assert(t, server.ConnFrom(context.Background()) == nil)
 }

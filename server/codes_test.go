@@ -17,25 +17,43 @@ import (
 
 // A modern client gets no code of those that belong to the specification but what that has defined.
 func TestModernClientsMustGetDefinedCodes(t *testing.T) {
-	for code, want := range map[int]int{-32002: -32602, -32042: -32603, -32050: -32603, -32000: -32603, -32099: -32603, -32100: -32100, -31000: -31000, -32602: -32602, -32021: -32021, 7: 7} {
+	for code, want := range map[int]int{-32002: -32602, -32042: -32603, -32050: -32603,
+		-32000: -32603, -32099: -32603, -32100: -32100, -31000: -31000, -32602: -32602,
+		-32021: -32021, 7: 7} {
 		s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "fail"}, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-			return nil, rpc.Errorf(code, "told")
-		}}))
+		assert.NilError(t,
+			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "fail"},
+				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+					return nil, rpc.Errorf(code, "told")
+				}}))
 		c := s.Integration().Stateless("")
-		response, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) },
-			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call", Params: json.RawMessage(`{"name":"fail","_meta":{` + modern + `}}`)})
-		assert.Assert(t, strings.Contains(string(response), fmt.Sprintf(`"code":%d,`, want)), "%d: %s", code, response)
+		response, _ := rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return c.Handle(ctx, req, nil)
+			},
+			&rpc.Request{ID: rpc.IntID(1), Method: "tools/call",
+				Params: json.RawMessage(`{"name":"fail","_meta":{` + modern + `}}`)})
+		assert.Assert(t, strings.Contains(string(response), fmt.Sprintf(`"code":%d,`, want)),
+			"%d: %s", code, response)
 	}
 }
 
 func TestHeaderAnnotationsMustBeValid(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
 	wrong := server.Tool{
-		Tool: mcp.Tool{Name: "t", InputSchema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}`)},
-		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil },
+		Tool: mcp.Tool{Name: "t",
+			InputSchema: json.RawMessage(
+				`{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}`)},
+		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+			error) {
+			return &mcp.CallToolResult{}, nil
+		},
 	}
 	assert.ErrorContains(t, s.AddTool(wrong), `tool "t"`)
-	wrong.Call, wrong.Forward = nil, func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil } // somebody else's: clients leave it out
+	// somebody else's: clients leave it out
+	wrong.Call, wrong.Forward = nil,
+		func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, nil
+		}
 	assert.NilError(t, s.AddTool(wrong))
 }

@@ -16,7 +16,8 @@ import (
 )
 
 // suggests returns what it was asked.
-func suggests(_ context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
+func suggests(_ context.Context, argument, typed string, settled map[string]string) (mcp.Completion,
+	error) {
 	encoded, err := json.Marshal(settled)
 	return mcp.Completion{Values: []string{argument, typed, string(encoded)}}, err
 }
@@ -26,7 +27,9 @@ func completes(s *server.Server) {
 	p.Complete = suggests
 	template := echoes("x:{a}/{b}")
 	template.Complete = suggests
-	if err := errors.Join(s.AddPrompt(p), s.AddPrompt(recites("silent")), s.AddResourceTemplate(template), s.AddResourceTemplate(echoes("y:{a}")), s.AddResource(resource("x:r"))); err != nil {
+	if err := errors.Join(s.AddPrompt(p), s.AddPrompt(recites("silent")),
+		s.AddResourceTemplate(template), s.AddResourceTemplate(echoes("y:{a}")),
+		s.AddResource(resource("x:r"))); err != nil {
 		panic(err)
 	}
 }
@@ -73,7 +76,10 @@ func TestCompletionsAreCapped(t *testing.T) {
 	var c mcp.Completion
 	s := made(quiet, func(s *server.Server) {
 		p := recites("p")
-		p.Complete = func(context.Context, string, string, map[string]string) (mcp.Completion, error) { return c, nil }
+		p.Complete = func(context.Context, string, string, map[string]string) (mcp.Completion,
+			error) {
+			return c, nil
+		}
 		must(t, s.AddPrompt(p))
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
@@ -83,17 +89,22 @@ func TestCompletionsAreCapped(t *testing.T) {
 			values     int
 			rest       string
 		}{
-			"many":           {mcp.Completion{Values: all}, 100, `,"total":250,"hasMore":true`},
-			"many of more":   {mcp.Completion{Values: all, Total: new(int64(1000))}, 100, `,"total":1000,"hasMore":true`},
-			"101":            {mcp.Completion{Values: all[:101]}, 100, `,"total":101,"hasMore":true`},
+			"many": {mcp.Completion{Values: all}, 100, `,"total":250,"hasMore":true`},
+			"many of more": {mcp.Completion{Values: all, Total: new(int64(1000))}, 100,
+				`,"total":1000,"hasMore":true`},
+			"101": {mcp.Completion{Values: all[:101]}, 100,
+				`,"total":101,"hasMore":true`},
 			"as many as may": {mcp.Completion{Values: all[:100]}, 100, ``},
-			"few of more":    {mcp.Completion{Values: all[:2], Total: new(int64(5)), HasMore: true}, 2, `,"total":5,"hasMore":true`},
-			"none at all":    {mcp.Completion{}, 0, ``},
+			"few of more": {mcp.Completion{Values: all[:2], Total: new(int64(5)), HasMore: true},
+				2, `,"total":5,"hasMore":true`},
+			"none at all": {mcp.Completion{}, 0, ``},
 		} {
 			t.Run(name, func(t *testing.T) {
 				c = tc.completion
 				values, _ := json.Marshal(append([]string{}, tc.completion.Values[:tc.values]...))
-				k.want("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"l","value":""}}`, `{"completion":{"values":`+string(values)+tc.rest+`}}`)
+				k.want("completion/complete",
+					`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"l","value":""}}`,
+					`{"completion":{"values":`+string(values)+tc.rest+`}}`)
 			})
 		}
 	})
@@ -104,7 +115,8 @@ func TestCompletionFailures(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		for name, f := range failures {
 			p := recites(name)
-			p.Complete = func(ctx context.Context, _, _ string, _ map[string]string) (mcp.Completion, error) {
+			p.Complete = func(ctx context.Context, _, _ string,
+				_ map[string]string) (mcp.Completion, error) {
 				if _, err := server.Roots(ctx, "r"); !errors.Is(err, server.ErrNoRequest) {
 					panic("a completion may not ask its client")
 				}
@@ -116,7 +128,9 @@ func TestCompletionFailures(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{"roots":{}}`)
 		for name, f := range failures {
-			m := k.request("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/prompt","name":%q},"argument":{"name":"l","value":""}}`, name))
+			m := k.request("completion/complete",
+				fmt.Sprintf(`{"ref":{"type":"ref/prompt","name":%q},"argument":{"name":"l","value":""}}`,
+					name))
 			if name == "nothing" {
 				m.is(k, `{"completion":{"values":[]}}`)
 				continue

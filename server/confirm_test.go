@@ -22,9 +22,11 @@ func notes() *dispatch.Catalog {
 	type note struct {
 		ID string `json:"id"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.", Kind: dispatch.Destructive},
+	dispatch.Add(c, dispatch.Spec{Name: "note.delete", Summary: "Delete a note.",
+		Kind: dispatch.Destructive},
 		func(_ context.Context, n note) (string, error) { return "deleted " + n.ID, nil })
-	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Put a note.", Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
+	dispatch.Add(c, dispatch.Spec{Name: "note.put", Summary: "Put a note.", Kind: dispatch.Write,
+		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, n note) (string, error) {
 			if n.ID == "old" {
 				if err := dispatch.Confirm(ctx, "This replaces the note %s.", n.ID); err != nil {
@@ -74,21 +76,31 @@ func TestLegacyClientIsAskedToConfirm(t *testing.T) {
 		success                              bool
 		details                              map[string]any
 	}{
-		{"accepted", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"accept","content":{}}`, true, nil},
-		{"accepted, form mode declared", `{"elicitation":{"form":{},"url":{}}}`, "2025-06-18", `"result":{"action":"accept"}`, true, nil},
-		{"declined", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"decline"}`, false, map[string]any{"reason": "the user did not confirm it", "action": "decline"}},
-		{"cancelled", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"cancel"}`, false, map[string]any{"reason": "the user did not confirm it", "action": "cancel"}},
-		{"nonsense", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":true}`, false, map[string]any{"reason": "the client did not answer"}},
-		{"refused", `{"elicitation":{}}`, "2025-11-25", `"error":{"code":-32603,"message":"no"}`, false, map[string]any{"reason": "the client did not answer"}},
-		{"cannot ask", `{}`, "2025-11-25", "", false, map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},
-		{"cannot show forms", `{"elicitation":{"url":{}}}`, "2025-11-25", "", false, map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},
+		{"accepted", `{"elicitation":{}}`, "2025-11-25",
+			`"result":{"action":"accept","content":{}}`, true, nil},
+		{"accepted, form mode declared", `{"elicitation":{"form":{},"url":{}}}`, "2025-06-18",
+			`"result":{"action":"accept"}`, true, nil},
+		{"declined", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"decline"}`, false,
+			map[string]any{"reason": "the user did not confirm it", "action": "decline"}},
+		{"cancelled", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":"cancel"}`, false,
+			map[string]any{"reason": "the user did not confirm it", "action": "cancel"}},
+		{"nonsense", `{"elicitation":{}}`, "2025-11-25", `"result":{"action":true}`, false,
+			map[string]any{"reason": "the client did not answer"}},
+		{"refused", `{"elicitation":{}}`, "2025-11-25", `"error":{"code":-32603,"message":"no"}`,
+			false, map[string]any{"reason": "the client did not answer"}},
+		{"cannot ask", `{}`, "2025-11-25", "", false,
+			map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},
+		{"cannot show forms", `{"elicitation":{"url":{}}}`, "2025-11-25", "", false,
+			map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"}},
 		{"too old to be asked", `{"elicitation":{}}`, "2025-03-26", "", false, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := dial(t, quiet, notes())
-			l.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`, tc.revision, tc.capabilities)
+			l.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`,
+				tc.revision, tc.capabilities)
 			l.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-			message := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}}}`)
+			message := l.ask(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}}}`)
 			if tc.answer != "" {
 				var question struct {
 					ID     json.RawMessage
@@ -102,7 +114,8 @@ func TestLegacyClientIsAskedToConfirm(t *testing.T) {
 				message = l.ask(`{"jsonrpc":"2.0","id":%s,%s}`, question.ID, tc.answer)
 			}
 			if tc.revision == "2025-03-26" { // has no structured content
-				assert.Assert(t, strings.Contains(message, `\"code\":\"confirmation_required\"`), message)
+				assert.Assert(t, strings.Contains(message, `\"code\":\"confirmation_required\"`),
+					message)
 				return
 			}
 			got := decode(t, message).Structured
@@ -120,30 +133,39 @@ func TestLegacyClientIsAskedToConfirm(t *testing.T) {
 func TestModernClientIsAskedToConfirm(t *testing.T) {
 	l := dial(t, quiet, notes())
 	call := func(id int, arguments, more string) string {
-		return l.ask(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"note_delete","arguments":%s%s,"_meta":{%s}}}`, id, arguments, more, elicits)
+		return l.ask(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"note_delete","arguments":%s%s,"_meta":{%s}}}`,
+			id, arguments, more, elicits)
 	}
 	first := decode(t, call(1, `{"id":"7"}`, ""))
 	assert.Equal(t, first.Type, "input_required")
 	assert.Equal(t, first.Requests["confirm_operation"].Method, "elicitation/create")
-	assert.Assert(t, strings.HasPrefix(first.Requests["confirm_operation"].Params.Message, "Delete a note. This cannot be undone."), first)
+	assert.Assert(t,
+		strings.HasPrefix(first.Requests["confirm_operation"].Params.Message,
+			"Delete a note. This cannot be undone."), first)
 	state := fmt.Sprintf(`,"requestState":%q`, first.State)
 	accept := `,"inputResponses":{"confirm_operation":{"action":"accept"}}`
 
 	done := decode(t, call(2, `{ "id": "7" }`, accept+state))
 	assert.Equal(t, done.Structured.Data, "deleted 7")
-	declined := decode(t, call(3, `{"id":"7"}`, `,"inputResponses":{"confirm_operation":{"action":"decline"}}`+state))
+	declined := decode(t,
+		call(3, `{"id":"7"}`, `,"inputResponses":{"confirm_operation":{"action":"decline"}}`+state))
 	assert.Equal(t, declined.Structured.Error.Code, "confirmation_required")
 
-	// Answers without the state that asked for them count for nothing, nor do answers to what was not asked.
+	// Answers without the state that asked for them count for nothing, nor do answers to what was
+	// not asked.
 	assert.Equal(t, decode(t, call(4, `{"id":"7"}`, accept)).Type, "input_required")
 	assert.Equal(t, decode(t, call(5, `{"id":"7"}`, state)).Type, "input_required")
-	again := decode(t, call(6, `{"id":"7"}`, `,"inputResponses":{"other":{"action":"accept"}}`+state))
+	again := decode(t,
+		call(6, `{"id":"7"}`, `,"inputResponses":{"other":{"action":"accept"}}`+state))
 	assert.Equal(t, again.Type, "input_required")
-	assert.Equal(t, decode(t, call(7, `{"id":"7"}`, accept+fmt.Sprintf(`,"requestState":%q`, again.State))).Structured.Data, "deleted 7")
+	assert.Equal(t, decode(t,
+		call(7, `{"id":"7"}`, accept+
+			fmt.Sprintf(`,"requestState":%q`, again.State))).Structured.Data, "deleted 7")
 
 	// What was not answered as it has to be.
 	for i, wrong := range []string{
-		accept + `,"requestState":"nonsense"`, accept + `,"requestState":7`, accept + `,"requestState":""`,
+		accept + `,"requestState":"nonsense"`, accept + `,"requestState":7`, accept +
+			`,"requestState":""`,
 		accept + fmt.Sprintf(`,"requestState":%q`, flipped(first.State)),
 		`,"inputResponses":[]` + state, `,"inputResponses":{"confirm_operation":true}` + state,
 	} {
@@ -151,11 +173,15 @@ func TestModernClientIsAskedToConfirm(t *testing.T) {
 	}
 	// A state is good for its own request.
 	assert.Assert(t, strings.Contains(call(20, `{"id":"8"}`, accept+state), `"code":-32602`))
-	other := l.ask(`{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"note_put","arguments":{"id":"7"}%s,"_meta":{%s}}}`, accept+state, elicits)
+	other := l.ask(`{"jsonrpc":"2.0","id":21,"method":"tools/call","params":{"name":"note_put","arguments":{"id":"7"}%s,"_meta":{%s}}}`,
+		accept+state, elicits)
 	assert.Assert(t, strings.Contains(other, `"code":-32602`), other)
 
-	// A client that cannot be asked is refused, and one that could not be asked before may carry no answer.
-	silent := decode(t, l.ask(`{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"},"_meta":{%s}}}`, modern))
+	// A client that cannot be asked is refused, and one that could not be asked before may carry no
+	// answer.
+	silent := decode(t,
+		l.ask(`{"jsonrpc":"2.0","id":30,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"},"_meta":{%s}}}`,
+			modern))
 	assert.Equal(t, silent.Structured.Error.Code, "confirmation_required")
 }
 
@@ -171,9 +197,12 @@ func TestConfirmationStateEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := dial(t, quiet, notes())
 		ask := func(more string) string {
-			return l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{%s}}}`, more, elicits)
+			return l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{%s}}}`,
+				more, elicits)
 		}
-		more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, decode(t, ask("")).State)
+		more := fmt.Sprintf(
+			`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`,
+			decode(t, ask("")).State)
 		time.Sleep(14 * time.Minute)
 		assert.Equal(t, decode(t, ask(more)).Structured.Data, "deleted 7")
 		time.Sleep(2 * time.Minute)
@@ -183,38 +212,54 @@ func TestConfirmationStateEnds(t *testing.T) {
 
 // Replicas share a key, and nothing else.
 func TestStateIsGoodOnAnotherServerWithTheSameKey(t *testing.T) {
-	keyed := server.Options{Logger: slog.New(slog.DiscardHandler), StateKey: []byte("a secret of thirty-two bytes, or so")}
-	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{` + elicits + `}}}`
+	keyed := server.Options{Logger: slog.New(slog.DiscardHandler),
+		StateKey: []byte("a secret of thirty-two bytes, or so")}
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}%s,"_meta":{` +
+		elicits + `}}}`
 	state := decode(t, dial(t, keyed, notes()).ask(call, "")).State
-	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, state)
+	more := fmt.Sprintf(
+		`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, state)
 	assert.Equal(t, decode(t, dial(t, keyed, notes()).ask(call, more)).Structured.Data, "deleted 7")
-	assert.Assert(t, strings.Contains(dial(t, quiet, notes()).ask(call, more), "requestState was not made for this request"))
+	assert.Assert(t,
+		strings.Contains(dial(t, quiet, notes()).ask(call, more),
+			"requestState was not made for this request"))
 }
 
 func TestOnlyWhatIsDestructiveIsAskedFor(t *testing.T) {
 	l := dial(t, quiet, notes())
-	const put = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_put","arguments":{"id":%q}%s,"_meta":{` + elicits + `}}}`
+	const put = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_put","arguments":{"id":%q}%s,"_meta":{` +
+		elicits + `}}}`
 	assert.Equal(t, decode(t, l.ask(put, "new", "")).Structured.Data, "put new")
 	asked := decode(t, l.ask(put, "old", ""))
-	assert.Assert(t, strings.HasPrefix(asked.Requests["confirm_operation"].Params.Message, "This replaces the note old."), asked)
-	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, asked.State)
+	assert.Assert(t,
+		strings.HasPrefix(asked.Requests["confirm_operation"].Params.Message,
+			"This replaces the note old."), asked)
+	more := fmt.Sprintf(
+		`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`,
+		asked.State)
 	assert.Equal(t, decode(t, l.ask(put, "old", more)).Structured.Data, "put old")
 
 	// Arguments that are wrong are told of before anybody is asked.
-	wrong := decode(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"di":"7"},"_meta":{%s}}}`, elicits))
+	wrong := decode(t,
+		l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"di":"7"},"_meta":{%s}}}`,
+			elicits))
 	assert.Equal(t, wrong.Structured.Error.Code, "invalid_input")
 }
 
 func TestTrustedClientIsNotAsked(t *testing.T) {
 	l := dial(t, server.Options{Logger: slog.New(slog.DiscardHandler), TrustClients: true}, notes())
-	got := decode(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"},"_meta":{%s}}}`, modern))
+	got := decode(t,
+		l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"},"_meta":{%s}}}`,
+			modern))
 	assert.Equal(t, got.Structured.Data, "deleted 7")
 }
 
 func TestLongArgumentsAreShownInPart(t *testing.T) {
 	l := dial(t, quiet, notes())
 	long := strings.Repeat("ä", 3000)
-	asked := decode(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":%q},"_meta":{%s}}}`, long, elicits))
+	asked := decode(t,
+		l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":%q},"_meta":{%s}}}`,
+			long, elicits))
 	message := asked.Requests["confirm_operation"].Params.Message
 	assert.Assert(t, len(message) < 2200 && strings.HasSuffix(message, "ä…"), "%d", len(message))
 }
@@ -223,9 +268,11 @@ func TestLongArgumentsAreShownInPart(t *testing.T) {
 func TestCallCanBeCancelledWhileItIsConfirmed(t *testing.T) {
 	l := dial(t, quiet, notes())
 	l.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`)
-	question := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}}}`)
+	question := l.ask(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note_delete","arguments":{"id":"7"}}}`)
 	assert.Assert(t, strings.Contains(question, "elicitation/create"))
 	l.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
-	assert.Assert(t, strings.Contains(l.read(), `"method":"notifications/cancelled"`)) // the question is taken back
+	// the question is taken back
+	assert.Assert(t, strings.Contains(l.read(), `"method":"notifications/cancelled"`))
 	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `"id":2`))
 }

@@ -18,9 +18,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The defects that other implementations have, as far as a server on a stream can have them. G are those of one, M those of another.
+// The defects that other implementations have, as far as a server on a stream can have them. G are
+// those of one, M those of another.
 
-// A blocking server has, in every place, a handler that runs until it is cancelled, and tells when it begins and why it ends.
+// A blocking server has, in every place, a handler that runs until it is cancelled, and tells when
+// it begins and why it ends.
 type blocking struct {
 	*server.Server
 	begun chan struct{}
@@ -42,7 +44,9 @@ func blocks(o server.Options) blocking {
 func TestG1MalformedLinesAreAnswered(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	_ = l.stream.SetReadDeadline(time.Now().Add(patience))
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), `{"jsonrpc":"2.0","id":1,"result":{}}`) // settles the framing
+	// settles the framing
+	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 	for line, want := range map[string]string{
 		`{`:        `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`,
 		`nonsense`: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700`,
@@ -57,17 +61,20 @@ func TestG1MalformedLinesAreAnswered(t *testing.T) {
 		`{"jsonrpc":"2.0","id":8,"method":"ping","params":"x"}`:  `{"jsonrpc":"2.0","id":8,"error":{"code":-3260`,
 		`{"jsonrpc":"2.0","id":9,"id":10,"method":"ping"}`:       `,"error":{"code":-32600`,
 		`{"jsonrpc":"2.0","id":11,"method":"ping","method":"x"}`: `,"error":{"code":-32600`,
-		strings.Repeat("[", 5000):                                `{"jsonrpc":"2.0","id":null,"error":{"code":-32`,
+		strings.Repeat("[",
+			5000): `{"jsonrpc":"2.0","id":null,"error":{"code":-32`,
 	} {
 		got := l.ask("%s", line)
 		assert.Assert(t, strings.Contains(got, want), "%s: %s", line, got)
 	}
 	l.send("\n  ")
 	l.send(`{}`) // without a method and without an id there is nothing to answer
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`), `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping"}`),
+		`{"jsonrpc":"2.0","id":1,"result":{}}`)
 }
 
-// G2, M5: a panic in a tool ends the process, or is answered to nobody; in a resource or a prompt it ends the process.
+// G2, M5: a panic in a tool ends the process, or is answered to nobody; in a resource or a prompt
+// it ends the process.
 func TestG2PanicsAreAnswered(t *testing.T) {
 	s := everywhere(quiet, func(context.Context) (string, error) { panic("secret") })
 	inPlaces(t, func(t *testing.T, p place) {
@@ -90,17 +97,23 @@ func TestG2PanicsAreAnswered(t *testing.T) {
 func TestG3IdsAreEchoed(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	l.initialize("2025-11-25")
-	for _, id := range []string{`9007199254740993`, `-9223372036854775809`, `1.5`, `1.50`, `1e3`, `-1`, `0`, `""`, `"1"`, `"\u0061\/"`, `"ä"`} {
-		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id), `{"jsonrpc":"2.0","id":`+id+`,"result":{}}`)
-		got := l.ask(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`, id)
+	for _, id := range []string{`9007199254740993`, `-9223372036854775809`, `1.5`, `1.50`, `1e3`,
+		`-1`, `0`, `""`, `"1"`, `"\u0061\/"`, `"ä"`} {
+		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id),
+			`{"jsonrpc":"2.0","id":`+id+`,"result":{}}`)
+		got := l.ask(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`,
+			id)
 		assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`+id+`,"result":{`), got)
 		got = l.ask(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"none"}}`, id)
 		assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":`+id+`,"error":{`), got)
 	}
 	// Subscriptions are known by their ids to the letter.
 	for _, id := range []string{`9007199254740993`, `9007199254740992`, `"9007199254740993"`} {
-		got := l.ask(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"_meta":{`+modern+`},"notifications":{}}}`, id)
-		assert.Assert(t, strings.HasSuffix(got, `"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}}`), got)
+		got := l.ask(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"_meta":{`+
+			modern+`},"notifications":{}}}`, id)
+		assert.Assert(t,
+			strings.HasSuffix(got, `"_meta":{"io.modelcontextprotocol/subscriptionId":`+id+`}}}`),
+			got)
 	}
 }
 
@@ -110,7 +123,8 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 		s := three(t, quiet)
 		k := speak(t, s, newest, `{}`)
 		for range 3 {
-			k.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+			k.request("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
 		}
 		synctest.Wait()
 		hear := func(ids ...int) {
@@ -118,7 +132,9 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 			s.ResourceUpdated("x:1")
 			var want, got []string
 			for _, id := range ids {
-				want = append(want, fmt.Sprintf(`{"uri":"x:1","_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`, id))
+				want = append(want,
+					fmt.Sprintf(`{"uri":"x:1","_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`,
+						id))
 				got = append(got, string(k.next().says(updated, "").Params))
 			}
 			slices.Sort(got)
@@ -128,7 +144,9 @@ func TestG4SubscriptionsAreTheirOwn(t *testing.T) {
 		}
 		hear(1, 2, 3)
 		for i, left := range [][]int{{1, 3}, {3}, {}} {
-			k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, []int{2, 1, 3}[i]))
+			k.write(fmt.Sprintf(
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
+				[]int{2, 1, 3}[i]))
 			synctest.Wait()
 			hear(left...)
 		}
@@ -143,7 +161,8 @@ func TestG5CacheScopeIsKept(t *testing.T) {
 		r := resource("x:1")
 		r.Read = func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			result := text(uri, "mine")
-			result.CacheHints = mcp.CacheHints{TTLMs: new(int64(5000)), CacheScope: mcp.CachePrivate}
+			result.CacheHints = mcp.CacheHints{TTLMs: new(int64(5000)),
+				CacheScope: mcp.CachePrivate}
 			return result, nil
 		}
 		must(t, s.AddResource(r))
@@ -152,11 +171,15 @@ func TestG5CacheScopeIsKept(t *testing.T) {
 	assert.Assert(t, strings.Contains(m.raw, `"ttlMs":5000,"cacheScope":"private"`), m.raw)
 }
 
-// G6: a handler that asks a legacy client twice is given up, and what is for modern clients reaches a legacy one.
+// G6: a handler that asks a legacy client twice is given up, and what is for modern clients reaches
+// a legacy one.
 func TestG6LegacyClientIsAskedTwice(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		for _, key := range []string{"a", "b", "c"} {
-			if _, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: key, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
+			if _, err := server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: key,
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{}}`)}); err != nil {
 				return "", err
 			}
 		}
@@ -170,7 +193,8 @@ func TestG6LegacyClientIsAskedTwice(t *testing.T) {
 		}
 		m := k.next()
 		m.told("all three")
-		assert.Assert(t, !strings.Contains(m.raw, "inputRequests") && !strings.Contains(m.raw, "resultType"), m.raw)
+		assert.Assert(t, !strings.Contains(m.raw, "inputRequests") &&
+			!strings.Contains(m.raw, "resultType"), m.raw)
 	})
 }
 
@@ -188,7 +212,9 @@ func TestG7SlowHandlersDelayNobody(t *testing.T) {
 			assert.Assert(t, k.request("tools/list", "").Result != nil)
 			first := k.id - 11
 			for i := range 10 {
-				k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, first+i))
+				k.write(fmt.Sprintf(
+					`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
+					first+i))
 				assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
 			}
 			k.silent() // none of them is answered
@@ -212,7 +238,8 @@ func TestG8WhatRunsAndWaitsIsBounded(t *testing.T) {
 	k.refuse("tools/call", `{"name":"t"}`, rpc.CodeBusy, "too many requests wait already")
 	k.refuse("ping", "", rpc.CodeBusy, "too many requests wait already")
 	for id := 6; id >= 2; id-- { // those that wait first: they never run
-		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+		k.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	}
 	for range 2 {
 		assert.ErrorIs(t, <-s.ended, rpc.ErrCancelled)
@@ -228,15 +255,20 @@ func TestG9MessagesAreBounded(t *testing.T) {
 	o := quiet
 	o.Limits = rpc.Limits{Limits: framing.Limits{MaxFrame: 10_000}}
 	l := dial(t, o, catalog())
-	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":%q}}`, strings.Repeat("x", 100_000))
-	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`), got)
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `{"jsonrpc":"2.0","id":2,"result":{}}`)
+	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":%q}}`,
+		strings.Repeat("x", 100_000))
+	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600`),
+		got)
+	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
+		`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	// A result that is too large is not sent, and its caller not left waiting.
-	got = l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q},"_meta":{%s}}}`, strings.Repeat("x", 9000), modern)
+	got = l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q},"_meta":{%s}}}`,
+		strings.Repeat("x", 9000), modern)
 	assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":3,"error":{"code":-32603`), got)
 }
 
-// What some clients would not survive is not sent to any, unless the application says so; and its caller is not left waiting.
+// What some clients would not survive is not sent to any, unless the application says so; and its
+// caller is not left waiting.
 func TestLargeResults(t *testing.T) {
 	for _, tt := range []struct {
 		limits framing.Limits
@@ -251,16 +283,24 @@ func TestLargeResults(t *testing.T) {
 		o := quiet
 		o.Limits.Limits = tt.limits
 		s := made(o)
-		assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "big"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{"content":[],"x":"` + strings.Repeat("x", tt.size) + `"}`), nil
-		}}))
+		assert.NilError(t,
+			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "big"},
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"content":[],"x":"` + strings.Repeat("x", tt.size) +
+						`"}`), nil
+				}}))
 		l := connect(t, s)
-		got := l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"big","_meta":{%s}}}`, modern)
+		got := l.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"big","_meta":{%s}}}`,
+			modern)
 		if tt.sent {
 			assert.Assert(t, len(got) > tt.size, "%.100s", got)
 		} else {
-			assert.Assert(t, strings.HasPrefix(got, `{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the answer cannot be sent: framing: frame of 1`), "%.200s", got)
+			assert.Assert(t,
+				strings.HasPrefix(got,
+					`{"jsonrpc":"2.0","id":3,"error":{"code":-32603,"message":"the answer cannot be sent: framing: frame of 1`),
+				"%.200s", got)
 		}
-		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":4,"method":"ping"}`), `{"jsonrpc":"2.0","id":4,"result":{}}`)
+		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":4,"method":"ping"}`),
+			`{"jsonrpc":"2.0","id":4,"result":{}}`)
 	}
 }

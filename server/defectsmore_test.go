@@ -30,8 +30,11 @@ func TestG12SubscriptionsThatEndedAreForgotten(t *testing.T) {
 		s := three(t, o)
 		k := speak(t, s, newest, `{}`)
 		for range 100 {
-			k.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
-			k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
+			k.request("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+			k.write(fmt.Sprintf(
+				`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`,
+				k.id))
 			synctest.Wait()
 		}
 		k = speak(t, s, "2025-11-25", `{}`)
@@ -49,7 +52,9 @@ func TestG13StuckSubscriberDelaysNobody(t *testing.T) {
 		var clients [5]*talk
 		for i := range clients {
 			clients[i] = speak(t, s, newest, `{}`)
-			clients[i].request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1"],"toolsListChanged":true}}`).says(acknowledged, "")
+			clients[i].request("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["x:1"],"toolsListChanged":true}}`).says(
+				acknowledged, "")
 		}
 		synctest.Wait()
 		start := time.Now()
@@ -115,10 +120,12 @@ func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 					for m.Method != "" { // news
 						m = k.next()
 					}
-					assert.Assert(t, m.Error == nil || m.Error.Code == -32602 || m.Error.Code == -32002, m.raw)
+					assert.Assert(t, m.Error == nil || m.Error.Code == -32602 ||
+						m.Error.Code == -32002, m.raw)
 				}
 				if k.modern() {
-					k.start("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:r"]}}`)
+					k.start("subscriptions/listen",
+						`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:r"]}}`)
 				} else {
 					answer("resources/subscribe", `{"uri":"x:r"}`)
 				}
@@ -131,7 +138,8 @@ func TestG14EverythingMayChangeAtAnyTime(t *testing.T) {
 					answer("prompts/get", fmt.Sprintf(`{"name":"prompt%d"}`, i%5))
 					answer("resources/read", fmt.Sprintf(`{"uri":"r:resource%d"}`, i%5))
 					answer("resources/read", `{"uri":"x:1/2"}`)
-					answer("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
+					answer("completion/complete",
+						`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
 				}
 			})
 		}
@@ -156,7 +164,8 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 	})
 }
 
-// G18: a tool with a name that is none is only logged, and a client that has not said what it speaks is served.
+// G18: a tool with a name that is none is only logged, and a client that has not said what it
+// speaks is served.
 func TestG18MistakesAreErrors(t *testing.T) {
 	s := made(quiet)
 	assert.ErrorContains(t, s.AddTool(echo("no name", `{"type":"object"}`)), "a name is")
@@ -173,14 +182,16 @@ func TestM1SubscriptionsBlockNothing(t *testing.T) {
 	o.Limits = rpc.Limits{MaxRunning: 1} // not even where one request runs at a time
 	k := speak(t, three(t, o), newest, `{}`)
 	for range 20 {
-		k.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
+		k.request("subscriptions/listen",
+			`{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
 	}
 	assert.Assert(t, k.request("tools/list", "").Result != nil)
 	k.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	k.silent()
 }
 
-// M2: a subscription that is a connection of its own, as over HTTP, is acknowledged and then hears nothing.
+// M2: a subscription that is a connection of its own, as over HTTP, is acknowledged and then hears
+// nothing.
 func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -189,14 +200,18 @@ func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 		link := &post{nil, make(chan string, 10)}
 		answered := make(chan message)
 		go func() {
-			answered <- handle(t, c, link, `{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"_meta":{%s},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:1"]}}}`, modern)
+			answered <- handle(t, c, link,
+				`{"jsonrpc":"2.0","id":"l","method":"subscriptions/listen","params":{"_meta":{%s},"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:1"]}}}`,
+				modern)
 		}()
 		assert.Assert(t, strings.HasPrefix(<-link.said, acknowledged))
 		synctest.Wait()
 		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
-		assert.Equal(t, <-link.said, `notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`)
+		assert.Equal(t, <-link.said,
+			`notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`)
 		s.ResourceUpdated("x:1")
-		assert.Equal(t, <-link.said, `notifications/resources/updated {"uri":"x:1","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`)
+		assert.Equal(t, <-link.said,
+			`notifications/resources/updated {"uri":"x:1","_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`)
 		c.Finish()
 		assert.Assert(t, strings.HasPrefix(<-link.said, "notifications/cancelled"))
 		m := <-answered
@@ -240,11 +255,13 @@ func TestM7MessagesAreWhole(t *testing.T) {
 	questions := make(chan message, calls)
 	go func() {
 		for i := range calls {
-			k.stream.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"t"}}`+"\n", i))
+			k.stream.Write(fmt.Appendf(nil,
+				`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"t"}}`+"\n", i))
 		}
 		for range calls {
 			q := <-questions
-			k.stream.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"action":"cancel"}}`+"\n", q.ID))
+			k.stream.Write(fmt.Appendf(nil,
+				`{"jsonrpc":"2.0","id":%s,"result":{"action":"cancel"}}`+"\n", q.ID))
 		}
 	}()
 	for answered < calls {
@@ -272,8 +289,10 @@ func TestM8NotificationsAreKept(t *testing.T) {
 		k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 		k.start(p.method, strings.TrimSuffix(p.params, "}")+`,"_meta":{"progressToken":1}}`)
 		for i := range 1000 {
-			k.next().says("notifications/message", fmt.Sprintf(`{"level":"info","data":{"i":%d,"message":"m"}}`, i))
-			k.next().says("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i+1))
+			k.next().says("notifications/message",
+				fmt.Sprintf(`{"level":"info","data":{"i":%d,"message":"m"}}`, i))
+			k.next().says("notifications/progress",
+				fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i+1))
 		}
 		k.next().told("done")
 	})
@@ -293,22 +312,29 @@ func TestM8NotificationsAreKept(t *testing.T) {
 // M16: an error that answers nothing is taken for a request, and answered.
 func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 	k := speak(t, three(t, quiet), "2025-11-25", `{}`)
-	for _, stray := range []string{`"id":99,"error":{"code":1,"message":"m"}`, `"id":99,"result":{}`, `"id":null,"error":{"code":1,"message":"m"}`, `"id":"x","result":null`} {
+	for _, stray := range []string{`"id":99,"error":{"code":1,"message":"m"}`,
+		`"id":99,"result":{}`, `"id":null,"error":{"code":1,"message":"m"}`,
+		`"id":"x","result":null`} {
 		k.write(`{"jsonrpc":"2.0",` + stray + `}`)
 	}
 	k.silent()
 }
 
-// M17: arguments are validated only on request, and a schema that does not compile allows everything.
+// M17: arguments are validated only on request, and a schema that does not compile allows
+// everything.
 func TestM17SchemasHold(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddTool(echo("strict", `{"type":"object","required":["a"]}`)))
 	})
-	for _, schema := range []string{`{"type":"object","properties":{"a":{"type":"nonsense"}}}`, `{"type":"object","properties":{"a":{"pattern":"("}}}`, `{"type":"object","$ref":"#/nowhere"}`} {
+	for _, schema := range []string{`{"type":"object","properties":{"a":{"type":"nonsense"}}}`,
+		`{"type":"object","properties":{"a":{"pattern":"("}}}`,
+		`{"type":"object","$ref":"#/nowhere"}`} {
 		assert.ErrorContains(t, s.AddTool(echo("broken", schema)), `server: tool "broken"`)
 	}
 	k := speak(t, s, newest, `{}`)
-	assert.Assert(t, strings.Contains(k.request("tools/call", `{"name":"strict","arguments":{}}`).raw, `"isError":true`))
+	assert.Assert(t,
+		strings.Contains(k.request("tools/call", `{"name":"strict","arguments":{}}`).raw,
+			`"isError":true`))
 	k.refuse("tools/call", `{"name":"broken"}`, -32602, "Unknown tool")
 }
 
@@ -318,7 +344,8 @@ func TestBrokenLinkHoldsUpNobody(t *testing.T) {
 		s := three(t, quiet)
 		broken := s.Integration().NewConn(t.Context(), breaks{}, "")
 		defer broken.Close()
-		handle(t, broken, breaks{}, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+		handle(t, broken, breaks{},
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
 		handle(t, broken, breaks{}, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		k := speak(t, s, "2025-11-25", `{}`)
 		k.silent()
@@ -340,16 +367,21 @@ func TestArgumentsAreNotOverwritten(t *testing.T) {
 	release := make(chan struct{})
 	s := made(quiet, func(s *server.Server) {
 		slow := echo("slow", `{"type":"object"}`)
-		slow.Call = func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		slow.Call = func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult,
+			error) {
 			before := bytes.Clone(arguments)
 			<-release
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(bytes.Equal(before, arguments))}}}, nil
+			return &mcp.CallToolResult{
+				Content: []mcp.Content{
+					&mcp.TextContent{Text: fmt.Sprint(bytes.Equal(before, arguments))}}}, nil
 		}
 		must(t, s.AddTool(slow))
 	})
 	k := speak(t, s, newest, `{}`)
 	for i := range 10 {
-		k.start("tools/call", fmt.Sprintf(`{"name":"slow","arguments":{"x":%q}}`, strings.Repeat(fmt.Sprint(i), 2000)))
+		k.start("tools/call",
+			fmt.Sprintf(`{"name":"slow","arguments":{"x":%q}}`,
+				strings.Repeat(fmt.Sprint(i), 2000)))
 	}
 	for range 50 {
 		k.silent()

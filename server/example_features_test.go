@@ -38,13 +38,18 @@ func ExampleServer_AddResourceTemplate() {
 	s := server.New(server.Info{Name: "library", Version: "1.0.0"}, dispatch.NewCatalog())
 	books := map[string]string{"hamlet": "Who's there?"}
 	err := s.AddResourceTemplate(server.ResourceTemplate{
-		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "book://{title}", Name: "book", MIMEType: "text/plain"},
-		Read: func(_ context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error) {
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "book://{title}", Name: "book",
+			MIMEType: "text/plain"},
+		Read: func(_ context.Context, uri string,
+			values map[string]string) (*mcp.ReadResourceResult, error) {
 			line, ok := books[values["title"]]
 			if !ok {
 				return nil, server.ResourceNotFound(uri)
 			}
-			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: line}}}, nil
+			return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{
+						{URI: uri, MIMEType: "text/plain", Text: line}}},
+				nil
 		},
 	})
 	if err != nil {
@@ -63,13 +68,17 @@ func ExampleServer_AddResourceTemplate() {
 func ExampleServer_AddPrompt() {
 	s := server.New(server.Info{Name: "review", Version: "1.0.0"}, dispatch.NewCatalog())
 	err := s.AddPrompt(server.Prompt{
-		Prompt: mcp.Prompt{Name: "review", Arguments: []mcp.PromptArgument{{Name: "language", Required: true}}},
+		Prompt: mcp.Prompt{Name: "review",
+			Arguments: []mcp.PromptArgument{{Name: "language", Required: true}}},
 		Get: func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
-				{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: "Review this " + arguments["language"] + " code."}},
+				{Role: mcp.RoleUser,
+					Content: &mcp.TextContent{Text: "Review this " + arguments["language"] +
+						" code."}},
 			}}, nil
 		},
-		Complete: func(_ context.Context, _, typed string, _ map[string]string) (mcp.Completion, error) {
+		Complete: func(_ context.Context, _, typed string, _ map[string]string) (mcp.Completion,
+			error) {
 			var c mcp.Completion
 			for _, language := range []string{"Go", "Python", "PHP"} {
 				if strings.HasPrefix(language, typed) {
@@ -91,30 +100,37 @@ func ExampleServer_AddPrompt() {
 	// {"jsonrpc":"2.0","id":2,"result":{"messages":[{"role":"user","content":{"type":"text","text":"Review this Go code."}}]}}
 }
 
-// One handler asks clients of both eras. This legacy client is called while the handler waits; a modern one would get the question as the result of its request,
-// and send that again with the answer.
+// One handler asks clients of both eras. This legacy client is called while the handler waits; a
+// modern one would get the question as the result of its request, and send that again with the
+// answer.
 func ExampleElicit() {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "table.book", Summary: "Book a table.", Kind: dispatch.Write}, func(ctx context.Context, _ struct{}) (string, error) {
-		answer, err := server.Elicit(ctx, "guests", mcp.ElicitParams{
-			Message:         "For how many?",
-			RequestedSchema: json.RawMessage(`{"type":"object","properties":{"guests":{"type":"integer","minimum":1,"default":2}}}`),
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "table.book", Summary: "Book a table.", Kind: dispatch.Write},
+		func(ctx context.Context, _ struct{}) (string, error) {
+			answer, err := server.Elicit(ctx, "guests", mcp.ElicitParams{
+				Message: "For how many?",
+				RequestedSchema: json.RawMessage(
+					`{"type":"object","properties":{"guests":{"type":"integer","minimum":1,"default":2}}}`),
+			})
+			if err != nil {
+				return "", err // in the modern era, this is how the question gets to the client
+			}
+			if answer.Action != mcp.ElicitAccept {
+				return "no table, then", nil
+			}
+			var form struct{ Guests int }
+			if err := json.Unmarshal(answer.Content, &form); err != nil {
+				return "", err
+			}
+			// What happens behind a question that is still to come, Once keeps from happening
+			// twice.
+			number, err := server.Once(ctx, "reservation",
+				func(context.Context) (int, error) { return 17, nil })
+			return fmt.Sprintf("table %d for %d", number, form.Guests), err
 		})
-		if err != nil {
-			return "", err // in the modern era, this is how the question gets to the client
-		}
-		if answer.Action != mcp.ElicitAccept {
-			return "no table, then", nil
-		}
-		var form struct{ Guests int }
-		if err := json.Unmarshal(answer.Content, &form); err != nil {
-			return "", err
-		}
-		// What happens behind a question that is still to come, Once keeps from happening twice.
-		number, err := server.Once(ctx, "reservation", func(context.Context) (int, error) { return 17, nil })
-		return fmt.Sprintf("table %d for %d", number, form.Guests), err
-	})
-	talkTo(server.New(server.Info{Name: "restaurant", Version: "1.0.0"}, catalog), strings.Replace(hello, `"id":"hello",`, `"id":0,`, 1),
+	talkTo(server.New(server.Info{Name: "restaurant", Version: "1.0.0"}, catalog),
+		strings.Replace(hello, `"id":"hello",`, `"id":0,`, 1),
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"table_book"}}`,
 		`{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":{}}}`)
 	// Output:

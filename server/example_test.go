@@ -24,14 +24,16 @@ type Report struct {
 func ExampleServer_ServeStdio() {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog, dispatch.Spec{
-		Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound},
+		Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound},
 	}, func(ctx context.Context, q Query) (Report, error) {
 		if q.City != "Oslo" {
 			return Report{}, dispatch.Errorf(dispatch.NotFound, "no station in %q", q.City)
 		}
 		return Report{Sky: "clear", Temp: -3}, nil
 	})
-	if err := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog).ServeStdio(context.Background()); err != nil {
+	if err := server.New(server.Info{Name: "weather", Version: "1.0.0"},
+		catalog).ServeStdio(context.Background()); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -41,7 +43,8 @@ func ExampleServer_Serve() {
 	client, stream := net.Pipe()
 	done := make(chan error)
 	go func() {
-		done <- server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog()).Serve(context.Background(), stream)
+		done <- server.New(server.Info{Name: "weather", Version: "1.0.0"},
+			dispatch.NewCatalog()).Serve(context.Background(), stream)
 	}()
 	fmt.Fprintln(client, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	answer, _ := bufio.NewReader(client).ReadString('\n')

@@ -15,7 +15,9 @@ func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		o := quiet
 		o.Extensions = map[string]json.RawMessage{"com.example/maps": json.RawMessage(`{"zoom":7}`)}
-		o.Capabilities = func(c *mcp.ServerCapabilities) { c.Extensions["com.example/more"] = json.RawMessage(`{}`) }
+		o.Capabilities = func(c *mcp.ServerCapabilities) {
+			c.Extensions["com.example/more"] = json.RawMessage(`{}`)
+		}
 		s := made(o)
 		for range 2 { // what Capabilities adds is added to a copy
 			k := connect(t, s)
@@ -28,7 +30,8 @@ func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 			}
 			must(t, json.Unmarshal(m.Result, &result))
 			assert.DeepEqual(t, result.Capabilities.Extensions,
-				map[string]any{"com.example/maps": map[string]any{"zoom": 7.0}, "com.example/more": map[string]any{}})
+				map[string]any{"com.example/maps": map[string]any{"zoom": 7.0},
+					"com.example/more": map[string]any{}})
 			assert.Equal(t, len(o.Extensions), 1)
 		}
 	})

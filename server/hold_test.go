@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Changes that belong together are told once, when the last of who makes them has done; what is about one thing only is told at once.
+// Changes that belong together are told once, when the last of who makes them has done; what is
+// about one thing only is told at once.
 func TestHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)

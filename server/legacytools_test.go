@@ -18,7 +18,10 @@ import (
 // forwards is a tool of another server with these schemas, that answers with a result.
 func forwards(name, definition, result string) server.Tool {
 	return server.Tool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
-		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(result), nil }}
+		Forward: func(context.Context, json.RawMessage) (json.RawMessage,
+			error) {
+			return json.RawMessage(result), nil
+		}}
 }
 
 // A schema that only 2026-07-28 has would make clients of other revisions refuse all of tools/list.
@@ -26,20 +29,34 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 	var log bytes.Buffer
 	// Three tools are those of no revision: the schema of 2026-07-28 does not have them either.
 	withTools := func(none bool) *server.Server {
-		s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
+		s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
+			server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 		list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
 		list.OutputSchema = json.RawMessage(`{"type":"array","items":{"type":"integer"}}`)
 		must(t, s.AddTool(list))
-		must(t, s.AddTool(forwards("any", `{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`, `{"content":[]}`)))
-		must(t, s.AddTool(forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`, `{"content":[]}`)))
-		must(t, s.AddTool(forwards("half", `{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`, `{"content":[]}`)))
-		must(t, s.AddTool(forwards("whole", `{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`, `{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("any", `{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`,
+				`{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`,
+				`{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("half",
+				`{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`,
+				`{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("whole",
+				`{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`,
+				`{"content":[]}`)))
 		if !none {
 			return s
 		}
-		must(t, s.AddTool(forwards("untyped", `{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("untyped", `{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
 		must(t, s.AddTool(forwards("none", `{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
-		must(t, s.AddTool(forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`, `{"content":[]}`)))
+		must(t, s.AddTool(
+			forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`,
+				`{"content":[]}`)))
 		return s
 	}
 	modern, legacy := withTools(false), withTools(true)
@@ -80,7 +97,8 @@ func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
 	list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
 	list.OutputSchema, list.Tasks = json.RawMessage(`{"type":"array"}`), mcp.TaskOptional
 	must(t, s.AddTool(list))
-	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
+	speak(t, s, "2025-11-25", `{}`).want("tools/list", "",
+		`{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
 }
 
 // Structured content that is no object would make them refuse the result of another server's tool.
@@ -101,7 +119,8 @@ func TestStructuredContentThatLegacyRevisionsDoNotHave(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddTool(forwards(name, `{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
+			must(t, s.AddTool(
+				forwards(name, `{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
 		}
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {

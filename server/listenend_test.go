@@ -77,7 +77,8 @@ func listeners(t *testing.T, n int, how closing) endings {
 				close(acknowledgedAll)
 			}
 		case "notifications/cancelled":
-			assert.Equal(t, e.results[m.Params.RequestID], "", "the notification comes before the result")
+			assert.Equal(t, e.results[m.Params.RequestID], "",
+				"the notification comes before the result")
 			e.notices[m.Params.RequestID]++
 		default:
 			assert.Equal(t, e.results[m.ID], "", "answered twice: %s", lines.Text())
@@ -120,7 +121,8 @@ func TestSubscriptionsAreAnsweredAtEndOfInput(t *testing.T) {
 				for id := 1; id <= tc.n; id++ {
 					if slices.Contains(tc.cancels, id) {
 						assert.Equal(t, got.notices[id], 0, "the subscription %d was cancelled", id)
-						assert.Equal(t, got.results[id], "", "the subscription %d was cancelled", id)
+						assert.Equal(t, got.results[id], "", "the subscription %d was cancelled",
+							id)
 						continue
 					}
 					assert.Equal(t, got.acks[id], 1, "the subscription %d", id)

@@ -25,10 +25,17 @@ type kind struct {
 }
 
 var kinds = map[server.Kind]kind{
-	server.KindTool:   {"tools/list", "tools", "name", "", func(s *server.Server, key string) error { return s.AddTool(echo(key, `{"type":"object"}`)) }, (*server.Server).RemoveTools},
-	server.KindPrompt: {"prompts/list", "prompts", "name", "", func(s *server.Server, key string) error { return s.AddPrompt(recites(key)) }, (*server.Server).RemovePrompts},
+	server.KindTool: {"tools/list", "tools", "name", "", func(s *server.Server, key string) error {
+		return s.AddTool(echo(key, `{"type":"object"}`))
+	}, (*server.Server).RemoveTools},
+	server.KindPrompt: {"prompts/list", "prompts", "name", "",
+		func(s *server.Server, key string) error {
+			return s.AddPrompt(recites(key))
+		}, (*server.Server).RemovePrompts},
 	server.KindResource: {
-		"resources/list", "resources", "uri", "r:", func(s *server.Server, key string) error { return s.AddResource(resource("r:" + key)) },
+		"resources/list", "resources", "uri", "r:", func(s *server.Server, key string) error {
+			return s.AddResource(resource("r:" + key))
+		},
 		func(s *server.Server, keys ...string) int {
 			for i := range keys {
 				keys[i] = "r:" + keys[i]
@@ -36,7 +43,10 @@ var kinds = map[server.Kind]kind{
 			return s.RemoveResources(keys...)
 		},
 	},
-	server.KindTemplate: {"resources/templates/list", "resourceTemplates", "uriTemplate", "", func(s *server.Server, key string) error { return s.AddResourceTemplate(echoes(key)) }, (*server.Server).RemoveResourceTemplates},
+	server.KindTemplate: {"resources/templates/list", "resourceTemplates", "uriTemplate", "",
+		func(s *server.Server, key string) error {
+			return s.AddResourceTemplate(echoes(key))
+		}, (*server.Server).RemoveResourceTemplates},
 }
 
 // page asks for a page and returns the keys on it, and the cursor of the next; "" if there is none.
@@ -103,7 +113,8 @@ func TestPagesOfEveryKind(t *testing.T) {
 	}
 }
 
-// While somebody turns the pages, items come and go. What was there all the time is seen once, and nothing is seen twice.
+// While somebody turns the pages, items come and go. What was there all the time is seen once, and
+// nothing is seen twice.
 func TestPagesOfChangingLists(t *testing.T) {
 	for size := 1; size <= 3; size++ {
 		for name, d := range kinds {
@@ -117,8 +128,11 @@ func TestPagesOfChangingLists(t *testing.T) {
 				k := speak(t, s, newest, `{}`)
 				keys, _ := d.pages(k, func(page int) {
 					switch page {
-					case 1: // the one that the cursor is about, one before and one behind it; new ones likewise
-						assert.Equal(t, d.remove(s, fmt.Sprintf("k%d", size-1), "k0", "k5"), len(slices.Compact([]int{size - 1, 0}))+1)
+					case 1:
+						// the one that the cursor is about, one before and one behind it; new ones
+						// likewise
+						assert.Equal(t, d.remove(s, fmt.Sprintf("k%d", size-1), "k0", "k5"),
+							len(slices.Compact([]int{size - 1, 0}))+1)
 						must(t, errors.Join(d.add(s, "a-before"), d.add(s, "k6x")))
 					case 2:
 						assert.Equal(t, d.remove(s, "k9"), 1)
@@ -156,7 +170,10 @@ func TestPagesOfChangingLists(t *testing.T) {
 func TestForgedCursors(t *testing.T) {
 	o := quiet
 	o.PageSize = 1
-	o.Visible = func(_ context.Context, _ server.Kind, key string) bool { return !strings.HasSuffix(key, "hidden") }
+	o.Visible = func(_ context.Context, _ server.Kind,
+		key string) bool {
+		return !strings.HasSuffix(key, "hidden")
+	}
 	s := made(o)
 	for _, d := range kinds {
 		must(t, errors.Join(d.add(s, "a"), d.add(s, "hidden"), d.add(s, "z")))
@@ -171,7 +188,8 @@ func TestForgedCursors(t *testing.T) {
 				k.refuse(d.method, `{"cursor":`+cursor+`}`, -32602, "cursor must be a string")
 			}
 			// One that anybody could make leads to nothing that is hidden.
-			for from, want := range map[string]string{"0": "a", "a": "z", "gone": "z", "hidden": "z", "z": "", "\xff\xfe": ""} {
+			for from, want := range map[string]string{"0": "a", "a": "z", "gone": "z",
+				"hidden": "z", "z": "", "\xff\xfe": ""} {
 				keys, _ := d.page(k, base64.RawURLEncoding.EncodeToString([]byte(d.prefix+from)))
 				assert.Equal(t, strings.Join(keys, " "), want, "%s from %q", name, from)
 			}
@@ -207,7 +225,8 @@ func TestVisible(t *testing.T) {
 		k := speak(t, s, revision, `{}`)
 		for name, d := range kinds {
 			keys, _ := d.pages(k, allPages)
-			assert.Assert(t, slices.Contains(keys, "seen") && !slices.Contains(keys, "hidden") && !slices.Contains(keys, "hidden:{x}"), "%s %s", name, keys)
+			assert.Assert(t, slices.Contains(keys, "seen") && !slices.Contains(keys, "hidden") &&
+				!slices.Contains(keys, "hidden:{x}"), "%s %s", name, keys)
 			m := k.request(d.method, "")
 			assert.Assert(t, !strings.Contains(m.raw, "public"), m.raw)
 			assert.Equal(t, strings.Contains(m.raw, `"cacheScope":"private"`), k.modern())
@@ -219,21 +238,28 @@ func TestVisible(t *testing.T) {
 		k.refuse("tools/call", `{"name":"hidden"}`, -32602, "Unknown tool: hidden")
 		k.refuse("prompts/get", `{"name":"hidden"}`, -32602, "Unknown prompt: hidden")
 		for _, uri := range []string{"r:hidden", "hidden:1", "any:hidden", "only:1"} {
-			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing, "Resource not found")
+			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+				"Resource not found")
 			if !k.modern() {
-				k.refuse("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), missing, "Resource not found")
+				k.refuse("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+					"Resource not found")
 			}
 		}
-		for _, ref := range []string{`{"type":"ref/prompt","name":"hidden"}`, `{"type":"ref/resource","uri":"r:hidden"}`, `{"type":"ref/resource","uri":"hidden:{x}"}`} {
-			k.refuse("completion/complete", `{"ref":`+ref+`,"argument":{"name":"x","value":""}}`, -32602, "Unknown ")
+		for _, ref := range []string{`{"type":"ref/prompt","name":"hidden"}`,
+			`{"type":"ref/resource","uri":"r:hidden"}`,
+			`{"type":"ref/resource","uri":"hidden:{x}"}`} {
+			k.refuse("completion/complete", `{"ref":`+ref+`,"argument":{"name":"x","value":""}}`,
+				-32602, "Unknown ")
 		}
 		assert.Assert(t, k.request("tools/call", `{"name":"seen"}`).Result != nil)
 		assert.Assert(t, k.request("resources/read", `{"uri":"any:seen"}`).Result != nil)
 		if k.modern() {
-			k.start("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["r:hidden","r:seen","any:hidden","hidden:1"]}}`)
+			k.start("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["r:hidden","r:seen","any:hidden","hidden:1"]}}`)
 			m := k.next().says("notifications/subscriptions/acknowledged", "")
 			assert.Assert(t, strings.Contains(m.raw, `"resourceSubscriptions":["r:seen"]`), m.raw)
-			assert.Assert(t, strings.Contains(k.request("server/discover", "").raw, `"cacheScope":"private"`))
+			assert.Assert(t,
+				strings.Contains(k.request("server/discover", "").raw, `"cacheScope":"private"`))
 		}
 	})
 	assert.Equal(t, len(asked), 4)
@@ -248,8 +274,10 @@ func TestVisibleOperations(t *testing.T) {
 	l := dial(t, o, catalog())
 	l.initialize("2025-11-25")
 	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
-	assert.Assert(t, strings.Contains(got, `"name":"work"`) && !strings.Contains(got, "weather"), got)
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`),
+	assert.Assert(t, strings.Contains(got, `"name":"work"`) &&
+		!strings.Contains(got, "weather"), got)
+	assert.Equal(t, l.ask(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`),
 		`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: weather_get"}}`)
 }
 
@@ -263,7 +291,9 @@ func TestPublicLists(t *testing.T) {
 		assert.Assert(t, strings.Contains(m.raw, `"ttlMs":1500,"cacheScope":"public"`), m.raw)
 	}
 	// What is in the lists is nobody else's business all the same.
-	assert.Assert(t, strings.Contains(k.request("resources/read", `{"uri":"x:r"}`).raw, `"cacheScope":"private"`))
+	assert.Assert(t,
+		strings.Contains(k.request("resources/read", `{"uri":"x:r"}`).raw,
+			`"cacheScope":"private"`))
 }
 
 // A server has what was added to it, and what it does not have it does not do.
@@ -279,14 +309,30 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 		want string
 		has  []string // methods
 	}{
-		"nothing":   {func(*server.Server) error { return nil }, `{` + tools + `}`, nil},
-		"tool":      {func(s *server.Server) error { return s.AddTool(echo("t", `{"type":"object"}`)) }, `{` + tools + `}`, nil},
-		"prompt":    {func(s *server.Server) error { return s.AddPrompt(recites("p")) }, `{` + tools + `,"prompts":{"listChanged":true}}`, []string{"prompts/"}},
-		"completed": {func(s *server.Server) error { return s.AddPrompt(completing) }, `{` + tools + `,"prompts":{"listChanged":true},"completions":{}}`, []string{"prompts/", "completion/"}},
-		"resource":  {func(s *server.Server) error { return s.AddResource(resource("x:1")) }, `{` + tools + `,"resources":{"listChanged":true,"subscribe":true}}`, []string{"resources/"}},
-		"template":  {func(s *server.Server) error { return s.AddResourceTemplate(template) }, `{` + tools + `,"resources":{"listChanged":true,"subscribe":true}}`, []string{"resources/"}},
-		"completed template": {func(s *server.Server) error { return s.AddResourceTemplate(completingTemplate) },
-			`{` + tools + `,"resources":{"listChanged":true,"subscribe":true},"completions":{}}`, []string{"resources/", "completion/"}},
+		"nothing": {func(*server.Server) error { return nil }, `{` + tools + `}`, nil},
+		"tool": {func(s *server.Server) error {
+			return s.AddTool(echo("t", `{"type":"object"}`))
+		}, `{` + tools + `}`, nil},
+		"prompt": {func(s *server.Server) error {
+			return s.AddPrompt(recites("p"))
+		}, `{` + tools + `,"prompts":{"listChanged":true}}`, []string{"prompts/"}},
+		"completed": {func(s *server.Server) error {
+			return s.AddPrompt(completing)
+		}, `{` + tools + `,"prompts":{"listChanged":true},"completions":{}}`,
+			[]string{"prompts/", "completion/"}},
+		"resource": {func(s *server.Server) error {
+			return s.AddResource(resource("x:1"))
+		}, `{` + tools + `,"resources":{"listChanged":true,"subscribe":true}}`,
+			[]string{"resources/"}},
+		"template": {func(s *server.Server) error {
+			return s.AddResourceTemplate(template)
+		}, `{` + tools + `,"resources":{"listChanged":true,"subscribe":true}}`,
+			[]string{"resources/"}},
+		"completed template": {func(s *server.Server) error {
+			return s.AddResourceTemplate(completingTemplate)
+		},
+			`{` + tools + `,"resources":{"listChanged":true,"subscribe":true},"completions":{}}`,
+			[]string{"resources/", "completion/"}},
 		"gone": {func(s *server.Server) error {
 			err := s.AddPrompt(recites("p"))
 			s.RemovePrompts("p")
@@ -306,8 +352,12 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 				var want any
 				assert.NilError(t, json.Unmarshal([]byte(tc.want), &want))
 				assert.DeepEqual(t, result.Capabilities, want)
-				for _, method := range []string{"resources/list", "resources/templates/list", "resources/read", "prompts/list", "prompts/get", "completion/complete", "resources/subscribe", "resources/unsubscribe"} {
-					there := slices.ContainsFunc(tc.has, func(prefix string) bool { return strings.HasPrefix(method, prefix) }) && !(k.modern() && strings.HasSuffix(method, "subscribe"))
+				for _, method := range []string{"resources/list", "resources/templates/list",
+					"resources/read", "prompts/list", "prompts/get", "completion/complete",
+					"resources/subscribe", "resources/unsubscribe"} {
+					there := slices.ContainsFunc(tc.has, func(prefix string) bool {
+						return strings.HasPrefix(method, prefix)
+					}) && !(k.modern() && strings.HasSuffix(method, "subscribe"))
 					m := k.request(method, `{}`)
 					assert.Equal(t, m.Error != nil && m.Error.Code == -32601, !there, m.raw)
 				}
@@ -323,7 +373,8 @@ func TestExpect(t *testing.T) {
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		for method, list := range map[string]string{"resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
+		for method, list := range map[string]string{"resources/list": "resources",
+			"resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
 			assert.Assert(t, strings.Contains(k.request(method, `{}`).raw, `"`+list+`":[]`))
 		}
 	})
@@ -339,27 +390,52 @@ func TestExpect(t *testing.T) {
 // What another server has said of a thing is what lists have of it.
 func TestDefinition(t *testing.T) {
 	forward := func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
-	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil }
+	get := func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+		return nil, nil
+	}
 	read := func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }
-	match := func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return nil, nil }
+	match := func(context.Context, string, map[string]string) (*mcp.ReadResourceResult,
+		error) {
+		return nil, nil
+	}
 	const odd = `{ "x":1.0,"name":"n/1", "title":"\u0041","inputSchema":{"type":"object"},"uri":"x:1","uriTemplate":"x:{y}"}`
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"}, Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
-		must(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd), Get: get}))
-		must(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "n"}, Definition: json.RawMessage(odd), Read: read}))
-		must(t, s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{y}", Name: "n"}, Definition: json.RawMessage(odd), Read: match}))
+		must(t, s.AddTool(
+			server.Tool{Tool: mcp.Tool{Name: "n/1"},
+				Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
+		must(t, s.AddPrompt(
+			server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd),
+				Get: get}))
+		must(t, s.AddResource(
+			server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "n"},
+				Definition: json.RawMessage(odd), Read: read}))
+		must(t, s.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{y}", Name: "n"},
+				Definition:       json.RawMessage(odd), Read: match}))
 		for _, broken := range []string{``, `[]`, `{`, `{"a":1}}`} {
-			err := s.AddTool(server.Tool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken), Forward: forward})
+			err := s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken),
+					Forward: forward})
 			assert.ErrorContains(t, err, `server: tool "other": `)
-			assert.ErrorContains(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "other"}, Definition: json.RawMessage(broken), Get: get}), `server: prompt "other": `)
+			assert.ErrorContains(t,
+				s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "other"},
+					Definition: json.RawMessage(broken), Get: get}), `server: prompt "other": `)
 		}
 		assert.ErrorContains(t, s.AddTool(server.Tool{Forward: forward}), "it needs a name")
-		assert.ErrorContains(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"}, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }}), "a name is 1 to 128")
+		assert.ErrorContains(t,
+			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"},
+				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+					return nil, nil
+				}}), "a name is 1 to 128")
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		for method, list := range map[string]string{"tools/list": "tools", "resources/list": "resources", "resources/templates/list": "resourceTemplates", "prompts/list": "prompts"} {
-			assert.Assert(t, strings.Contains(k.request(method, `{}`).raw, `"`+list+`":[`+odd+`]`), method)
+		for method, list := range map[string]string{"tools/list": "tools",
+			"resources/list": "resources", "resources/templates/list": "resourceTemplates",
+			"prompts/list": "prompts"} {
+			assert.Assert(t, strings.Contains(k.request(method, `{}`).raw, `"`+list+`":[`+odd+`]`),
+				method)
 		}
 	})
 }

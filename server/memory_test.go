@@ -25,15 +25,18 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 			pool := quota.NewPool(2000)
 			var kept atomic.Pointer[context.Context]
 			s := made(server.Options{Memory: pool}, func(s *server.Server) {
-				must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "take"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-					child, cancel := context.WithCancel(ctx)
-					defer cancel()
-					if err := dispatch.Reserve(child, 1500); err != nil {
-						return nil, err
-					}
-					kept.Store(&ctx)
-					return says(fmt.Sprint(pool.Held(""))), nil
-				}}))
+				must(t, s.AddTool(
+					server.Tool{Tool: mcp.Tool{Name: "take"},
+						Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+							error) {
+							child, cancel := context.WithCancel(ctx)
+							defer cancel()
+							if err := dispatch.Reserve(child, 1500); err != nil {
+								return nil, err
+							}
+							kept.Store(&ctx)
+							return says(fmt.Sprint(pool.Held(""))), nil
+						}}))
 			})
 			assert.Equal(t, s.Integration().Memory(), pool)
 			k := speak(t, s, revision, `{}`)
@@ -56,13 +59,16 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 		o.Memory = quota.NewPool(2000)
 		release := make(chan struct{})
 		s := employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				if err := dispatch.Reserve(ctx, 1500); err != nil {
-					return nil, err
-				}
-				<-release
-				return says("done"), nil
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						if err := dispatch.Reserve(ctx, 1500); err != nil {
+							return nil, err
+						}
+						<-release
+						return says("done"), nil
+					}}))
 		})
 		j := hire(t, s, newest, tasking)
 		id := j.begin("take", `{}`).TaskID
@@ -89,16 +95,21 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 			c := s.Integration().NewConn(context.Background(), nil, principal)
 			t.Cleanup(c.Close)
 			handle := func(method, params string) error {
-				_, err := c.Handle(ctx, &rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)}, nil)
+				_, err := c.Handle(ctx,
+					&rpc.Request{ID: rpc.IntID(1), Method: method, Params: json.RawMessage(params)},
+					nil)
 				return err
 			}
-			assert.NilError(t, handle("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`))
+			assert.NilError(t,
+				handle("initialize",
+					`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`))
 			return handle("tools/call", `{"name":"stubborn","task":{}}`)
 		}
 		for range 8 {
 			assert.NilError(t, call("", quota.Anonymous))
 		}
-		assert.Error(t, call("", quota.Anonymous), "8 tasks of yours are running already, which is your share; cancel one or try again later (code -31999)")
+		assert.Error(t, call("", quota.Anonymous),
+			"8 tasks of yours are running already, which is your share; cancel one or try again later (code -31999)")
 		assert.NilError(t, call("ada", "ada"))
 		synctest.Wait()
 		assert.Equal(t, running.Load(), int32(9))
@@ -111,13 +122,15 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 // The names of what a client has subscribed to are kept, and so counted.
 func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	pool := quota.NewPool(1000)
-	s := made(server.Options{Memory: pool}, func(s *server.Server) { must(t, s.AddResourceTemplate(echoes("t:{id}"))) })
+	s := made(server.Options{Memory: pool},
+		func(s *server.Server) { must(t, s.AddResourceTemplate(echoes("t:{id}"))) })
 	k := speak(t, s, "2025-06-18", `{}`)
 	long := func(c string) string { return `{"uri":"t:` + strings.Repeat(c, 598) + `"}` }
 	k.want("resources/subscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("a"), `{}`)
 	assert.Equal(t, pool.Used(), int64(600))
-	k.refuse("resources/subscribe", long("b"), rpc.CodeBusy, "There is no room for another subscription")
+	k.refuse("resources/subscribe", long("b"), rpc.CodeBusy,
+		"There is no room for another subscription")
 	k.want("resources/unsubscribe", long("a"), `{}`)
 	k.want("resources/unsubscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("b"), `{}`)

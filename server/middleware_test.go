@@ -71,17 +71,24 @@ func TestMiddlewareSeesWhatComesIn(t *testing.T) {
 	k := speak(t, made(o, completes), "2025-11-25", `{}`)
 	k.silent()
 	assert.DeepEqual(t, j.take(), []string{
-		"outer initialize", "inner initialize", "inner initialize done <nil>", "outer initialize done <nil>",
-		"outer notifications/initialized", "inner notifications/initialized", "inner notifications/initialized done <nil>", "outer notifications/initialized done <nil>",
+		"outer initialize", "inner initialize", "inner initialize done <nil>",
+		"outer initialize done <nil>",
+		"outer notifications/initialized", "inner notifications/initialized",
+		"inner notifications/initialized done <nil>", "outer notifications/initialized done <nil>",
 		"outer ping", "inner ping", "inner ping done <nil>", "outer ping done <nil>",
 	})
 	k.write(`{"jsonrpc":"2.0","method":"notifications/unheard-of"}`)
 	k.refuse("no/such", "", -32601, "no/such")
 	k.refuse("resources/read", `{"uri":"z:1"}`, -32002, "not found")
 	assert.DeepEqual(t, j.take(), []string{
-		"outer notifications/unheard-of", "inner notifications/unheard-of", "inner notifications/unheard-of done <nil>", "outer notifications/unheard-of done <nil>",
-		"outer no/such", "inner no/such", "inner no/such done Method not found: no/such (code -32601)", "outer no/such done Method not found: no/such (code -32601)",
-		"outer resources/read", "inner resources/read", "inner resources/read done Resource not found: z:1 (code -32002)", "outer resources/read done Resource not found: z:1 (code -32002)",
+		"outer notifications/unheard-of", "inner notifications/unheard-of",
+		"inner notifications/unheard-of done <nil>", "outer notifications/unheard-of done <nil>",
+		"outer no/such", "inner no/such",
+		"inner no/such done Method not found: no/such (code -32601)",
+		"outer no/such done Method not found: no/such (code -32601)",
+		"outer resources/read", "inner resources/read",
+		"inner resources/read done Resource not found: z:1 (code -32002)",
+		"outer resources/read done Resource not found: z:1 (code -32002)",
 	})
 }
 
@@ -94,7 +101,9 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 			}
 		}),
 		replaces("prompts/get", func(rpc.Handler) rpc.Handler {
-			return func(context.Context, *rpc.Request) (any, error) { return nil, errors.New("secret") }
+			return func(context.Context, *rpc.Request) (any, error) {
+				return nil, errors.New("secret")
+			}
 		}),
 		replaces("completion/complete", func(rpc.Handler) rpc.Handler {
 			return func(context.Context, *rpc.Request) (any, error) { panic("secret") }
@@ -102,7 +111,8 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 		replaces("resources/read", func(next rpc.Handler) rpc.Handler {
 			return func(ctx context.Context, req *rpc.Request) (any, error) {
 				changed := *req
-				changed.Params = json.RawMessage(strings.Replace(string(req.Params), "y:1", "x:r", 1))
+				changed.Params = json.RawMessage(
+					strings.Replace(string(req.Params), "y:1", "x:r", 1))
 				return next(ctx, &changed)
 			}
 		}),
@@ -121,9 +131,11 @@ func TestMiddlewareMayChangeAndRefuse(t *testing.T) {
 	assert.Assert(t, !strings.Contains(m.raw, "secret"))
 	m = k.refuse("completion/complete", `{}`, -32603, "Internal error")
 	assert.Assert(t, !strings.Contains(m.raw, "secret"))
-	k.want("resources/read", `{"uri":"y:1"}`, `{"contents":[{"uri":"x:r","mimeType":"text/plain","text":"of x:r"}]}`)
+	k.want("resources/read", `{"uri":"y:1"}`,
+		`{"contents":[{"uri":"x:r","mimeType":"text/plain","text":"of x:r"}]}`)
 	k.want("resources/list", "", `{"resources":[]}`)
-	k.want("resources/templates/list", "", `{"resourceTemplates":[{"name":"t","uriTemplate":"x:{a}/{b}"},{"name":"t","uriTemplate":"y:{a}"}]}`)
+	k.want("resources/templates/list", "",
+		`{"resourceTemplates":[{"name":"t","uriTemplate":"x:{a}/{b}"},{"name":"t","uriTemplate":"y:{a}"}]}`)
 }
 
 // busy is a handler that says and asks all that there is.
@@ -148,9 +160,12 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		k.reply(k.next().says("elicitation/create", ""), `{"action":"cancel"}`)
 		k.next().told("cancel ")
 		around := func(method string) []string {
-			return []string{"outer " + method, "inner " + method, "inner " + method + " done <nil>", "outer " + method + " done <nil>"}
+			return []string{"outer " + method, "inner " + method, "inner " + method + " done <nil>",
+				"outer " + method + " done <nil>"}
 		}
-		assert.DeepEqual(t, j.take(), slices.Concat(around("notifications/message"), around("notifications/progress"), around("elicitation/create")))
+		assert.DeepEqual(t, j.take(),
+			slices.Concat(around("notifications/message"), around("notifications/progress"),
+				around("elicitation/create")))
 		s.ResourceUpdated("x:r")
 		k.next().says(updated, `{"uri":"x:r"}`)
 		synctest.Wait()
@@ -162,12 +177,14 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		k.stream.Close()
 
 		k = speak(t, s, newest, everything)
-		k.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
+		k.request("subscriptions/listen",
+			`{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
 		synctest.Wait()
 		must(t, s.AddTool(echo("newer", `{"type":"object"}`)))
 		k.next().says("notifications/tools/list_changed", "")
 		synctest.Wait()
-		assert.DeepEqual(t, j.take(), slices.Concat(around(acknowledged), around("notifications/tools/list_changed")))
+		assert.DeepEqual(t, j.take(),
+			slices.Concat(around(acknowledged), around("notifications/tools/list_changed")))
 		k.request("tools/call", `{"name":"t"}`).asks("name") // which is an answer: nothing goes out
 		assert.Equal(t, len(j.take()), 0)
 	})
@@ -183,11 +200,17 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 			}),
 			replaces("notifications/progress", func(next rpc.Handler) rpc.Handler {
 				return func(ctx context.Context, req *rpc.Request) (any, error) {
-					return next(ctx, &rpc.Request{Method: req.Method, Params: json.RawMessage(strings.Replace(string(req.Params), `"progress":1`, `"progress":50,"total":100`, 1))})
+					return next(ctx,
+						&rpc.Request{Method: req.Method,
+							Params: json.RawMessage(
+								strings.Replace(string(req.Params), `"progress":1`,
+									`"progress":50,"total":100`, 1))})
 				}
 			}),
 			replaces(updated, func(rpc.Handler) rpc.Handler {
-				return func(context.Context, *rpc.Request) (any, error) { return nil, errors.New("refused") }
+				return func(context.Context, *rpc.Request) (any, error) {
+					return nil, errors.New("refused")
+				}
 			}),
 			replaces("elicitation/create", func(rpc.Handler) rpc.Handler {
 				return func(context.Context, *rpc.Request) (any, error) { return answer() }
@@ -198,7 +221,8 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 		call := func() message {
 			k.start("tools/call", `{"name":"t","_meta":{"progressToken":"p"}}`)
-			k.next().says("notifications/progress", `{"progressToken":"p","progress":50,"total":100}`)
+			k.next().says("notifications/progress",
+				`{"progressToken":"p","progress":50,"total":100}`)
 			return k.next()
 		}
 		call().fails(-31050, "nobody is asked")
@@ -206,7 +230,8 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		assert.Assert(t, !strings.Contains(call().fails(-32603, "Internal error").raw, "secret"))
 		// What it answers for the client is any value that is the client's result.
 		for _, result := range []any{
-			json.RawMessage(`{"action":"accept","content":{"name":"M"}}`), mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"M"}`)},
+			json.RawMessage(`{"action":"accept","content":{"name":"M"}}`),
+			mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"M"}`)},
 			map[string]any{"action": "accept", "content": map[string]string{"name": "M"}},
 		} {
 			answer = func() (any, error) { return result, nil }
@@ -231,16 +256,17 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 // What the client's answer is, outgoing middleware may see and change.
 func TestOutgoingSeesTheClientsAnswer(t *testing.T) {
 	o := quiet
-	o.Outgoing = []rpc.Middleware{replaces("elicitation/create", func(next rpc.Handler) rpc.Handler {
-		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			answer, err := next(ctx, req)
-			if err != nil {
-				return nil, rpc.Errorf(-32051, "translated: %v", err)
+	o.Outgoing = []rpc.Middleware{
+		replaces("elicitation/create", func(next rpc.Handler) rpc.Handler {
+			return func(ctx context.Context, req *rpc.Request) (any, error) {
+				answer, err := next(ctx, req)
+				if err != nil {
+					return nil, rpc.Errorf(-32051, "translated: %v", err)
+				}
+				text, err := answer.(rpc.Appender).AppendJSON(nil)
+				return json.RawMessage(strings.Replace(string(text), "Ann", "Bob", 1)), err
 			}
-			text, err := answer.(rpc.Appender).AppendJSON(nil)
-			return json.RawMessage(strings.Replace(string(text), "Ann", "Bob", 1)), err
-		}
-	})}
+		})}
 	k := speak(t, everywhere(o, elicitName), "2025-11-25", everything)
 	k.reply(k.request("tools/call", `{"name":"t"}`), `{"action":"accept","content":{"name":"Ann"}}`)
 	k.next().told(`accept {"name":"Bob","n":3}`)
@@ -284,7 +310,10 @@ func handle(t *testing.T, c *server.Conn, link server.Link, format string, args 
 	t.Helper()
 	m, err := rpc.ParseMessage(fmt.Appendf(nil, format, args...))
 	assert.NilError(t, err)
-	text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, link) }, m.Request())
+	text, _ := rpc.AppendResponse(t.Context(), nil,
+		func(ctx context.Context, req *rpc.Request) (any, error) {
+			return c.Handle(ctx, req, link)
+		}, m.Request())
 	answer := message{t: t, raw: string(text)}
 	if len(text) > 0 {
 		assert.NilError(t, json.Unmarshal(text, &answer))
@@ -292,7 +321,8 @@ func handle(t *testing.T, c *server.Conn, link server.Link, format string, args 
 	return answer
 }
 
-// Who the client is, everything that is done for it knows: middleware, Visible, handlers, what goes out.
+// Who the client is, everything that is done for it knows: middleware, Visible, handlers, what goes
+// out.
 func TestPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var j journal
@@ -307,7 +337,8 @@ func TestPrincipal(t *testing.T) {
 		o := quiet
 		o.Middleware, o.Outgoing = []rpc.Middleware{who("in")}, []rpc.Middleware{who("out")}
 		o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
-			return key == "t" || strings.HasPrefix(key, "op") || server.PrincipalFrom(ctx) == "alice"
+			return key == "t" || strings.HasPrefix(key, "op") ||
+				server.PrincipalFrom(ctx) == "alice"
 		}
 		s := everywhere(o, func(ctx context.Context) (string, error) {
 			if said, err := busy(ctx); err != nil {
@@ -315,27 +346,37 @@ func TestPrincipal(t *testing.T) {
 			}
 			return "for " + server.PrincipalFrom(ctx), nil
 		})
-		link := &post{func(string, json.RawMessage) (string, error) { return `{"action":"cancel"}`, nil }, make(chan string, 100)}
-		alice, bob, nobody := s.Integration().NewConn(t.Context(), link, "alice"), s.Integration().NewConn(t.Context(), link, "bob"), s.Integration().NewConn(t.Context(), nil, "")
+		link := &post{func(string, json.RawMessage) (string, error) {
+			return `{"action":"cancel"}`, nil
+		}, make(chan string, 100)}
+		alice, bob, nobody := s.Integration().NewConn(t.Context(), link, "alice"),
+			s.Integration().NewConn(t.Context(), link, "bob"),
+			s.Integration().NewConn(t.Context(), nil, "")
 		defer alice.Close()
 		defer bob.Close()
 		defer nobody.Close()
-		const init = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` + everything + `,"clientInfo":{"name":"c","version":"1"}}}`
+		const init = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":` +
+			everything + `,"clientInfo":{"name":"c","version":"1"}}}`
 		for c, name := range map[*server.Conn]string{alice: "alice", bob: "bob", nobody: ""} {
 			assert.Equal(t, c.Revision(), mcp.Revision(""))
 			assert.Assert(t, handle(t, c, link, init).Result != nil)
 			assert.Equal(t, c.Revision(), mcp.Rev20250618)
 			for _, tool := range []string{"t", "op_run"} {
-				handle(t, c, link, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":1}}}`, tool).told("for " + name)
+				handle(t, c, link,
+					`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":%q,"_meta":{"progressToken":1}}}`,
+					tool).told("for " + name)
 			}
-			m := handle(t, c, link, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
+			m := handle(t, c, link,
+				`{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"p"}}`)
 			assert.Equal(t, m.Error == nil, name == "alice", m.raw)
 			for _, line := range j.take() {
 				assert.Assert(t, strings.HasSuffix(line, ": "+name), line)
 			}
 		}
 		// What is said unasked is said to somebody, too.
-		assert.Assert(t, handle(t, alice, link, `{"jsonrpc":"2.0","method":"notifications/initialized"}`).raw == "")
+		assert.Assert(t,
+			handle(t, alice, link,
+				`{"jsonrpc":"2.0","method":"notifications/initialized"}`).raw == "")
 		j.take()
 		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
 		synctest.Wait()
@@ -344,11 +385,14 @@ func TestPrincipal(t *testing.T) {
 		assert.Equal(t, server.PrincipalFrom(t.Context()), "")
 
 		// A state that was given to one is worth nothing to another.
-		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` + elicits + `}}}`
+		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` +
+			elicits + `}}}`
 		a := handle(t, alice, link, call, "").asks("name")
-		more := fmt.Sprintf(`,"inputResponses":{"name":{"action":"cancel"}},"requestState":%q`, a.RequestState)
+		more := fmt.Sprintf(`,"inputResponses":{"name":{"action":"cancel"}},"requestState":%q`,
+			a.RequestState)
 		handle(t, bob, link, call, more).fails(-32602, "requestState was not made for this request")
-		handle(t, nobody, link, call, more).fails(-32602, "requestState was not made for this request")
+		handle(t, nobody, link, call, more).fails(-32602,
+			"requestState was not made for this request")
 		handle(t, alice, link, call, more).told("for alice")
 		again := s.Integration().NewConn(t.Context(), nil, "alice") // another connection of hers
 		defer again.Close()
@@ -359,10 +403,14 @@ func TestPrincipal(t *testing.T) {
 // Operations know who calls them.
 func TestPrincipalOfAnOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (string, error) {
-		return dispatch.CallFrom(ctx).Principal + " " + server.PrincipalFrom(ctx), nil
-	})
-	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).Integration().NewConn(t.Context(), nil, "alice")
+	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read},
+		func(ctx context.Context, _ struct{}) (string, error) {
+			return dispatch.CallFrom(ctx).Principal + " " + server.PrincipalFrom(ctx), nil
+		})
+	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).Integration().NewConn(t.Context(),
+		nil, "alice")
 	defer conn.Close()
-	handle(t, conn, &post{}, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%s}}}`, modern).told("alice alice")
+	handle(t, conn, &post{},
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"who","_meta":{%s}}}`,
+		modern).told("alice alice")
 }

@@ -23,20 +23,23 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// What the specification says that a server MUST do, or not, as far as it is the same over any transport and no other test here is about it. The list of all is in
-// streamable/musts_test.go.
+// What the specification says that a server MUST do, or not, as far as it is the same over any
+// transport and no other test here is about it. The list of all is in streamable/musts_test.go.
 
 // 2026-07-28 and 2025-11-25, client/elicitation: the url has to be a valid URL.
 func TestElicitationURLMustBeValid(t *testing.T) {
 	var url string
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		_, err := server.Elicit(ctx, "u", mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.", URL: url})
-		if err == nil || errors.As(err, new(*rpc.Error)) || !strings.Contains(err.Error(), "no URL") {
+		_, err := server.Elicit(ctx, "u",
+			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.", URL: url})
+		if err == nil || errors.As(err, new(*rpc.Error)) ||
+			!strings.Contains(err.Error(), "no URL") {
 			return "", err
 		}
 		return "refused", nil
 	})
-	for _, url = range []string{"", "pay", "/pay", "//example.com/pay", "https:", "https:///pay", "http://[::1", "https://example.com/%zz", " https://example.com"} {
+	for _, url = range []string{"", "pay", "/pay", "//example.com/pay", "https:", "https:///pay",
+		"http://[::1", "https://example.com/%zz", " https://example.com"} {
 		for _, revision := range []string{"2025-11-25", newest} {
 			speak(t, s, revision, everything).request("tools/call", `{"name":"t"}`).told("refused")
 		}
@@ -46,11 +49,14 @@ func TestElicitationURLMustBeValid(t *testing.T) {
 	}
 }
 
-// 2026-07-28 and 2025-11-25, client/sampling: results of tools stand alone, and each use of a tool has one in the message behind it.
+// 2026-07-28 and 2025-11-25, client/sampling: results of tools stand alone, and each use of a tool
+// has one in the message behind it.
 func TestSamplingToolResultsMustMatch(t *testing.T) {
 	var messages []mcp.SamplingMessage
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
-		_, err := server.Sample(ctx, "s", mcp.CreateMessageParams{MaxTokens: 1, Messages: messages, Tools: []*mcp.Tool{{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}}})
+		_, err := server.Sample(ctx, "s",
+			mcp.CreateMessageParams{MaxTokens: 1, Messages: messages,
+				Tools: []*mcp.Tool{{Name: "t", InputSchema: json.RawMessage(`{"type":"object"}`)}}})
 		if err != nil && strings.Contains(err.Error(), `server: Sample "s": `) {
 			return "refused", nil
 		}
@@ -71,23 +77,38 @@ func TestSamplingToolResultsMustMatch(t *testing.T) {
 		good     bool
 		messages []mcp.SamplingMessage
 	}{
-		"text":                      {true, []mcp.SamplingMessage{say(user, text)}},
-		"one use":                   {true, []mcp.SamplingMessage{say(user, text), say(assistant, use("a")), say(user, result("a"))}},
-		"several, in another order": {true, []mcp.SamplingMessage{say(assistant, text, use("a"), use("b")), say(user, result("b"), result("a")), say(assistant, text)}},
-		"again":                     {true, []mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a")), say(assistant, use("a")), say(user, result("a"))}},
-		"no result":                 {false, []mcp.SamplingMessage{say(assistant, use("a"))}},
-		"no result, but text":       {false, []mcp.SamplingMessage{say(assistant, use("a")), say(user, text)}},
-		"one result of two":         {false, []mcp.SamplingMessage{say(assistant, use("a"), use("b")), say(user, result("a"))}},
-		"a result too late":         {false, []mcp.SamplingMessage{say(assistant, use("a")), say(assistant, text), say(user, result("a"))}},
-		"a result and text":         {false, []mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a"), text)}},
-		"a result of another":       {false, []mcp.SamplingMessage{say(assistant, use("a")), say(user, result("b"))}},
-		"a result twice":            {false, []mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a"), result("a"))}},
-		"a result of nothing":       {false, []mcp.SamplingMessage{say(user, result("a"))}},
-		"a result by the assistant": {false, []mcp.SamplingMessage{say(assistant, use("a")), say(assistant, result("a"))}},
-		"a use by the user":         {false, []mcp.SamplingMessage{say(user, use("a")), say(user, result("a"))}},
-		"no role":                   {false, []mcp.SamplingMessage{say("", text)}},
-		"another role":              {false, []mcp.SamplingMessage{say("system", text)}},
-		"no content":                {false, []mcp.SamplingMessage{say(user)}},
+		"text": {true, []mcp.SamplingMessage{say(user, text)}},
+		"one use": {true,
+			[]mcp.SamplingMessage{say(user, text), say(assistant, use("a")),
+				say(user, result("a"))}},
+		"several, in another order": {true,
+			[]mcp.SamplingMessage{say(assistant, text, use("a"), use("b")),
+				say(user, result("b"), result("a")), say(assistant, text)}},
+		"again": {true,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a")),
+				say(assistant, use("a")), say(user, result("a"))}},
+		"no result": {false, []mcp.SamplingMessage{say(assistant, use("a"))}},
+		"no result, but text": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(user, text)}},
+		"one result of two": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a"), use("b")), say(user, result("a"))}},
+		"a result too late": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(assistant, text),
+				say(user, result("a"))}},
+		"a result and text": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a"), text)}},
+		"a result of another": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(user, result("b"))}},
+		"a result twice": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(user, result("a"), result("a"))}},
+		"a result of nothing": {false, []mcp.SamplingMessage{say(user, result("a"))}},
+		"a result by the assistant": {false,
+			[]mcp.SamplingMessage{say(assistant, use("a")), say(assistant, result("a"))}},
+		"a use by the user": {false,
+			[]mcp.SamplingMessage{say(user, use("a")), say(user, result("a"))}},
+		"no role":      {false, []mcp.SamplingMessage{say("", text)}},
+		"another role": {false, []mcp.SamplingMessage{say("system", text)}},
+		"no content":   {false, []mcp.SamplingMessage{say(user)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			messages = tc.messages
@@ -104,7 +125,8 @@ func TestSamplingToolResultsMustMatch(t *testing.T) {
 	}
 }
 
-// 2026-07-28, server/utilities/caching: no ttlMs is less than 0, and all that can be kept has hints.
+// 2026-07-28, server/utilities/caching: no ttlMs is less than 0, and all that can be kept has
+// hints.
 func TestCacheHintsMustBeThereAndNotNegative(t *testing.T) {
 	o := quiet
 	o.ListTTL = -time.Second
@@ -118,7 +140,9 @@ func TestCacheHintsMustBeThereAndNotNegative(t *testing.T) {
 		must(t, s.AddResource(r))
 	})
 	k := speak(t, s, newest, `{}`)
-	for method, params := range map[string]string{"server/discover": "", "tools/list": "", "prompts/list": "", "resources/list": "", "resources/templates/list": "", "resources/read": `{"uri":"x:negative"}`} {
+	for method, params := range map[string]string{"server/discover": "", "tools/list": "",
+		"prompts/list": "", "resources/list": "", "resources/templates/list": "",
+		"resources/read": `{"uri":"x:negative"}`} {
 		m := k.request(method, params)
 		assert.Assert(t, strings.Contains(m.raw, `"ttlMs":0,"cacheScope":"private"`), m.raw)
 	}
@@ -153,7 +177,8 @@ func TestCacheScopeMustBeTheSameOnAllPages(t *testing.T) {
 
 // 2026-07-28, basic/versioning: what extensions are called has a prefix.
 func TestExtensionsMustHavePrefixes(t *testing.T) {
-	for id, good := range map[string]bool{"com.example/x": true, "x": false, "": false, "/x": false, "1.a/x": false, "com.example/-": false} {
+	for id, good := range map[string]bool{"com.example/x": true, "x": false, "": false, "/x": false,
+		"1.a/x": false, "com.example/-": false} {
 		o := quiet
 		o.Extensions = map[string]json.RawMessage{id: json.RawMessage(`{}`)}
 		func() {
@@ -163,7 +188,8 @@ func TestExtensionsMustHavePrefixes(t *testing.T) {
 	}
 }
 
-// 2026-07-28, basic: what a client has declared with another request, or in a handshake, counts for nothing.
+// 2026-07-28, basic: what a client has declared with another request, or in a handshake, counts for
+// nothing.
 func TestPriorRequestsMustNotCount(t *testing.T) {
 	s := everywhere(quiet, elicitName)
 	k := connect(t, s)
@@ -185,14 +211,17 @@ func TestPriorRequestsMustNotCount(t *testing.T) {
 func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		for name, result := range map[string]*mcp.CallToolResult{
-			"lines":  {StructuredContent: json.RawMessage("{\n\"a\":\r\n1\n}"), Content: []mcp.Content{&mcp.TextContent{Text: "a\nb\r\n\u2028"}}},
-			"bytes":  {Content: []mcp.Content{&mcp.TextContent{Text: "a\xffb"}}, StructuredContent: json.RawMessage(`{}`)},
+			"lines": {StructuredContent: json.RawMessage("{\n\"a\":\r\n1\n}"),
+				Content: []mcp.Content{&mcp.TextContent{Text: "a\nb\r\n\u2028"}}},
+			"bytes": {Content: []mcp.Content{&mcp.TextContent{Text: "a\xffb"}},
+				StructuredContent: json.RawMessage(`{}`)},
 			"broken": {StructuredContent: json.RawMessage("{\"a\":\"\xff\"}")},
 		} {
 			tool := echo(name, `{"type":"object"}`)
 			tool.Call = func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				server.Progress(ctx, 1, 2, "x\xff\ny")
-				server.Logger(ctx).Info("x\xff\ny", "k\xff\n", "v\xff\n", "raw", json.RawMessage("{\n}"))
+				server.Logger(ctx).Info("x\xff\ny", "k\xff\n", "v\xff\n", "raw",
+					json.RawMessage("{\n}"))
 				return result, nil
 			}
 			must(t, s.AddTool(tool))
@@ -203,7 +232,8 @@ func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 	for _, name := range []string{"lines", "bytes", "broken"} {
 		k.start("tools/call", fmt.Sprintf(`{"name":%q}`, name))
 		messages := 1
-		for m := k.next(); m.Method != ""; m = k.next() { // each line is a whole message, or next would fail
+		for m := k.next(); m.Method != ""; m = k.next() {
+			// each line is a whole message, or next would fail
 			assert.Assert(t, utf8.ValidString(m.raw), "%q", m.raw)
 			messages++
 		}
@@ -211,16 +241,27 @@ func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 	}
 }
 
-// 2026-07-28, basic/patterns/cancellation: a server cancels subscriptions only, those that it ends itself, and says nothing more to a client that has ended one itself.
+// 2026-07-28, basic/patterns/cancellation: a server cancels subscriptions only, those that it ends
+// itself, and says nothing more to a client that has ended one itself.
 func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	for name, tc := range map[string]struct {
 		end  func(c *server.Conn, cancel context.CancelCauseFunc)
 		told bool
 	}{
-		"the server":                        {func(c *server.Conn, _ context.CancelCauseFunc) { c.Finish() }, true},
-		"the server, at once":               {func(c *server.Conn, cancel context.CancelCauseFunc) { c.Finish(); cancel(errors.New("closed")) }, true},
-		"the client":                        {func(_ *server.Conn, cancel context.CancelCauseFunc) { cancel(rpc.ErrCancelled) }, false},
-		"the client, just before the other": {func(c *server.Conn, cancel context.CancelCauseFunc) { cancel(rpc.ErrCancelled); c.Finish() }, false},
+		"the server": {func(c *server.Conn, _ context.CancelCauseFunc) {
+			c.Finish()
+		}, true},
+		"the server, at once": {func(c *server.Conn, cancel context.CancelCauseFunc) {
+			c.Finish()
+			cancel(errors.New("closed"))
+		}, true},
+		"the client": {func(_ *server.Conn, cancel context.CancelCauseFunc) {
+			cancel(rpc.ErrCancelled)
+		}, false},
+		"the client, just before the other": {func(c *server.Conn, cancel context.CancelCauseFunc) {
+			cancel(rpc.ErrCancelled)
+			c.Finish()
+		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +272,9 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				ended := make(chan error)
 				go func() {
-					m, _ := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"_meta":{` + modern + `},"notifications":{}}}`))
+					m, _ := rpc.ParseMessage(
+						[]byte(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"_meta":{` +
+							modern + `},"notifications":{}}}`))
 					_, err := c.Handle(ctx, m.Request(), g)
 					ended <- err
 				}()
@@ -241,20 +284,23 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 				err := <-ended
 				assert.Equal(t, err == nil, tc.told, "%v", err)
 				if tc.told {
-					assert.Assert(t, strings.HasPrefix(<-g.said, `notifications/cancelled {"requestId":"s",`))
+					assert.Assert(t,
+						strings.HasPrefix(<-g.said, `notifications/cancelled {"requestId":"s",`))
 				}
 				assert.Equal(t, len(g.said), 0)
 			})
 		})
 	}
-	// What it does not answer for other reasons is not cancelled: requests that the client gives up, and such as wait for an answer of its user.
+	// What it does not answer for other reasons is not cancelled: requests that the client gives
+	// up, and such as wait for an answer of its user.
 	s := everywhere(quiet, elicitName)
 	k := speak(t, s, newest, everything)
 	inPlaces(t, func(t *testing.T, p place) {
 		k.t = t
 		k.request(p.method, p.params).asks("name")
 		k.start(p.method, p.params)
-		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
+		k.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, k.id))
 		k.start("no/such", "")
 		for m := k.next(); m.Error == nil; m = k.next() {
 			assert.Assert(t, m.Method == "", m.raw)
@@ -262,7 +308,8 @@ func TestServerMustCancelItsSubscriptionsOnly(t *testing.T) {
 	})
 }
 
-// 2026-07-28, server/utilities/logging: what is logged goes to the request that wants it, as loud as it wants it, and to no subscription.
+// 2026-07-28, server/utilities/logging: what is logged goes to the request that wants it, as loud
+// as it wants it, and to no subscription.
 func TestLogMustGoToItsRequestOnly(t *testing.T) {
 	s := everywhere(quiet, func(ctx context.Context) (string, error) {
 		server.Logger(ctx).Info("quiet")
@@ -270,7 +317,9 @@ func TestLogMustGoToItsRequestOnly(t *testing.T) {
 		return "done", nil
 	})
 	k := speak(t, s, newest, `{}`)
-	k.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x:r"]}}`).says(acknowledged, "")
+	k.request("subscriptions/listen",
+		`{"notifications":{"toolsListChanged":true,"resourcesListChanged":true,"promptsListChanged":true,"resourceSubscriptions":["x:r"]}}`).says(
+		acknowledged, "")
 	plain := k.meta
 	inPlaces(t, func(t *testing.T, p place) {
 		k.t = t
@@ -293,13 +342,18 @@ func TestLogMustGoToItsRequestOnly(t *testing.T) {
 	})
 }
 
-// server/utilities/logging, of all revisions: the server itself tells its clients nothing that it logs, least of all secrets.
+// server/utilities/logging, of all revisions: the server itself tells its clients nothing that it
+// logs, least of all secrets.
 func TestLogMustNotHaveSecrets(t *testing.T) {
 	o := quiet
 	o.Logger = slog.New(slog.DiscardHandler)
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fails.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "", errors.New("secret") })
-	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panics.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { panic("secret") })
+	dispatch.Add(c, dispatch.Spec{Name: "fail", Summary: "Fails.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (string, error) {
+			return "", errors.New("secret")
+		})
+	dispatch.Add(c, dispatch.Spec{Name: "panic", Summary: "Panics.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (string, error) { panic("secret") })
 	s := o.New(server.Info{Name: "test", Version: "1.2"}, c)
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -323,10 +377,11 @@ func TestTraceMustBeOne(t *testing.T) {
 	const good = `"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"`
 	for trace, want := range map[string]string{
 		good: `"_meta":{` + good + `}`,
-		good + `,"tracestate":"a=b","baggage":"k=v"`:                              `"_meta":{"baggage":"k=v",` + good + `,"tracestate":"a=b"}`,
-		good + `,"tracestate":7,"baggage":{}`:                                     `"_meta":{` + good + `}`,
-		`"traceparent":7`:                                                         "",
-		`"traceparent":"x","tracestate":"a=b"`:                                    "",
+		good + `,"tracestate":"a=b","baggage":"k=v"`: `"_meta":{"baggage":"k=v",` +
+			good + `,"tracestate":"a=b"}`,
+		good + `,"tracestate":7,"baggage":{}`:  `"_meta":{` + good + `}`,
+		`"traceparent":7`:                      "",
+		`"traceparent":"x","tracestate":"a=b"`: "",
 		`"traceparent":"00-0AF7651916CD43DD8448EB211C80319C-b7ad6b7169203331-01"`: "",
 		`"tracestate":"a=b","baggage":"k=v"`:                                      "",
 	} {
@@ -340,17 +395,20 @@ func TestTraceMustBeOne(t *testing.T) {
 
 const noisy = "STDWIRE_TEST_NOISY_SERVER" // has the test below be the server
 
-// basic/transports, stdio, of all revisions: there is nothing on standard output but messages, whatever operations and their children print.
+// basic/transports, stdio, of all revisions: there is nothing on standard output but messages,
+// whatever operations and their children print.
 func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	if os.Getenv(noisy) != "" {
 		c := dispatch.NewCatalog()
-		dispatch.Add(c, dispatch.Spec{Name: "print", Summary: "Prints.", Kind: dispatch.Read}, func(ctx context.Context, _ struct{}) (string, error) {
-			fmt.Println("noise")
-			child := exec.CommandContext(ctx, "/bin/echo", "noise")
-			child.Stdout = os.Stdout
-			return "printed", child.Run()
-		})
-		if err := quiet.New(server.Info{Name: "noisy", Version: "1"}, c).ServeStdio(context.Background()); err != nil {
+		dispatch.Add(c, dispatch.Spec{Name: "print", Summary: "Prints.", Kind: dispatch.Read},
+			func(ctx context.Context, _ struct{}) (string, error) {
+				fmt.Println("noise")
+				child := exec.CommandContext(ctx, "/bin/echo", "noise")
+				child.Stdout = os.Stdout
+				return "printed", child.Run()
+			})
+		if err := quiet.New(server.Info{Name: "noisy", Version: "1"},
+			c).ServeStdio(context.Background()); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
@@ -358,8 +416,10 @@ func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("what operations print can be kept off standard output on Linux only")
 	}
-	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"print","_meta":{` + modern + `}}}` + "\n"
-	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestStdoutMustHaveMessagesOnly$")
+	const call = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"print","_meta":{` +
+		modern + `}}}` + "\n"
+	child := exec.CommandContext(t.Context(), os.Args[0],
+		"-test.run=^TestStdoutMustHaveMessagesOnly$")
 	child.Env = append(os.Environ(), noisy+"=1", "GORACE=atexit_sleep_ms=0")
 	child.Stdin = strings.NewReader(fmt.Sprintf(call+call+call, 1, 2, 3))
 	var noise strings.Builder
@@ -369,7 +429,8 @@ func TestStdoutMustHaveMessagesOnly(t *testing.T) {
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	assert.Equal(t, len(lines), 3, string(out))
 	for _, line := range lines {
-		assert.Assert(t, strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`) && strings.Contains(line, "printed"), line)
+		assert.Assert(t, strings.HasPrefix(line, `{"jsonrpc":"2.0","id":`) &&
+			strings.Contains(line, "printed"), line)
 	}
 	assert.Equal(t, strings.Count(noise.String(), "noise\n"), 6)
 }

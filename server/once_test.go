@@ -24,10 +24,13 @@ func TestOnceIsSingleFlight(t *testing.T) {
 		ends func() (int, error)
 		want []string
 	}{
-		"value":  {func() (int, error) { return 7, nil }, []string{"7 <nil>", "7 <nil>", "7 <nil>"}},
-		"error":  {func() (int, error) { return 0, errors.New("no") }, []string{"0 no", "0 no", "0 no"}},
-		"panic":  {func() (int, error) { panic("ashes") }, []string{stranded, stranded, "panic"}},
-		"goexit": {func() (int, error) { runtime.Goexit(); return 0, nil }, []string{stranded, stranded, "goexit"}},
+		"value": {func() (int, error) { return 7, nil },
+			[]string{"7 <nil>", "7 <nil>", "7 <nil>"}},
+		"error": {func() (int, error) { return 0, errors.New("no") },
+			[]string{"0 no", "0 no", "0 no"}},
+		"panic": {func() (int, error) { panic("ashes") }, []string{stranded, stranded, "panic"}},
+		"goexit": {func() (int, error) { runtime.Goexit(); return 0, nil },
+			[]string{stranded, stranded, "goexit"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -35,32 +38,35 @@ func TestOnceIsSingleFlight(t *testing.T) {
 				runs := make(chan struct{}, 3)
 				release := make(chan struct{})
 				s := made(quiet, func(s *server.Server) {
-					must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "once"}, Call: func(ctx context.Context, _ json.RawMessage) (
-						*mcp.CallToolResult, error) {
-						done := make(chan struct{})
-						for range 3 {
-							go func() {
-								ended := "goexit"
-								defer func() {
-									if recover() != nil {
-										ended = "panic"
-									}
-									got <- ended
-									done <- struct{}{}
-								}()
-								v, err := server.Once(ctx, "k", func(context.Context) (int, error) {
-									runs <- struct{}{}
-									<-release
-									return tc.ends()
-								})
-								ended = fmt.Sprint(v, " ", err)
-							}()
-						}
-						for range 3 {
-							<-done
-						}
-						return says("done"), nil
-					}}))
+					must(t, s.AddTool(
+						server.Tool{Tool: mcp.Tool{Name: "once"},
+							Call: func(ctx context.Context, _ json.RawMessage) (
+								*mcp.CallToolResult, error) {
+								done := make(chan struct{})
+								for range 3 {
+									go func() {
+										ended := "goexit"
+										defer func() {
+											if recover() != nil {
+												ended = "panic"
+											}
+											got <- ended
+											done <- struct{}{}
+										}()
+										v, err := server.Once(ctx, "k",
+											func(context.Context) (int, error) {
+												runs <- struct{}{}
+												<-release
+												return tc.ends()
+											})
+										ended = fmt.Sprint(v, " ", err)
+									}()
+								}
+								for range 3 {
+									<-done
+								}
+								return says("done"), nil
+							}}))
 				})
 				k := speak(t, s, newest, `{}`)
 				k.start("tools/call", `{"name":"once"}`)

@@ -26,7 +26,10 @@ type tool struct {
 func tools(t *testing.T, l *line) map[string]tool {
 	t.Helper()
 	var response struct{ Result struct{ Tools []tool } }
-	assert.NilError(t, json.Unmarshal([]byte(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{%s}}}`, modern)), &response))
+	assert.NilError(t,
+		json.Unmarshal([]byte(
+			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{%s}}}`,
+				modern)), &response))
 	all := map[string]tool{}
 	for _, tool := range response.Result.Tools {
 		all[tool.Name] = tool
@@ -36,7 +39,10 @@ func tools(t *testing.T, l *line) map[string]tool {
 
 func TestToolPerService(t *testing.T) {
 	c := catalog() // weather.get, work, block, file.delete
-	dispatch.Add(c, dispatch.Spec{Name: "weather.history.get", Summary: "Past weather.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "rain", nil })
+	dispatch.Add(c, dispatch.Spec{Name: "weather.history.get", Summary: "Past weather.",
+		Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) {
+		return "rain", nil
+	})
 	l := dial(t, perService, c)
 	all := tools(t, l)
 	assert.Equal(t, len(all), 4)
@@ -50,30 +56,44 @@ func TestToolPerService(t *testing.T) {
 		assert.NilError(t, json.Unmarshal(all[name].InputSchema, &input))
 		assert.Equal(t, string(input.Properties), want)
 	}
-	assert.DeepEqual(t, all["weather"].Annotations, map[string]bool{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
-	assert.DeepEqual(t, all["file"].Annotations, map[string]bool{"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": true})
-	assert.Assert(t, strings.Contains(all["weather"].Description, "\n- get: Current weather.\n- history.get: Past weather."), all["weather"].Description)
+	assert.DeepEqual(t, all["weather"].Annotations,
+		map[string]bool{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+			"openWorldHint": false})
+	assert.DeepEqual(t, all["file"].Annotations,
+		map[string]bool{"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true,
+			"openWorldHint": true})
+	assert.Assert(t,
+		strings.Contains(all["weather"].Description,
+			"\n- get: Current weather.\n- history.get: Past weather."), all["weather"].Description)
 
 	for _, tc := range []struct{ name, arguments, want string }{
-		{"weather", `{"action":"get","params":{"city":"Oslo"}}`, `{"success":true,"data":{"text":"sunny in Oslo"},"error":null}`},
+		{"weather", `{"action":"get","params":{"city":"Oslo"}}`,
+			`{"success":true,"data":{"text":"sunny in Oslo"},"error":null}`},
 		{"weather", `{"action":"history.get"}`, `{"success":true,"data":"rain","error":null}`},
-		{"weather", `{"action":"history.get","params":null}`, `{"success":true,"data":"rain","error":null}`},
+		{"weather", `{"action":"history.get","params":null}`,
+			`{"success":true,"data":"rain","error":null}`},
 		{"work", `{}`, `{"success":true,"data":{"text":"done"},"error":null}`},
-		{"weather", `{"action":"get","params":{"city":"Atlantis"}}`, `{"success":false,"data":null,"error":{"code":"not_found","message":"there is no city \"Atlantis\"","details":null,"recoverable":true}}`},
+		{"weather", `{"action":"get","params":{"city":"Atlantis"}}`,
+			`{"success":false,"data":null,"error":{"code":"not_found","message":"there is no city \"Atlantis\"","details":null,"recoverable":true}}`},
 		{"weather", `{"action":"get","params":{}}`, `"code":"missing_param"`},
 		{"weather", `{"action":"get","params":[]}`, `"code":"invalid_input"`},
-		{"weather", `{"action":"get","city":"Oslo"}`, `"details":{"errors":[{"path":"/city","reason":"is unknown here; what the action takes belongs into params"}]}`},
+		{"weather", `{"action":"get","city":"Oslo"}`,
+			`"details":{"errors":[{"path":"/city","reason":"is unknown here; what the action takes belongs into params"}]}`},
 		{"weather", `{"action":"get","action":"get"}`, `"reason":"is there twice"`},
 		{"weather", `{"action":7}`, `"path":"/action"`},
 		{"weather", `[]`, `"code":"invalid_input"`},
 		{"weather", ``, `"code":"missing_param"`},
 		{"weather", `{"params":{}}`, `"code":"missing_param"`},
-		{"weather", `{"action":"post"}`, `{"code":"unknown_operation","message":"weather has no action \"post\"; it has get, history.get, help, schema","details":{"actions":["get","history.get","help","schema"]},"recoverable":true}`},
+		{"weather", `{"action":"post"}`,
+			`{"code":"unknown_operation","message":"weather has no action \"post\"; it has get, history.get, help, schema","details":{"actions":["get","history.get","help","schema"]},"recoverable":true}`},
 		{"weather", `{"action":""}`, `"code":"unknown_operation"`},
 
-		{"weather", `{"action":"help"}`, `{"actions":[{"action":"get","title":"Weather","summary":"Current weather."},{"action":"history.get","summary":"Past weather."}],"service":"weather"}`},
-		{"weather", `{"action":"help","params":{"action":"get"}}`, `"description":"Current weather.\n\nErrors: not_found"`},
-		{"weather", `{"action":"schema","params":{"action":"get"}}`, `"input":{"type":"object","properties":{"city":{"type":"string","description":"City to look up."}},"required":["city"],"additionalProperties":false}`},
+		{"weather", `{"action":"help"}`,
+			`{"actions":[{"action":"get","title":"Weather","summary":"Current weather."},{"action":"history.get","summary":"Past weather."}],"service":"weather"}`},
+		{"weather", `{"action":"help","params":{"action":"get"}}`,
+			`"description":"Current weather.\n\nErrors: not_found"`},
+		{"weather", `{"action":"schema","params":{"action":"get"}}`,
+			`"input":{"type":"object","properties":{"city":{"type":"string","description":"City to look up."}},"required":["city"],"additionalProperties":false}`},
 		{"weather", `{"action":"schema"}`, `{"action":"history.get","input":`},
 		{"weather", `{"action":"schema","params":{"action":"post"}}`, `"code":"unknown_operation"`},
 		{"weather", `{"action":"help","params":{"of":"get"}}`, `"path":"/params"`},
@@ -90,7 +110,9 @@ func TestToolPerService(t *testing.T) {
 				IsError           bool
 			}
 		}
-		message := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q%s,"_meta":{%s}}}`, tc.name, arguments, modern)
+		message := l.ask(
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q%s,"_meta":{%s}}}`,
+			tc.name, arguments, modern)
 		for strings.Contains(message, `"method"`) { // progress
 			message = l.read()
 		}
@@ -102,23 +124,34 @@ func TestToolPerService(t *testing.T) {
 		assert.NilError(t, err)
 		assert.NilError(t, s.Validate(response.Result.StructuredContent))
 	}
-	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","_meta":{%s}}}`, modern), "Unknown tool: weather_get"))
+	assert.Assert(t,
+		strings.Contains(
+			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","_meta":{%s}}}`,
+				modern), "Unknown tool: weather_get"))
 }
 
 // What a service calls help is its own.
 func TestOperationNamedHelp(t *testing.T) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "desk.help", Summary: "Help.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "mine", nil })
-	message := dial(t, perService, c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"desk","arguments":{"action":"help"},"_meta":{%s}}}`, modern)
+	dispatch.Add(c, dispatch.Spec{Name: "desk.help", Summary: "Help.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (string, error) { return "mine", nil })
+	message := dial(t, perService,
+		c).ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"desk","arguments":{"action":"help"},"_meta":{%s}}}`,
+		modern)
 	assert.Assert(t, strings.Contains(message, `"data":"mine"`), message)
 }
 
 func TestConfirmationThroughAService(t *testing.T) {
 	l := dial(t, perService, notes())
-	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"action":"delete","params":{"id":"7"}}%s,"_meta":{` + elicits + `}}}`
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"action":"delete","params":{"id":"7"}}%s,"_meta":{` +
+		elicits + `}}}`
 	asked := decode(t, l.ask(call, ""))
-	assert.Assert(t, strings.Contains(asked.Requests["confirm_operation"].Params.Message, `Arguments: {"id":"7"}`), asked)
-	more := fmt.Sprintf(`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`, asked.State)
+	assert.Assert(t,
+		strings.Contains(asked.Requests["confirm_operation"].Params.Message,
+			`Arguments: {"id":"7"}`), asked)
+	more := fmt.Sprintf(
+		`,"inputResponses":{"confirm_operation":{"action":"accept"}},"requestState":%q`,
+		asked.State)
 	assert.Equal(t, decode(t, l.ask(call, more)).Structured.Data, "deleted 7")
 }
 
@@ -126,7 +159,8 @@ func TestServiceFollowsTheCatalog(t *testing.T) {
 	c := notes()
 	l := dial(t, perService, c)
 	assert.Equal(t, len(tools(t, l)), 1)
-	dispatch.Add(c, dispatch.Spec{Name: "tag.list", Summary: "Tags.", Kind: dispatch.Read}, func(context.Context, struct{}) (string, error) { return "", nil })
+	dispatch.Add(c, dispatch.Spec{Name: "tag.list", Summary: "Tags.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (string, error) { return "", nil })
 	assert.Equal(t, len(tools(t, l)), 2)
 	c.Remove("note.delete", "note.put")
 	assert.Equal(t, len(tools(t, l)), 1)

@@ -19,14 +19,18 @@ func recites(name string, arguments ...mcp.PromptArgument) server.Prompt {
 		Prompt: mcp.Prompt{Name: name, Arguments: arguments},
 		Get: func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			encoded, err := json.Marshal(arguments)
-			return &mcp.GetPromptResult{Description: name, Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: string(encoded)}}}}, err
+			return &mcp.GetPromptResult{Description: name,
+				Messages: []mcp.PromptMessage{
+					{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: string(encoded)}}}}, err
 		},
 	}
 }
 
 func TestPromptsAreListedAndGot(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
-		p := recites("review", mcp.PromptArgument{Name: "code", Title: "Code", Description: "What to review.", Required: true}, mcp.PromptArgument{Name: "style"})
+		p := recites("review",
+			mcp.PromptArgument{Name: "code", Title: "Code", Description: "What to review.",
+				Required: true}, mcp.PromptArgument{Name: "style"})
 		p.Title, p.Description = "Review", "Reviews code."
 		p.Icons = []mcp.Icon{{Src: "data:image/png;base64,AQ=="}}
 		p.Meta = mcp.Meta{"example.com/k": json.RawMessage(`1`)}
@@ -40,12 +44,18 @@ func TestPromptsAreListedAndGot(t *testing.T) {
 			 "icons":[{"src":"data:image/png;base64,AQ=="}],"_meta":{"example.com/k":1}}]}`))
 		got := func(name, arguments string) string {
 			encoded, _ := json.Marshal(arguments)
-			return fmt.Sprintf(`{"description":%q,"messages":[{"role":"user","content":{"type":"text","text":%s}}]}`, name, encoded)
+			return fmt.Sprintf(
+				`{"description":%q,"messages":[{"role":"user","content":{"type":"text","text":%s}}]}`,
+				name, encoded)
 		}
-		k.want("prompts/get", `{"name":"review","arguments":{"code":"x","style":"t\u00e9rse"}}`, got("review", `{"code":"x","style":"térse"}`))
-		k.want("prompts/get", `{"name":"review","arguments":{"code":"","undeclared":"passes"}}`, got("review", `{"code":"","undeclared":"passes"}`))
-		k.want("prompts/get", `{"name":"plain name, any will do ✓"}`, got("plain name, any will do ✓", `null`))
-		k.want("prompts/get", `{"name":"plain name, any will do \u2713","arguments":{}}`, got("plain name, any will do ✓", `{}`))
+		k.want("prompts/get", `{"name":"review","arguments":{"code":"x","style":"t\u00e9rse"}}`,
+			got("review", `{"code":"x","style":"térse"}`))
+		k.want("prompts/get", `{"name":"review","arguments":{"code":"","undeclared":"passes"}}`,
+			got("review", `{"code":"","undeclared":"passes"}`))
+		k.want("prompts/get", `{"name":"plain name, any will do ✓"}`,
+			got("plain name, any will do ✓", `null`))
+		k.want("prompts/get", `{"name":"plain name, any will do \u2713","arguments":{}}`,
+			got("plain name, any will do ✓", `{}`))
 		for params, want := range map[string]string{
 			`{"name":"review"}`:                                          `the prompt review needs the argument "code"`,
 			`{"name":"review","arguments":{}}`:                           `needs the argument "code"`,
@@ -67,20 +77,29 @@ func TestPromptsAreListedAndGot(t *testing.T) {
 	})
 }
 
-// All content of a message reaches the client, but for what its revision does not have; the handler's result stays what it is.
+// All content of a message reaches the client, but for what its revision does not have; the
+// handler's result stays what it is.
 func TestPromptContent(t *testing.T) {
 	result := &mcp.GetPromptResult{
 		Result: mcp.Result{Meta: mcp.Meta{"example.com/k": json.RawMessage(`1`)}},
 		Messages: []mcp.PromptMessage{
-			{Role: mcp.RoleUser, Content: &mcp.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
-			{Role: mcp.RoleAssistant, Content: &mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: "x:1", MIMEType: "text/plain", Text: "t"}}},
-			{Role: mcp.RoleUser, Content: &mcp.AudioContent{Data: []byte{2}, MIMEType: "audio/wav"}},
-			{Role: mcp.RoleUser, Content: &mcp.ResourceLink{Resource: mcp.Resource{URI: "x:2", Name: "two"}}},
+			{Role: mcp.RoleUser,
+				Content: &mcp.ImageContent{Data: []byte{1}, MIMEType: "image/png"}},
+			{Role: mcp.RoleAssistant,
+				Content: &mcp.EmbeddedResource{
+					Resource: mcp.ResourceContents{URI: "x:1", MIMEType: "text/plain", Text: "t"}}},
+			{Role: mcp.RoleUser,
+				Content: &mcp.AudioContent{Data: []byte{2}, MIMEType: "audio/wav"}},
+			{Role: mcp.RoleUser,
+				Content: &mcp.ResourceLink{Resource: mcp.Resource{URI: "x:2", Name: "two"}}},
 		},
 	}
 	s := made(quiet, func(s *server.Server) {
 		p := recites("all")
-		p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return result, nil }
+		p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult,
+			error) {
+			return result, nil
+		}
 		must(t, s.AddPrompt(p))
 		p = recites("none")
 		p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
@@ -90,14 +109,16 @@ func TestPromptContent(t *testing.T) {
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		audio, link := `{"type":"audio","data":"Ag==","mimeType":"audio/wav"}`, `{"type":"resource_link","uri":"x:2","name":"two"}`
+		audio, link := `{"type":"audio","data":"Ag==","mimeType":"audio/wav"}`,
+			`{"type":"resource_link","uri":"x:2","name":"two"}`
 		if revision < "2025-03-26" {
 			audio = `{"type":"text","text":"[sound, audio/wav, 1 bytes]"}`
 		}
 		if revision < "2025-06-18" {
 			link = `{"type":"text","text":"[two](x:2)"}`
 		}
-		k.want("prompts/get", `{"name":"all"}`, `{"_meta":{"example.com/k":1},"messages":[{"role":"user","content":{"type":"image","data":"AQ==","mimeType":"image/png"}},
+		k.want("prompts/get", `{"name":"all"}`,
+			`{"_meta":{"example.com/k":1},"messages":[{"role":"user","content":{"type":"image","data":"AQ==","mimeType":"image/png"}},
 			{"role":"assistant","content":{"type":"resource","resource":{"uri":"x:1","mimeType":"text/plain","text":"t"}}},
 			{"role":"user","content":`+audio+`},{"role":"user","content":`+link+`}]}`)
 		k.want("prompts/get", `{"name":"none"}`, `{"messages":[]}`)
@@ -110,7 +131,10 @@ func TestPromptFailures(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		for name, f := range failures {
 			p := recites(name)
-			p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, f.fail() }
+			p.Get = func(context.Context, map[string]string) (*mcp.GetPromptResult,
+				error) {
+				return nil, f.fail()
+			}
 			must(t, s.AddPrompt(p))
 		}
 	})
@@ -126,7 +150,8 @@ func TestPromptFailures(t *testing.T) {
 
 func TestPromptsComeAndGo(t *testing.T) {
 	s := made(quiet)
-	assert.ErrorContains(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}}), `server: prompt "p": it needs a Name and Get`)
+	assert.ErrorContains(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}}),
+		`server: prompt "p": it needs a Name and Get`)
 	assert.ErrorContains(t, s.AddPrompt(recites("")), "needs a Name")
 	broken := recites("p")
 	broken.Meta = mcp.Meta{"k": json.RawMessage(`{`)}

@@ -21,14 +21,17 @@ func echo(name, schema string) server.Tool {
 	return server.Tool{
 		Tool: mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)},
 		Call: func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
+			return &mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{Text: string(arguments)}}}, nil
 		},
 	}
 }
 
 func returns(name string, result *mcp.CallToolResult) server.Tool {
 	t := echo(name, `{"type":"object"}`)
-	t.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return result, nil }
+	t.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		return result, nil
+	}
 	return t
 }
 
@@ -38,12 +41,14 @@ func quoted(text string) string {
 	return `{"content":[{"type":"text","text":` + string(encoded) + `}]}`
 }
 
-// What a tool returns reaches the client whole, but for what its revision does not have. The result is the same for all, and stays what it is.
+// What a tool returns reaches the client whole, but for what its revision does not have. The result
+// is the same for all, and stays what it is.
 func TestToolContent(t *testing.T) {
 	result := &mcp.CallToolResult{
 		Result: mcp.Result{Meta: mcp.Meta{"example.com/k": json.RawMessage(`1`)}},
 		Content: []mcp.Content{
-			&mcp.TextContent{Text: "t", Annotations: &mcp.Annotations{Audience: []mcp.Role{mcp.RoleAssistant}}},
+			&mcp.TextContent{Text: "t",
+				Annotations: &mcp.Annotations{Audience: []mcp.Role{mcp.RoleAssistant}}},
 			&mcp.ImageContent{Data: []byte{1, 2, 3}, MIMEType: "image/png"},
 			&mcp.AudioContent{Data: []byte{4, 5}, MIMEType: "audio/wav"},
 			&mcp.ResourceLink{Resource: mcp.Resource{URI: "x:1", Name: "one"}},
@@ -54,8 +59,10 @@ func TestToolContent(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddTool(returns("all", result)))
-		must(t, s.AddTool(returns("array", &mcp.CallToolResult{StructuredContent: json.RawMessage(` [1]`)})))
-		must(t, s.AddTool(returns("object", &mcp.CallToolResult{StructuredContent: json.RawMessage(` {"a":1}`)})))
+		must(t, s.AddTool(
+			returns("array", &mcp.CallToolResult{StructuredContent: json.RawMessage(` [1]`)})))
+		must(t, s.AddTool(
+			returns("object", &mcp.CallToolResult{StructuredContent: json.RawMessage(` {"a":1}`)})))
 		must(t, s.AddTool(returns("failed", &mcp.CallToolResult{IsError: true})))
 	})
 	const (
@@ -66,12 +73,15 @@ func TestToolContent(t *testing.T) {
 		noLink = `{"type":"text","text":"[one](x:1)"},`
 	)
 	want := map[string][3]string{
-		"2024-11-05": {before + `{"type":"text","text":"[sound, audio/wav, 2 bytes]"},` + noLink + after + `}`, quoted(" [1]"), quoted(` {"a":1}`)},
+		"2024-11-05": {before + `{"type":"text","text":"[sound, audio/wav, 2 bytes]"},` + noLink +
+			after + `}`, quoted(" [1]"), quoted(` {"a":1}`)},
 		"2025-03-26": {before + audio + noLink + after + `}`, quoted(" [1]"), quoted(` {"a":1}`)},
-		"2025-06-18": {before + audio + link + after + `,"structuredContent":{"n":9007199254740993}}`, quoted(" [1]"),
+		"2025-06-18": {before + audio + link + after +
+			`,"structuredContent":{"n":9007199254740993}}`, quoted(" [1]"),
 			strings.TrimSuffix(quoted(` {"a":1}`), "}") + `,"structuredContent":{"a":1}}`},
 		newest: {before + audio + link + after + `,"structuredContent":{"n":9007199254740993}}`,
-			strings.TrimSuffix(quoted(" [1]"), "}") + `,"structuredContent":[1]}`, strings.TrimSuffix(quoted(` {"a":1}`), "}") + `,"structuredContent":{"a":1}}`},
+			strings.TrimSuffix(quoted(" [1]"), "}") + `,"structuredContent":[1]}`,
+			strings.TrimSuffix(quoted(` {"a":1}`), "}") + `,"structuredContent":{"a":1}}`},
 	}
 	want["2025-11-25"] = want["2025-06-18"]
 	for range 2 {
@@ -91,8 +101,10 @@ func TestToolNumbersPassAsTheyAre(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddTool(echo("echo", `{"type":"object","properties":{"d":{"default":1.50}}}`)))
 	})
-	m := speak(t, s, newest, `{}`).request("tools/call", `{"name":"echo","arguments":{"n":9007199254740993,"x":1e400}}`)
-	assert.Assert(t, strings.Contains(m.raw, `{\"n\":9007199254740993,\"x\":1e400,\"d\":1.50}`), m.raw)
+	m := speak(t, s, newest, `{}`).request("tools/call",
+		`{"name":"echo","arguments":{"n":9007199254740993,"x":1e400}}`)
+	assert.Assert(t, strings.Contains(m.raw, `{\"n\":9007199254740993,\"x\":1e400,\"d\":1.50}`),
+		m.raw)
 }
 
 func TestToolArguments(t *testing.T) {
@@ -111,11 +123,15 @@ func TestToolArguments(t *testing.T) {
 		call("checked", `,"arguments":{"n":1}`).is(k, quoted(`{"n":1,"d":"x"}`))
 		call("checked", `,"arguments":{"d":"y","n":2}`).is(k, quoted(`{"d":"y","n":2}`))
 		for arguments, where := range map[string]string{
-			``: "n", `,"arguments":null`: "n", `,"arguments":{}`: "n", `,"arguments":{"n":0}`: "/n", `,"arguments":{"n":"1"}`: "/n", `,"arguments":{"n":1,"e":1}`: "unknown property",
-			`,"arguments":[]`: "object", `,"arguments":"n"`: "object", `,"arguments":{"n":1,"n":2}`: "n",
+			``: "n", `,"arguments":null`: "n", `,"arguments":{}`: "n", `,"arguments":{"n":0}`: "/n",
+			`,"arguments":{"n":"1"}`: "/n", `,"arguments":{"n":1,"e":1}`: "unknown property",
+			`,"arguments":[]`: "object", `,"arguments":"n"`: "object",
+			`,"arguments":{"n":1,"n":2}`: "n",
 		} {
 			m := call("checked", arguments) // the model can do something about it
-			assert.Assert(t, m.Error == nil && strings.Contains(m.raw, `"isError":true`) && strings.Contains(m.raw, `Invalid arguments: `) && strings.Contains(m.raw, where), m.raw)
+			assert.Assert(t, m.Error == nil && strings.Contains(m.raw, `"isError":true`) &&
+				strings.Contains(m.raw, `Invalid arguments: `) &&
+				strings.Contains(m.raw, where), m.raw)
 		}
 		call("anything", `,"arguments":{"e":{}}`).is(k, quoted(`{"e":{}}`))
 		call("nope", ``).fails(-32602, "Unknown tool: nope")
@@ -126,10 +142,14 @@ func TestToolFailures(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		for name, f := range failures {
 			failing := echo(name, `{"type":"object"}`)
-			failing.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, f.fail() }
+			failing.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return nil, f.fail()
+			}
 			must(t, s.AddTool(failing))
 		}
-		must(t, s.AddTool(returns("broken", &mcp.CallToolResult{StructuredContent: json.RawMessage(`{secret`)})))
+		must(t, s.AddTool(
+			returns("broken", &mcp.CallToolResult{StructuredContent: json.RawMessage(`{secret`)})))
 		must(t, s.AddTool(returns("hole", &mcp.CallToolResult{Content: []mcp.Content{nil}})))
 	})
 	in(t, allRevisions[2:], func(t *testing.T, revision string) {
@@ -153,12 +173,16 @@ func TestFailuresAreLogged(t *testing.T) {
 	s := made(o, func(s *server.Server) {
 		for name, f := range failures {
 			failing := echo(name, `{"type":"object"}`)
-			failing.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, f.fail() }
+			failing.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return nil, f.fail()
+			}
 			must(t, s.AddTool(failing))
 		}
 	})
 	k := speak(t, s, newest, `{}`)
-	for name, lines := range map[string]int{"plain": 1, "chosen": 0, "wrapped": 0, "panic": 1, "nothing": 1} {
+	for name, lines := range map[string]int{"plain": 1, "chosen": 0, "wrapped": 0, "panic": 1,
+		"nothing": 1} {
 		log.Reset()
 		k.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"password":"hunter2"}}`, name))
 		assert.Equal(t, strings.Count(log.String(), "\n"), lines, "%s: %s", name, &log)
@@ -183,16 +207,21 @@ func TestToolsThatAreNone(t *testing.T) {
 		assert.ErrorContains(t, s.AddTool(tool), "server: tool")
 	}
 	broken := echo("n", `{`)
-	broken.Call, broken.Forward = nil, func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil }
+	broken.Call, broken.Forward = nil,
+		func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, nil
+		}
 	assert.ErrorContains(t, s.AddTool(broken), `server: tool "n"`)
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[]}`)
 }
 
-// An operation has its name before a tool that was added, whichever came first, and the tool has it again when the operation goes.
+// An operation has its name before a tool that was added, whichever came first, and the tool has it
+// again when the operation goes.
 func TestOperationGoesBeforeTool(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
-	s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(server.Info{Name: "test", Version: "1.2"}, c)
+	s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
+		server.Info{Name: "test", Version: "1.2"}, c)
 	must(t, s.AddTool(echo("new_one", `{"type":"object"}`)))
 	k := speak(t, s, newest, `{}`)
 	call := func() string { return k.request("tools/call", `{"name":"new_one"}`).raw }
@@ -214,14 +243,16 @@ func TestToolDefinitionPassesWhole(t *testing.T) {
 		tool.Title, tool.Description = "Full", "All of it."
 		tool.OutputSchema = json.RawMessage(`{"type":"object"}`)
 		tool.Annotations = &mcp.ToolAnnotations{Title: "F", ReadOnlyHint: new(true)}
-		tool.Icons = []mcp.Icon{{Src: "https://example.com/i.png", MIMEType: "image/png", Theme: "dark"}}
+		tool.Icons = []mcp.Icon{
+			{Src: "https://example.com/i.png", MIMEType: "image/png", Theme: "dark"}}
 		tool.Meta = mcp.Meta{"example.com/k": json.RawMessage(`"v"`)}
 		tool.Extra = mcp.Extra{"futureField": json.RawMessage(`{"a":1}`)}
 		must(t, s.AddTool(tool))
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		k.want("tools/list", "", cacheable(k, `{"tools":[{"name":"full","title":"Full","description":"All of it.","inputSchema":{"type":"object","properties":{"a":{"x-foreign":[1]}}},
+		k.want("tools/list", "",
+			cacheable(k, `{"tools":[{"name":"full","title":"Full","description":"All of it.","inputSchema":{"type":"object","properties":{"a":{"x-foreign":[1]}}},
 			"outputSchema":{"type":"object"},"annotations":{"title":"F","readOnlyHint":true},"icons":[{"src":"https://example.com/i.png","mimeType":"image/png","theme":"dark"}],
 			"_meta":{"example.com/k":"v"},"futureField":{"a":1}}]}`))
 	})
@@ -248,15 +279,19 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 			return text(uri, ""), nil
 		}
 		must(t, s.AddResource(r))
-		must(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "prompt"}, Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
-			busy(ctx)
-			return &mcp.GetPromptResult{}, nil
-		}}))
+		must(t, s.AddPrompt(
+			server.Prompt{Prompt: mcp.Prompt{Name: "prompt"},
+				Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
+					busy(ctx)
+					return &mcp.GetPromptResult{}, nil
+				}}))
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		for method, params := range map[string]string{"tools/call": `{"name":"tool"`, "resources/read": `{"uri":"x:1"`, "prompts/get": `{"name":"prompt"`} {
-			assert.Assert(t, k.request(method, params+"}").Result != nil) // without asking there is nothing
+		for method, params := range map[string]string{"tools/call": `{"name":"tool"`,
+			"resources/read": `{"uri":"x:1"`, "prompts/get": `{"name":"prompt"`} {
+			// without asking there is nothing
+			assert.Assert(t, k.request(method, params+"}").Result != nil)
 			if k.modern() {
 				meta := k.meta
 				k.meta += `,"progressToken":7,"io.modelcontextprotocol/logLevel":"info"`
@@ -266,8 +301,10 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 				k.want("logging/setLevel", `{"level":"info"}`, `{}`)
 				k.start(method, params+`,"_meta":{"progressToken":7}}`)
 			}
-			k.next().says("notifications/message", `{"level":"warning","data":{"message":"wanted","n":1}}`)
-			k.next().says("notifications/progress", `{"progressToken":7,"progress":1,"total":2,"message":"half"}`)
+			k.next().says("notifications/message",
+				`{"level":"warning","data":{"message":"wanted","n":1}}`)
+			k.next().says("notifications/progress",
+				`{"progressToken":7,"progress":1,"total":2,"message":"half"}`)
 			assert.Assert(t, k.next().Result != nil)
 			if !k.modern() {
 				k.want("logging/setLevel", `{"level":"emergency"}`, `{}`)
@@ -278,20 +315,25 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 	server.Logger(t.Context()).Error("to nobody")
 }
 
-// What comes from another server goes through byte by byte, arguments and results, but for what the client's era cannot do without.
+// What comes from another server goes through byte by byte, arguments and results, but for what the
+// client's era cannot do without.
 func TestForward(t *testing.T) {
 	const result = `{ "x-new":[1.50,9007199254740993], "content":[{"x-new":1.0,"type":"text","text":"\u00e9"}],"structuredContent":{"b":1,"a":2},"_meta":{"k":"v"} }`
 	var arguments string
 	answers := map[string]string{
-		"plain": result, "empty": `{"content":[]}`, "typed": `{"resultType":"complete","content":[]}`, "array": `[]`, "broken": `{"a":`, "none": "",
+		"plain": result, "empty": `{"content":[]}`,
+		"typed": `{"resultType":"complete","content":[]}`, "array": `[]`, "broken": `{"a":`,
+		"none": "",
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
-				Forward: func(_ context.Context, a json.RawMessage) (json.RawMessage, error) {
-					arguments = string(a)
-					return json.RawMessage(answer), nil
-				}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: name,
+					InputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
+					Forward: func(_ context.Context, a json.RawMessage) (json.RawMessage, error) {
+						arguments = string(a)
+						return json.RawMessage(answer), nil
+					}}))
 		}
 	})
 	in(t, []string{"2024-11-05", "2025-11-25", newest}, func(t *testing.T, revision string) {
@@ -311,7 +353,9 @@ func TestForward(t *testing.T) {
 			want = `{` + typed + `,` + result[1:]
 		}
 		assert.Assert(t, strings.Contains(m.raw, `"result":`+want+`}`), m.raw)
-		assert.Assert(t, strings.Contains(call("empty", ``).raw, `"result":{`+strings.TrimPrefix(typed+`,"content":[]}`, ",")))
+		assert.Assert(t,
+			strings.Contains(call("empty", ``).raw, `"result":{`+
+				strings.TrimPrefix(typed+`,"content":[]}`, ",")))
 		assert.Equal(t, arguments, `{}`)
 		assert.Assert(t, strings.Contains(call("typed", ``).raw, `"result":`+answers["typed"]+`}`))
 		for _, name := range []string{"array", "broken", "none"} {

@@ -17,7 +17,8 @@ import (
 
 // text returns the contents of a resource that is text.
 func text(uri, text string) *mcp.ReadResourceResult {
-	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}
+	return &mcp.ReadResourceResult{
+		Contents: []mcp.ResourceContents{{URI: uri, MIMEType: "text/plain", Text: text}}}
 }
 
 func readsText(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -32,7 +33,8 @@ func resource(uri string) server.Resource {
 func echoes(uriTemplate string) server.ResourceTemplate {
 	return server.ResourceTemplate{
 		ResourceTemplate: mcp.ResourceTemplate{URITemplate: uriTemplate, Name: "t"},
-		Read: func(_ context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error) {
+		Read: func(_ context.Context, uri string,
+			values map[string]string) (*mcp.ReadResourceResult, error) {
 			encoded, err := json.Marshal(values)
 			return text(uri, uriTemplate+" "+string(encoded)), err
 		},
@@ -53,16 +55,20 @@ func TestResourcesAreListedAndRead(t *testing.T) {
 		err := errors.Join(
 			s.AddResource(server.Resource{
 				Resource: mcp.Resource{
-					URI: "file:///a", Name: "a", Title: "A", Description: "The first.", MIMEType: "text/plain", Size: new(int64(3)),
-					Annotations: &mcp.Annotations{Audience: []mcp.Role{mcp.RoleUser}, Priority: &priority, LastModified: "2026-01-01T00:00:00Z"},
-					Icons:       []mcp.Icon{{Src: "https://example.com/a.png", Sizes: []string{"any"}}},
-					Meta:        mcp.Meta{"example.com/k": json.RawMessage(`[1]`)},
+					URI: "file:///a", Name: "a", Title: "A", Description: "The first.",
+					MIMEType: "text/plain", Size: new(int64(3)),
+					Annotations: &mcp.Annotations{Audience: []mcp.Role{mcp.RoleUser},
+						Priority: &priority, LastModified: "2026-01-01T00:00:00Z"},
+					Icons: []mcp.Icon{{Src: "https://example.com/a.png", Sizes: []string{"any"}}},
+					Meta:  mcp.Meta{"example.com/k": json.RawMessage(`[1]`)},
 				},
 				Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 					return &mcp.ReadResourceResult{
-						Result: mcp.Result{Meta: mcp.Meta{"example.com/r": json.RawMessage(`true`)}},
+						Result: mcp.Result{
+							Meta: mcp.Meta{"example.com/r": json.RawMessage(`true`)}},
 						Contents: []mcp.ResourceContents{
-							{URI: uri, MIMEType: "text/plain", Text: "abc", Meta: mcp.Meta{"example.com/c": json.RawMessage(`{}`)}},
+							{URI: uri, MIMEType: "text/plain", Text: "abc",
+								Meta: mcp.Meta{"example.com/c": json.RawMessage(`{}`)}},
 							{URI: uri + "/b", Blob: []byte{0, 255}},
 							{URI: uri + "/empty", Blob: []byte{}},
 							{URI: uri + "/none"},
@@ -72,7 +78,10 @@ func TestResourcesAreListedAndRead(t *testing.T) {
 			}),
 			s.AddResource(server.Resource{
 				Resource: mcp.Resource{URI: "x:dir", Name: "dir"},
-				Read:     func(context.Context, string) (*mcp.ReadResourceResult, error) { return &mcp.ReadResourceResult{}, nil },
+				Read: func(context.Context, string) (*mcp.ReadResourceResult,
+					error) {
+					return &mcp.ReadResourceResult{}, nil
+				},
 			}),
 		)
 		assert.NilError(t, err)
@@ -85,7 +94,8 @@ func TestResourcesAreListedAndRead(t *testing.T) {
 			 "icons":[{"src":"https://example.com/a.png","sizes":["any"]}],"_meta":{"example.com/k":[1]}},
 			{"uri":"x:dir","name":"dir"}]}`))
 		k.want("resources/templates/list", "", cacheable(k, `{"resourceTemplates":[]}`))
-		k.want("resources/read", `{"uri":"file:///a"}`, cacheable(k, `{"_meta":{"example.com/r":true},"contents":[
+		k.want("resources/read", `{"uri":"file:///a"}`,
+			cacheable(k, `{"_meta":{"example.com/r":true},"contents":[
 			{"uri":"file:///a","mimeType":"text/plain","text":"abc","_meta":{"example.com/c":{}}},
 			{"uri":"file:///a/b","blob":"AP8="},{"uri":"file:///a/empty","blob":""},{"uri":"file:///a/none","text":""}]}`))
 		k.want("resources/read", `{"uri":"x:dir"}`, cacheable(k, `{"contents":[]}`))
@@ -96,7 +106,8 @@ func TestResourceNotFound(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
 		must(t, s.AddResource(resource("x:1")))
 		template := echoes("x:t/{id}")
-		template.Read = func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+		template.Read = func(_ context.Context, uri string,
+			_ map[string]string) (*mcp.ReadResourceResult, error) {
 			return nil, fmt.Errorf("wrapped: %w", server.ResourceNotFound(uri))
 		}
 		must(t, s.AddResourceTemplate(template))
@@ -108,10 +119,12 @@ func TestResourceNotFound(t *testing.T) {
 			code = -32602
 		}
 		for _, uri := range []string{"x:2", "x:t/7", "x:1/", "X:1"} {
-			m := k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code, "Resource not found: "+uri)
+			m := k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), code,
+				"Resource not found: "+uri)
 			assert.Equal(t, string(m.Error.Data), fmt.Sprintf(`{"uri":%q}`, uri))
 		}
-		for _, params := range []string{`{}`, `{"uri":""}`, `{"uri":7}`, `{"uri":null}`, `{"URI":"x:1"}`} {
+		for _, params := range []string{`{}`, `{"uri":""}`, `{"uri":7}`, `{"uri":null}`,
+			`{"URI":"x:1"}`} {
 			k.refuse("resources/read", params, -32602, "uri must be there and a string")
 		}
 		k.refuse("resources/read", `{"uri":"x:1","uri":"x:2"}`, -32602, "twice")
@@ -120,7 +133,8 @@ func TestResourceNotFound(t *testing.T) {
 
 func TestTemplates(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
-		for _, template := range []string{"file:///{+path}", "file:///logs/{name}{?level}", "item:{id}"} {
+		for _, template := range []string{"file:///{+path}", "file:///logs/{name}{?level}",
+			"item:{id}"} {
 			must(t, s.AddResourceTemplate(echoes(template)))
 		}
 		must(t, s.AddResource(resource("item:fixed")))
@@ -139,23 +153,29 @@ func TestTemplates(t *testing.T) {
 			"item:fixed":                   `of item:fixed`,
 		} {
 			encoded, _ := json.Marshal(want)
-			k.want("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), cacheable(k, fmt.Sprintf(`{"contents":[{"uri":%q,"mimeType":"text/plain","text":%s}]}`, uri, encoded)))
+			k.want("resources/read", fmt.Sprintf(`{"uri":%q}`, uri),
+				cacheable(k, fmt.Sprintf(
+					`{"contents":[{"uri":%q,"mimeType":"text/plain","text":%s}]}`, uri, encoded)))
 		}
 		missing := -32002
 		if k.modern() {
 			missing = -32602
 		}
-		for _, uri := range []string{"item:a/b", "item:%zz", "item:%ff", "other:1", "item:" + strings.Repeat("x", 1<<20)} {
-			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing, "Resource not found")
+		for _, uri := range []string{"item:a/b", "item:%zz", "item:%ff", "other:1", "item:" +
+			strings.Repeat("x", 1<<20)} {
+			k.refuse("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), missing,
+				"Resource not found")
 		}
 	})
 	assert.Equal(t, s.RemoveResourceTemplates("item:{id}", "no:{such}"), 1)
 	k := speak(t, s, newest, `{}`)
 	k.refuse("resources/read", `{"uri":"item:7"}`, -32602, "not found")
-	k.want("resources/read", `{"uri":"item:fixed"}`, cacheable(k, `{"contents":[{"uri":"item:fixed","mimeType":"text/plain","text":"of item:fixed"}]}`))
+	k.want("resources/read", `{"uri":"item:fixed"}`,
+		cacheable(k, `{"contents":[{"uri":"item:fixed","mimeType":"text/plain","text":"of item:fixed"}]}`))
 }
 
-// What a handler said about keeping its result stays what it is, and a legacy client hears nothing of it.
+// What a handler said about keeping its result stays what it is, and a legacy client hears nothing
+// of it.
 func TestCacheHintsAreTheHandlers(t *testing.T) {
 	shared := text("x:shared", "s") // the same for all, which must not change
 	shared.CacheHints = mcp.CacheHints{TTLMs: new(int64(60000)), CacheScope: mcp.CachePublic}
@@ -171,25 +191,34 @@ func TestCacheHintsAreTheHandlers(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		r := resource("x:shared")
-		r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) { return shared, nil }
-		must(t, errors.Join(s.AddResource(r), s.AddResource(hinted("x:ttl", mcp.CacheHints{TTLMs: new(int64(5))})),
-			s.AddResource(hinted("x:public", mcp.CacheHints{CacheScope: mcp.CachePublic})), s.AddResource(hinted("x:none", mcp.CacheHints{}))))
+		r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return shared, nil
+		}
+		must(t, errors.Join(s.AddResource(r),
+			s.AddResource(hinted("x:ttl", mcp.CacheHints{TTLMs: new(int64(5))})),
+			s.AddResource(hinted("x:public", mcp.CacheHints{CacheScope: mcp.CachePublic})),
+			s.AddResource(hinted("x:none", mcp.CacheHints{}))))
 	})
 	for i := range 4 {
 		t.Run(fmt.Sprint("client ", i), func(t *testing.T) {
 			t.Parallel()
 			legacy, k := speak(t, s, "2025-11-25", `{}`), speak(t, s, newest, `{}`)
 			for range 10 {
-				legacy.want("resources/read", `{"uri":"x:shared"}`, `{"_meta":{"example.com/k":1},"contents":[{"uri":"x:shared","mimeType":"text/plain","text":"s"}]}`)
-				k.want("resources/read", `{"uri":"x:shared"}`, `{"_meta":{"example.com/k":1},"contents":[{"uri":"x:shared","mimeType":"text/plain","text":"s"}],"ttlMs":60000,"cacheScope":"public"}`)
+				legacy.want("resources/read", `{"uri":"x:shared"}`,
+					`{"_meta":{"example.com/k":1},"contents":[{"uri":"x:shared","mimeType":"text/plain","text":"s"}]}`)
+				k.want("resources/read", `{"uri":"x:shared"}`,
+					`{"_meta":{"example.com/k":1},"contents":[{"uri":"x:shared","mimeType":"text/plain","text":"s"}],"ttlMs":60000,"cacheScope":"public"}`)
 			}
 		})
 	}
 	k := speak(t, s, newest, `{}`)
 	for uri, hints := range map[string]string{
-		"x:ttl": `"ttlMs":5,"cacheScope":"private"`, "x:public": `"ttlMs":0,"cacheScope":"public"`, "x:none": `"ttlMs":0,"cacheScope":"private"`,
+		"x:ttl": `"ttlMs":5,"cacheScope":"private"`, "x:public": `"ttlMs":0,"cacheScope":"public"`,
+		"x:none": `"ttlMs":0,"cacheScope":"private"`,
 	} {
-		k.want("resources/read", fmt.Sprintf(`{"uri":%q}`, uri), fmt.Sprintf(`{"contents":[{"uri":%q,"mimeType":"text/plain","text":"t"}],%s}`, uri, hints))
+		k.want("resources/read", fmt.Sprintf(`{"uri":%q}`, uri),
+			fmt.Sprintf(`{"contents":[{"uri":%q,"mimeType":"text/plain","text":"t"}],%s}`, uri,
+				hints))
 	}
 }
 
@@ -199,9 +228,10 @@ var failures = map[string]struct {
 	code int
 	text string
 }{
-	"plain":   {func() error { return errors.New("secret") }, -32603, "Internal error"},
-	"chosen":  {func() error { return rpc.Errorf(-31050, "told") }, -31050, "told"},
-	"wrapped": {func() error { return fmt.Errorf("secret: %w", rpc.Errorf(-31050, "told")) }, -31050, "told"},
+	"plain":  {func() error { return errors.New("secret") }, -32603, "Internal error"},
+	"chosen": {func() error { return rpc.Errorf(-31050, "told") }, -31050, "told"},
+	"wrapped": {func() error { return fmt.Errorf("secret: %w", rpc.Errorf(-31050, "told")) },
+		-31050, "told"},
 	"panic":   {func() error { panic("secret") }, -32603, "Internal error"},
 	"nothing": {func() error { return nil }, -32603, "Internal error"},
 	"context": {func() error { return context.Canceled }, -32603, "Internal error"},
@@ -214,12 +244,15 @@ func TestResourceFailures(t *testing.T) {
 	s := made(o, func(s *server.Server) {
 		for name, f := range failures {
 			r := resource("x:" + name)
-			r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, f.fail() }
+			r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
+				return nil, f.fail()
+			}
 			must(t, s.AddResource(r))
 		}
 		r := resource("x:broken")
 		r.Read = func(context.Context, string) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Result: mcp.Result{Meta: mcp.Meta{"secret": json.RawMessage(`{`)}}}, nil
+			return &mcp.ReadResourceResult{
+				Result: mcp.Result{Meta: mcp.Meta{"secret": json.RawMessage(`{`)}}}, nil
 		}
 		must(t, s.AddResource(r))
 	})
@@ -244,14 +277,21 @@ func TestResourcesThatAreNone(t *testing.T) {
 		"no URI":       {Resource: mcp.Resource{URI: "x://h/%zz", Name: "n"}, Read: readsText},
 		"without Name": {Resource: mcp.Resource{URI: "x:1"}, Read: readsText},
 		"without Read": {Resource: mcp.Resource{URI: "x:1", Name: "n"}},
-		"not JSON":     {Resource: mcp.Resource{URI: "x:1", Name: "n", Meta: mcp.Meta{"k": json.RawMessage(`{`)}}, Read: readsText},
+		"not JSON": {
+			Resource: mcp.Resource{URI: "x:1", Name: "n",
+				Meta: mcp.Meta{"k": json.RawMessage(`{`)}}, Read: readsText},
 	} {
 		assert.ErrorContains(t, s.AddResource(r), "server: resource", name)
 	}
 	for _, template := range []string{"x:{", "x:{}", "x:{a b}"} {
-		assert.ErrorContains(t, s.AddResourceTemplate(echoes(template)), "server: resource template", template)
+		assert.ErrorContains(t, s.AddResourceTemplate(echoes(template)),
+			"server: resource template", template)
 	}
-	assert.ErrorContains(t, s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{a}", Name: "n"}}), "needs a Name and Read")
+	assert.ErrorContains(t,
+		s.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{a}", Name: "n"}}),
+		"needs a Name and Read")
 	// None of them has made the server one of resources.
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		speak(t, s, revision, `{}`).refuse("resources/list", "", -32601, "resources/list")
@@ -267,5 +307,6 @@ func TestResourceIsReplaced(t *testing.T) {
 	must(t, s.AddResource(r))
 	k.want("resources/list", "", cacheable(k, `{"resources":[{"uri":"x:1","name":"other"}]}`))
 	assert.Equal(t, s.RemoveResources("x:1", "x:1", "x:2"), 1)
-	k.want("resources/list", "", cacheable(k, `{"resources":[]}`)) // a feature that was declared stays
+	// a feature that was declared stays
+	k.want("resources/list", "", cacheable(k, `{"resources":[]}`))
 }

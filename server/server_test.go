@@ -31,7 +31,9 @@ type report struct {
 // catalog has one operation for each thing that an operation can do.
 func catalog() *dispatch.Catalog {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "weather.get", Title: "Weather", Summary: "Current weather.", Kind: dispatch.Read, Errors: []dispatch.Code{dispatch.NotFound}},
+	dispatch.Add(c, dispatch.Spec{Name: "weather.get", Title: "Weather",
+		Summary: "Current weather.", Kind: dispatch.Read,
+		Errors: []dispatch.Code{dispatch.NotFound}},
 		func(_ context.Context, q query) (report, error) {
 			switch q.City {
 			case "Atlantis":
@@ -52,12 +54,14 @@ func catalog() *dispatch.Catalog {
 			dispatch.Progress(ctx, 2, 2, "")
 			return report{"done"}, nil
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Waits to be cancelled.", Kind: dispatch.Wait},
+	dispatch.Add(c, dispatch.Spec{Name: "block", Summary: "Waits to be cancelled.",
+		Kind: dispatch.Wait},
 		func(ctx context.Context, _ struct{}) (report, error) {
 			<-ctx.Done()
 			return report{}, context.Cause(ctx)
 		})
-	dispatch.Add(c, dispatch.Spec{Name: "file.delete", Summary: "Deletes.", Kind: dispatch.Destructive, Idempotent: true, OpenWorld: true},
+	dispatch.Add(c, dispatch.Spec{Name: "file.delete", Summary: "Deletes.",
+		Kind: dispatch.Destructive, Idempotent: true, OpenWorld: true},
 		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 	return c
 }
@@ -108,7 +112,8 @@ func (l *line) ask(format string, args ...any) string {
 
 func (l *line) initialize(revision string) {
 	l.t.Helper()
-	l.ask(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`, revision)
+	l.ask(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		revision)
 	l.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
@@ -123,72 +128,113 @@ func TestWire(t *testing.T) {
 		legacy   string // a revision to initialize with first
 		in, want string
 	}{
-		"discover": {"", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{` + modern + `}}}`,
-			`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"` + endOfIt + `}`},
+		"discover": {"", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{` +
+			modern + `}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"` +
+				endOfIt + `}`},
 		"discover without params": {"", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] must be there and a string"}}`},
-		"modern without capabilities": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
+		"modern without capabilities": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/clientCapabilities\"] must be there and an object"}}`},
-		"modern without version": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"modern without version": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] must be there and a string"}}`},
-		"unsupported version": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"unsupported version": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"v999"}}}`},
-		"legacy version in _meta": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"legacy version in _meta": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}}`},
 		"neither era": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: say initialize first, or say with each request what you speak, in _meta[\"io.modelcontextprotocol/protocolVersion\"] and _meta[\"io.modelcontextprotocol/clientCapabilities\"]"}}`},
-		"initialize": {"", `{"jsonrpc":"2.0","id":9007199254740993,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		"initialize": {"",
+			`{"jsonrpc":"2.0","id":9007199254740993,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
 			`{"jsonrpc":"2.0","id":9007199254740993,"result":{"protocolVersion":"2025-06-18","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1.2"}}}`},
-		"initialize with an unknown version": {"", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		"initialize with an unknown version": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1999-01-01","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1.2"}}}`},
-		"initialize with a modern version": {"", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
+		"initialize with a modern version": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1.2"}}}`},
-		"initialize without a version": {"", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
+		"initialize without a version": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: protocolVersion must be there and a string"}}`},
-		"ping before initialize": {"", `{"jsonrpc":"2.0","id":"","method":"ping"}`, `{"jsonrpc":"2.0","id":"","result":{}}`},
-		"ping in the modern era": {"", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{` + modern + `}}}`,
+		"ping before initialize": {"", `{"jsonrpc":"2.0","id":"","method":"ping"}`,
+			`{"jsonrpc":"2.0","id":"","result":{}}`},
+		"ping in the modern era": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{` + modern + `}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: ping is not part of revision 2026-07-28"}}`},
-		"initialize in the modern era": {"", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{` + modern + `}}}`,
+		"initialize in the modern era": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"_meta":{` + modern + `}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: initialize is not part of revision 2026-07-28"}}`},
-		"unknown method": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"no/such"}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: no/such"}}`},
-		"listen in the legacy era": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`,
+		"unknown method": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"no/such"}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: no/such"}}`},
+		"listen in the legacy era": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: subscriptions/listen"}}`},
-		"null id":  {"", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the id of a request must not be null"}}`},
-		"bad json": {"", `{"jsonrpc":`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`},
+		"null id": {"", `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the id of a request must not be null"}}`},
+		"bad json": {"", `{"jsonrpc":`,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"invalid JSON at byte 11: a value is missing"}}`},
 		"batch in 2025-06-18": {"2025-06-18", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`,
 			`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"batches are not spoken here; send the messages one by one"}}`},
-		"batch in 2025-03-26": {"2025-03-26", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`, `[{"jsonrpc":"2.0","id":1,"result":{}}]`},
-		"params by position":  {"", `{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: MCP wants an object"}}`},
-		"a param twice": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","name":"block"}}`,
+		"batch in 2025-03-26": {"2025-03-26",
+			`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"x"}]`,
+			`[{"jsonrpc":"2.0","id":1,"result":{}}]`},
+		"params by position": {"", `{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: MCP wants an object"}}`},
+		"a param twice": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","name":"block"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"name\" is there twice"}}`},
-		"a param twice, once with an escape": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","\u006eame":"block"}}`,
+		"a param twice, once with an escape": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","\u006eame":"block"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"name\" is there twice"}}`},
-		"a param with an escape": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"\u006eame":"nope"}}`,
+		"a param with an escape": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"\u006eame":"nope"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: nope"}}`},
-		"a member of _meta twice, once with an escape": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + modern + `,"progressToken":1,"progress\u0054oken":2}}}`,
+		"a member of _meta twice, once with an escape": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + modern +
+				`,"progressToken":1,"progress\u0054oken":2}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta has \"progressToken\" twice"}}`},
-		"a param in other case": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"work"}}`,
+		"a param in other case": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"work"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: "}}`},
-		"_meta twice the same": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + modern + `,` + modern + `}}}`,
+		"_meta twice the same": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{` + modern + `,` +
+				modern + `}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta has \"io.modelcontextprotocol/protocolVersion\" twice"}}`},
-		"progress token of a wrong type": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":{}}}}`,
+		"progress token of a wrong type": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{"progressToken":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: the progress token must be a string or an integer"}}`},
 
-		"call, legacy": {"2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`,
+		"call, legacy": {"2025-06-18",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":{"text":"sunny in Oslo"},"error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false}}`},
-		"call, before structured content": {"2025-03-26", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`,
+		"call, before structured content": {"2025-03-26",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":"Oslo"}}}`,
 			`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false}}`},
-		"call, modern": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern + `},"name":"weather_get","arguments":{"city":"Oslo"}}}`,
-			`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":{"text":"sunny in Oslo"},"error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false` + endOfIt + `}`},
-		"modern call after initialize": {"2025-11-25", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern + `},"name":"weather_get","arguments":{"city":"Oslo"}}}`,
-			`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":{"text":"sunny in Oslo"},"error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false` + endOfIt + `}`},
-		"unknown tool": {"2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather.get"}}`,
+		"call, modern": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` +
+			modern + `},"name":"weather_get","arguments":{"city":"Oslo"}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":{"text":"sunny in Oslo"},"error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false` +
+				endOfIt + `}`},
+		"modern call after initialize": {"2025-11-25",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern +
+				`},"name":"weather_get","arguments":{"city":"Oslo"}}}`,
+			`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"success":true,"data":{"text":"sunny in Oslo"},"error":null},"content":[{"type":"text","text":"{\"success\":true,\"data\":{\"text\":\"sunny in Oslo\"},\"error\":null}"}],"isError":false` +
+				endOfIt + `}`},
+		"unknown tool": {"2025-06-18",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather.get"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: weather.get"}}`},
-		"tool name of a wrong type": {"2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}`,
+		"tool name of a wrong type": {"2025-06-18",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: name must be a string"}}`},
-		"unknown log level": {"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern + `,"io.modelcontextprotocol/logLevel":"loud"},"name":"work"}}`,
+		"unknown log level": {"",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{` + modern +
+				`,"io.modelcontextprotocol/logLevel":"loud"},"name":"work"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"loud\" is not a log level; it is one of debug, info, notice, warning, error, critical, alert, emergency"}}`},
-		"foreign cursor": {"2025-06-18", `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"!"}}`,
+		"foreign cursor": {"2025-06-18",
+			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"!"}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: cursor \"!\" was not made by this server"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -201,7 +247,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// What goes wrong in an operation is in the result, and what its author did not choose to tell is not.
+// What goes wrong in an operation is in the result, and what its author did not choose to tell is
+// not.
 func TestFailuresAreResults(t *testing.T) {
 	l := dial(t, quiet, catalog())
 	l.initialize("2025-11-25")
@@ -210,8 +257,10 @@ func TestFailuresAreResults(t *testing.T) {
 		"Mordor":   `"error":{"code":"internal_error"`,
 		"Pompeii":  `"error":{"code":"internal_error"`,
 	} {
-		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q}}}`, city)
-		assert.Assert(t, strings.Contains(got, want) && strings.Contains(got, `"isError":true`), got)
+		got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{"city":%q}}}`,
+			city)
+		assert.Assert(t, strings.Contains(got, want) &&
+			strings.Contains(got, `"isError":true`), got)
 		assert.Assert(t, !strings.Contains(got, "secret") && !strings.Contains(got, "ashes"), got)
 	}
 	got := l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"weather_get","arguments":{}}}`)
@@ -220,7 +269,8 @@ func TestFailuresAreResults(t *testing.T) {
 	assert.Assert(t, strings.Contains(got, `"code":"invalid_input"`), got)
 }
 
-// The pages of a list are all tools in the order of their names, also when tools come and go between pages.
+// The pages of a list are all tools in the order of their names, also when tools come and go
+// between pages.
 func TestPagination(t *testing.T) {
 	o := quiet
 	o.PageSize = 2
@@ -238,16 +288,24 @@ func TestPagination(t *testing.T) {
 		}
 	}
 	var first, second page
-	assert.NilError(t, json.Unmarshal([]byte(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), &first))
+	assert.NilError(t,
+		json.Unmarshal([]byte(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)), &first))
 	assert.Equal(t, len(first.Result.Tools), 2)
 	assert.Equal(t, first.Result.Tools[0].Name, "block")
 	assert.Equal(t, first.Result.Tools[1].Name, "file_delete")
-	assert.DeepEqual(t, first.Result.Tools[1].Annotations, map[string]bool{"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true, "openWorldHint": true})
-	assert.DeepEqual(t, first.Result.Tools[0].Annotations, map[string]bool{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true, "openWorldHint": false})
+	assert.DeepEqual(t, first.Result.Tools[1].Annotations,
+		map[string]bool{"readOnlyHint": false, "destructiveHint": true, "idempotentHint": true,
+			"openWorldHint": true})
+	assert.DeepEqual(t, first.Result.Tools[0].Annotations,
+		map[string]bool{"readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+			"openWorldHint": false})
 
 	c.Remove("file.delete") // the one that the cursor is about
 	l.read()                // list_changed
-	assert.NilError(t, json.Unmarshal([]byte(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":%q}}`, *first.Result.NextCursor)), &second))
+	assert.NilError(t,
+		json.Unmarshal([]byte(
+			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":%q}}`,
+				*first.Result.NextCursor)), &second))
 	assert.Equal(t, len(second.Result.Tools), 2)
 	assert.Equal(t, second.Result.Tools[0].Name, "weather_get")
 	assert.Equal(t, second.Result.Tools[0].Description, "Current weather.\n\nErrors: not_found")
@@ -264,17 +322,28 @@ func TestProgressAndLogging(t *testing.T) {
 	)
 	l := dial(t, quiet, catalog())
 	// The modern client asks with the request.
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+modern+`,"progressToken":"a\u0062","io.modelcontextprotocol/logLevel":"info"}}}`), log)
+	assert.Equal(t, l.ask(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+modern+
+			`,"progressToken":"a\u0062","io.modelcontextprotocol/logLevel":"info"}}}`), log)
 	assert.Equal(t, l.read(), half)
 	assert.Equal(t, l.read(), whole)
 	assert.Assert(t, strings.Contains(l.read(), isThere))
 	// Without asking there is nothing.
-	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+modern+`}}}`), isThere))
+	assert.Assert(t,
+		strings.Contains(
+			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work","_meta":{`+
+				modern+`}}}`), isThere))
 
 	l.initialize("2025-11-25")
-	assert.Assert(t, strings.Contains(l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work"}}`), isThere))
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}`), `{"jsonrpc":"2.0","id":1,"result":{}}`)
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work"}}`), log)
+	assert.Assert(t,
+		strings.Contains(
+			l.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work"}}`),
+			isThere))
+	assert.Equal(t, l.ask(
+		`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"info"}}`),
+		`{"jsonrpc":"2.0","id":1,"result":{}}`)
+	assert.Equal(t, l.ask(
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"work"}}`), log)
 	assert.Assert(t, strings.Contains(l.read(), isThere))
 }
 
@@ -284,11 +353,13 @@ func TestCancellation(t *testing.T) {
 	l.initialize("2025-11-25")
 	l.send(`{"jsonrpc":"2.0","id":"b","method":"tools/call","params":{"name":"block"}}`)
 	l.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"b","reason":"enough"}}`)
-	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `{"jsonrpc":"2.0","id":2,"result":{}}`)
+	assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
+		`{"jsonrpc":"2.0","id":2,"result":{}}`)
 }
 
 func addTool(c *dispatch.Catalog, name string) {
-	dispatch.Add(c, dispatch.Spec{Name: name, Summary: "New.", Kind: dispatch.Read}, func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
+	dispatch.Add(c, dispatch.Spec{Name: name, Summary: "New.", Kind: dispatch.Read},
+		func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
 }
 
 func TestSubscriptions(t *testing.T) {
@@ -296,10 +367,14 @@ func TestSubscriptions(t *testing.T) {
 		c := catalog()
 		l := dial(t, quiet, c)
 		ack := func(id string) string {
-			return l.ask(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"_meta":{`+modern+`},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`, id)
+			return l.ask(`{"jsonrpc":"2.0","id":%s,"method":"subscriptions/listen","params":{"_meta":{`+
+				modern+`},"notifications":{"toolsListChanged":true,"promptsListChanged":true}}}`,
+				id)
 		}
-		assert.Equal(t, ack("1"), `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`)
-		assert.Equal(t, ack(`"two"`), `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
+		assert.Equal(t, ack("1"),
+			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`)
+		assert.Equal(t, ack(`"two"`),
+			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
 		synctest.Wait()
 
 		// Many changes are one piece of news for each subscription.
@@ -316,9 +391,12 @@ func TestSubscriptions(t *testing.T) {
 		l.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 		synctest.Wait()
 		addTool(c, "new.last")
-		assert.Equal(t, l.read(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
+		assert.Equal(t, l.read(),
+			`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"two"}}}`)
 		time.Sleep(time.Second) // of the bubble: long enough for anything else to come
-		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{}}`)[:28], `{"jsonrpc":"2.0","id":2,"err`)
+		assert.Equal(t, l.ask(
+			`{"jsonrpc":"2.0","id":2,"method":"server/discover","params":{}}`)[:28],
+			`{"jsonrpc":"2.0","id":2,"err`)
 	})
 }
 
@@ -326,12 +404,16 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	o := quiet
 	o.MaxSubscriptions = 1
 	l := dial(t, o, catalog())
-	const listen = `{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"_meta":{` + modern + `},"notifications":{}}}`
-	assert.Equal(t, l.ask(listen, 1), `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`)
-	assert.Equal(t, l.ask(listen, 2), `{"jsonrpc":"2.0","id":2,"error":{"code":-31999,"message":"1 subscriptions are open already; cancel one first"}}`)
+	const listen = `{"jsonrpc":"2.0","id":%d,"method":"subscriptions/listen","params":{"_meta":{` +
+		modern + `},"notifications":{}}}`
+	assert.Equal(t, l.ask(listen, 1),
+		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}}`)
+	assert.Equal(t, l.ask(listen, 2),
+		`{"jsonrpc":"2.0","id":2,"error":{"code":-31999,"message":"1 subscriptions are open already; cancel one first"}}`)
 }
 
-// A legacy client is told of changes from when it has said that it is initialized, once for a burst.
+// A legacy client is told of changes from when it has said that it is initialized, once for a
+// burst.
 func TestLegacyListChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := catalog()
@@ -339,7 +421,8 @@ func TestLegacyListChanged(t *testing.T) {
 		l.ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)
 		addTool(c, "new.early")
 		time.Sleep(time.Second)
-		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
+			`{"jsonrpc":"2.0","id":2,"result":{}}`)
 		l.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 		synctest.Wait()
 		for i := range 50 {
@@ -347,11 +430,13 @@ func TestLegacyListChanged(t *testing.T) {
 		}
 		assert.Equal(t, l.read(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		time.Sleep(time.Second)
-		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`), `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		assert.Equal(t, l.ask(`{"jsonrpc":"2.0","id":2,"method":"ping"}`),
+			`{"jsonrpc":"2.0","id":2,"result":{}}`)
 	})
 }
 
-// A client that does not read gets one piece of news when it does, however much has changed, and delays no other client.
+// A client that does not read gets one piece of news when it does, however much has changed, and
+// delays no other client.
 func TestSlowClientDelaysNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := catalog()
@@ -366,14 +451,16 @@ func TestSlowClientDelaysNobody(t *testing.T) {
 		slow, quick := clients[0], clients[1]
 		for i := range 100 {
 			addTool(c, fmt.Sprintf("new.t%d", i))
-			assert.Equal(t, quick.read(), `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			assert.Equal(t, quick.read(),
+				`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		}
 		go slow.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 		news := 0
 		for slow.read() != `{"jsonrpc":"2.0","id":1,"result":{}}` {
 			news++
 		}
-		assert.Assert(t, news == 1 || news == 2, "%d pieces of news", news) // the first is under way when the second change comes
+		// the first is under way when the second change comes
+		assert.Assert(t, news == 1 || news == 2, "%d pieces of news", news)
 		for _, l := range clients {
 			l.stream.Close()
 			<-l.ended
@@ -387,7 +474,8 @@ func TestServeEnds(t *testing.T) {
 		out1, out2 := io.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- quiet.New(server.Info{Name: "test", Version: "1"}, catalog()).Serve(context.Background(), stream{c1, out2})
+			ended <- quiet.New(server.Info{Name: "test", Version: "1"},
+				catalog()).Serve(context.Background(), stream{c1, out2})
 		}()
 		go func() {
 			fmt.Fprintln(c2, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
@@ -406,17 +494,21 @@ func TestServeEnds(t *testing.T) {
 			ended <- quiet.New(server.Info{Name: "test", Version: "1"}, catalog()).Serve(ctx, far)
 		}()
 		l := &line{t, near, bufio.NewReader(near), ended}
-		l.ask(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{` + modern + `},"notifications":{}}}`)
+		l.ask(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{` +
+			modern + `},"notifications":{}}}`)
 		cancel()
-		assert.Equal(t, l.read(), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"the server is shutting down"}}`)
-		assert.Equal(t, l.read(), `{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1,"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`)
+		assert.Equal(t, l.read(),
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"the server is shutting down"}}`)
+		assert.Equal(t, l.read(),
+			`{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":1,"io.modelcontextprotocol/serverInfo":{"name":"test","version":"1"}}}}`)
 		assert.NilError(t, <-ended)
 	})
 	t.Run("with an error when the stream breaks", func(t *testing.T) {
 		ended := make(chan error, 1)
 		r, w := io.Pipe()
 		go func() {
-			ended <- quiet.New(server.Info{Name: "test", Version: "1"}, catalog()).Serve(context.Background(), stream{r, w})
+			ended <- quiet.New(server.Info{Name: "test", Version: "1"},
+				catalog()).Serve(context.Background(), stream{r, w})
 		}()
 		w.CloseWithError(errors.New("cable cut"))
 		assert.ErrorContains(t, <-ended, "cable cut")
@@ -426,14 +518,19 @@ func TestServeEnds(t *testing.T) {
 			c := dispatch.NewCatalog()
 			release := make(chan struct{})
 			dispatch.Add(c, dispatch.Spec{Name: "deaf", Summary: "Deaf.", Kind: dispatch.Wait},
-				func(context.Context, struct{}) (struct{}, error) { <-release; return struct{}{}, nil })
+				func(context.Context, struct{}) (struct{}, error) {
+					<-release
+					return struct{}{}, nil
+				})
 			near, far := net.Pipe()
 			ended := make(chan error, 1)
 			go func() {
-				ended <- quiet.New(server.Info{Name: "test", Version: "1"}, c).Serve(context.Background(), far)
+				ended <- quiet.New(server.Info{Name: "test", Version: "1"},
+					c).Serve(context.Background(), far)
 			}()
 			l := &line{t, near, bufio.NewReader(near), ended}
-			l.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deaf","_meta":{` + modern + `}}}`)
+			l.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deaf","_meta":{` +
+				modern + `}}}`)
 			near.Close()
 			assert.ErrorContains(t, <-ended, "do not heed")
 			close(release)
@@ -447,7 +544,9 @@ type stream struct {
 }
 
 func (s stream) Write(p []byte) (int, error) { return s.w.Write(p) }
-func (s stream) Close() error                { return errors.Join(s.ReadCloser.Close(), s.w.Close()) }
+func (s stream) Close() error {
+	return errors.Join(s.ReadCloser.Close(), s.w.Close())
+}
 
 // A client that frames by Content-Length is answered in kind.
 func TestContentLength(t *testing.T) {

@@ -16,12 +16,14 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-const updated, acknowledged = "notifications/resources/updated", "notifications/subscriptions/acknowledged"
+const updated, acknowledged = "notifications/resources/updated",
+	"notifications/subscriptions/acknowledged"
 
 // three returns a server of the resources x:1 to x:3 and the template t:{id}.
 func three(t *testing.T, o server.Options) *server.Server {
 	return made(o, func(s *server.Server) {
-		must(t, errors.Join(s.AddResource(resource("x:1")), s.AddResource(resource("x:2")), s.AddResource(resource("x:3")), s.AddResourceTemplate(echoes("t:{id}"))))
+		must(t, errors.Join(s.AddResource(resource("x:1")), s.AddResource(resource("x:2")),
+			s.AddResource(resource("x:3")), s.AddResourceTemplate(echoes("t:{id}"))))
 	})
 }
 
@@ -65,13 +67,17 @@ func TestSubscriptionsToResourcesAreBounded(t *testing.T) {
 	k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`) // it is already
-	k.refuse("resources/subscribe", `{"uri":"x:3"}`, rpc.CodeBusy, "2 resources are subscribed to already")
+	k.refuse("resources/subscribe", `{"uri":"x:3"}`, rpc.CodeBusy,
+		"2 resources are subscribed to already")
 	k.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
 	k.want("resources/subscribe", `{"uri":"x:3"}`, `{}`)
 
 	k = speak(t, s, newest, `{}`)
-	k.refuse("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1","x:2","x:3"]}}`, -32602, "more than 2 resources")
-	k.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(acknowledged, "")
+	k.refuse("subscriptions/listen",
+		`{"notifications":{"resourceSubscriptions":["x:1","x:2","x:3"]}}`, -32602,
+		"more than 2 resources")
+	k.request("subscriptions/listen",
+		`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(acknowledged, "")
 }
 
 func TestModernResourceSubscriptions(t *testing.T) {
@@ -81,7 +87,8 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		listen := func(uris string) (meta string) {
 			k.start("subscriptions/listen", `{"notifications":{"resourceSubscriptions":`+uris+`}}`)
 			meta = fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/subscriptionId":%d}`, k.id)
-			k.next().says(acknowledged, `{"notifications":{"resourceSubscriptions":`+uris+`},`+meta+`}`)
+			k.next().says(acknowledged, `{"notifications":{"resourceSubscriptions":`+uris+`},`+meta+
+				`}`)
 			synctest.Wait()
 			return meta
 		}
@@ -92,13 +99,16 @@ func TestModernResourceSubscriptions(t *testing.T) {
 		s.ResourceUpdated("x:2")
 		got := []string{string(k.next().Params), string(k.next().Params)}
 		slices.Sort(got)
-		assert.DeepEqual(t, got, []string{`{"uri":"x:2",` + first + `}`, `{"uri":"x:2",` + second + `}`})
+		assert.DeepEqual(t, got,
+			[]string{`{"uri":"x:2",` + first + `}`, `{"uri":"x:2",` + second + `}`})
 		s.ResourceUpdated("x:9")
 		must(t, s.AddResource(resource("x:4"))) // they did not ask for that
 		time.Sleep(time.Second)
 		k.silent()
 
-		k.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, strings.Trim(first[strings.LastIndex(first, ":")+1:], "}")))
+		k.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`,
+			strings.Trim(first[strings.LastIndex(first, ":")+1:], "}")))
 		synctest.Wait()
 		s.ResourceUpdated("x:1")
 		s.ResourceUpdated("x:2")
@@ -110,10 +120,13 @@ func TestModernResourceSubscriptions(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	k := speak(t, three(t, quiet), newest, `{}`)
-	for _, params := range []string{`{}`, `{"notifications":null}`, `{"notifications":[]}`, `{"notifications":true}`} {
-		k.refuse("subscriptions/listen", params, -32602, "notifications must be there and an object")
+	for _, params := range []string{`{}`, `{"notifications":null}`, `{"notifications":[]}`,
+		`{"notifications":true}`} {
+		k.refuse("subscriptions/listen", params, -32602,
+			"notifications must be there and an object")
 	}
-	for _, filter := range []string{`{"toolsListChanged":"yes"}`, `{"resourceSubscriptions":"x:1"}`, `{"resourceSubscriptions":[1]}`, `{"toolsListChanged":true,"toolsListChanged":true}`} {
+	for _, filter := range []string{`{"toolsListChanged":"yes"}`, `{"resourceSubscriptions":"x:1"}`,
+		`{"resourceSubscriptions":[1]}`, `{"toolsListChanged":true,"toolsListChanged":true}`} {
 		k.refuse("subscriptions/listen", `{"notifications":`+filter+`}`, -32602, "notifications")
 	}
 }
@@ -125,9 +138,12 @@ func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 		add  func(s *server.Server)
 		want string
 	}{
-		"nothing":   {func(*server.Server) {}, `{"toolsListChanged":true}`},
-		"prompts":   {func(s *server.Server) { must(t, s.AddPrompt(recites("p"))) }, `{"toolsListChanged":true,"promptsListChanged":true}`},
-		"resources": {func(s *server.Server) { must(t, s.AddResource(resource("x:2"))) }, `{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:1"]}`},
+		"nothing": {func(*server.Server) {}, `{"toolsListChanged":true}`},
+		"prompts": {func(s *server.Server) { must(t, s.AddPrompt(recites("p"))) },
+			`{"toolsListChanged":true,"promptsListChanged":true}`},
+		"resources": {func(s *server.Server) {
+			must(t, s.AddResource(resource("x:2")))
+		}, `{"toolsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["x:1"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := speak(t, made(quiet, tc.add), newest, `{}`)
@@ -140,8 +156,10 @@ func TestListenIsAcknowledgedForWhatThereIs(t *testing.T) {
 // Each kind of list has its own news, in both eras, one for a burst of changes.
 func TestListChangedOfEveryKind(t *testing.T) {
 	changed := map[server.Kind]string{
-		server.KindTool: "notifications/tools/list_changed", server.KindPrompt: "notifications/prompts/list_changed",
-		server.KindResource: "notifications/resources/list_changed", server.KindTemplate: "notifications/resources/list_changed",
+		server.KindTool:     "notifications/tools/list_changed",
+		server.KindPrompt:   "notifications/prompts/list_changed",
+		server.KindResource: "notifications/resources/list_changed",
+		server.KindTemplate: "notifications/resources/list_changed",
 	}
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -149,7 +167,9 @@ func TestListChangedOfEveryKind(t *testing.T) {
 			k := speak(t, s, revision, `{}`)
 			meta := ""
 			if k.modern() {
-				k.request("subscriptions/listen", `{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`).says(acknowledged, "")
+				k.request("subscriptions/listen",
+					`{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}`).says(
+					acknowledged, "")
 				meta = fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%d}}`, k.id)
 			}
 			synctest.Wait()
@@ -159,7 +179,8 @@ func TestListChangedOfEveryKind(t *testing.T) {
 				}
 				k.next().says(changed[name], meta)
 				first := len(k.settled())
-				assert.Assert(t, first <= 1, first) // one was told when the first came, the other when that was read
+				// one was told when the first came, the other when that was read
+				assert.Assert(t, first <= 1, first)
 				for i := range 20 {
 					assert.Equal(t, d.remove(s, fmt.Sprintf("new%d", i)), 1)
 				}
@@ -173,16 +194,20 @@ func TestListChangedOfEveryKind(t *testing.T) {
 	})
 }
 
-// A client that does not read gets each piece of news once or twice when it reads again, however often it came; the server does not wait.
+// A client that does not read gets each piece of news once or twice when it reads again, however
+// often it came; the server does not wait.
 func TestUpdatesCoalesce(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", newest} {
-		for name, o := range map[string]server.Options{"plain": quiet, "with middleware": passing(quiet)} {
+		for name, o := range map[string]server.Options{"plain": quiet,
+			"with middleware": passing(quiet)} {
 			t.Run(revision+" "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := three(t, o)
 					k := speak(t, s, revision, `{}`)
 					if k.modern() {
-						k.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(acknowledged, "")
+						k.request("subscriptions/listen",
+							`{"notifications":{"resourceSubscriptions":["x:1","x:2"]}}`).says(
+							acknowledged, "")
 					} else {
 						k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 						k.want("resources/subscribe", `{"uri":"x:2"}`, `{}`)
@@ -193,7 +218,8 @@ func TestUpdatesCoalesce(t *testing.T) {
 						synctest.Wait()
 					}
 					news := len(k.settled())
-					assert.Assert(t, news >= 2 && news <= 4, "%d pieces of news", news) // the first are under way when the second come
+					// the first are under way when the second come
+					assert.Assert(t, news >= 2 && news <= 4, "%d pieces of news", news)
 				})
 			})
 		}
@@ -229,7 +255,8 @@ func (g *gate) Call(context.Context, string, any, any) error {
 	return errors.New("a modern client is not called")
 }
 
-// What changes while the acknowledgment is being sent is told behind it: all of it, however often some of it changed.
+// What changes while the acknowledgment is being sent is told behind it: all of it, however often
+// some of it changed.
 func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
@@ -239,7 +266,9 @@ func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() {
-			m, err := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{` + modern + `},
+			m, err := rpc.ParseMessage(
+				[]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"_meta":{` +
+					modern + `},
 				"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:1","x:2"]}}}`))
 			assert.Check(t, err == nil)
 			_, err = c.Handle(ctx, m.Request(), g)
@@ -262,7 +291,9 @@ func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 		}
 		assert.Assert(t, len(said) == 4 && strings.HasPrefix(said[0], acknowledged), said)
 		slices.Sort(said[1:])
-		assert.DeepEqual(t, said[1:], []string{updated + ` {"uri":"x:1"`, updated + ` {"uri":"x:2"`, `notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`})
+		assert.DeepEqual(t, said[1:],
+			[]string{updated + ` {"uri":"x:1"`, updated + ` {"uri":"x:2"`,
+				`notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`})
 		cancel()
 		assert.ErrorIs(t, <-ended, context.Canceled)
 		s.ResourceUpdated("x:1") // to nobody
@@ -276,7 +307,8 @@ func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := three(t, quiet)
 		gone := speak(t, s, newest, `{}`)
-		gone.request("subscriptions/listen", `{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
+		gone.request("subscriptions/listen",
+			`{"notifications":{"resourceSubscriptions":["x:1"]}}`).says(acknowledged, "")
 		k := speak(t, s, "2025-11-25", `{}`)
 		k.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 		s.ResourceUpdated("x:1") // which it does not read

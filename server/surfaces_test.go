@@ -28,7 +28,8 @@ func TestNilCatalogIsEmpty(t *testing.T) {
 func TestApplicationLogDoesNotDependOnTheClient(t *testing.T) {
 	var kept bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	k := speak(t, server.Options{Logger: log}.New(server.Info{Name: "test", Version: "1.2"}, catalog()), "2025-11-25", `{}`)
+	k := speak(t, server.Options{Logger: log}.New(server.Info{Name: "test", Version: "1.2"},
+		catalog()), "2025-11-25", `{}`)
 	work := `{"name":"work","arguments":{}}`
 	for _, level := range []string{"", "error", "info"} {
 		kept.Reset()
@@ -52,7 +53,8 @@ func TestApplicationLogDoesNotDependOnTheClient(t *testing.T) {
 func TestClientHearsWhatTheApplicationDoesNot(t *testing.T) {
 	var kept bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&kept, &slog.HandlerOptions{Level: slog.LevelError}))
-	k := speak(t, server.Options{Logger: log}.New(server.Info{Name: "test", Version: "1.2"}, catalog()), "2025-11-25", `{}`)
+	k := speak(t, server.Options{Logger: log}.New(server.Info{Name: "test", Version: "1.2"},
+		catalog()), "2025-11-25", `{}`)
 	k.request("logging/setLevel", `{"level":"debug"}`)
 	k.start("tools/call", `{"name":"work","arguments":{}}`)
 	assert.Assert(t, strings.Contains(k.next().raw, `"begun"`))
@@ -65,7 +67,9 @@ func TestClientHearsWhatTheApplicationDoesNot(t *testing.T) {
 func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Kind: dispatch.Read},
-		func(ctx context.Context, _ struct{}) (string, error) { return server.PrincipalFrom(ctx), nil })
+		func(ctx context.Context, _ struct{}) (string, error) {
+			return server.PrincipalFrom(ctx), nil
+		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	h := api.Options{Principal: func(*http.Request) (string, error) { return "ada", nil }}.New(d)
 	w := httptest.NewRecorder()

@@ -254,9 +254,10 @@ func (t *task) run(handle func(*request) (any, error)) {
 		t.end(came)
 		t.server.tasks.release(t.owner, t.quotaOwner)
 	}()
-	text, err := rpc.AppendResponse(t.request, nil, func(context.Context, *rpc.Request) (any, error) {
-		return handle(t.request)
-	}, t.request.Request)
+	text, err := rpc.AppendResponse(t.request, nil,
+		func(context.Context, *rpc.Request) (any, error) {
+			return handle(t.request)
+		}, t.request.Request)
 	if p, ok := errors.AsType[*rpc.PanicError](err); ok {
 		t.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
 	}
@@ -327,7 +328,8 @@ func (t *task) end(came outcome) {
 
 // setFailed notes with which error the task has failed.
 func (r *TaskRecord) setFailed(e *rpc.Error) {
-	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed, printable.TruncateBytes(e.Message, maxStatusText)
+	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed,
+		printable.TruncateBytes(e.Message, maxStatusText)
 	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
 }
 

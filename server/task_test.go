@@ -21,16 +21,22 @@ func TestTaskNotifications(t *testing.T) {
 		s := employ(t, quiet)
 		j, watcher := hire(t, s, newest, tasking), hire(t, s, newest, tasking)
 		foreign := hire(t, s, experimental, `{}`).beginNested("slow_compute", `{}`).TaskID
-		one, other, done := j.begin("confirm_delete", `{}`).TaskID, j.begin("multi_input", `{}`).TaskID, j.begin("slow_compute", `{"seconds":0}`).TaskID
+		one, other, done := j.begin("confirm_delete", `{}`).TaskID,
+			j.begin("multi_input", `{}`).TaskID, j.begin("slow_compute", `{"seconds":0}`).TaskID
 		synctest.Wait()
-		watcher.start("subscriptions/listen", fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q],"toolsListChanged":true}}`, one, foreign, done))
+		watcher.start("subscriptions/listen",
+			fmt.Sprintf(`{"notifications":{"taskIds":[%q,"x",%q,%q],"toolsListChanged":true}}`, one,
+				foreign, done))
 		watcher.next().says("notifications/subscriptions/acknowledged",
-			fmt.Sprintf(`{"notifications":{"toolsListChanged":true,"taskIds":[%q,%q]},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`, one, done))
+			fmt.Sprintf(`{"notifications":{"toolsListChanged":true,"taskIds":[%q,%q]},"_meta":{"io.modelcontextprotocol/subscriptionId":1}}`,
+				one, done))
 		told := func() state {
 			t.Helper()
 			m := watcher.next().says("notifications/tasks", "")
 			fits(t, draft, "TaskStatusNotification", m.raw)
-			assert.Assert(t, strings.Contains(m.raw, `"_meta":{"io.modelcontextprotocol/subscriptionId":1}`), m.raw)
+			assert.Assert(t,
+				strings.Contains(m.raw, `"_meta":{"io.modelcontextprotocol/subscriptionId":1}`),
+				m.raw)
 			var now state
 			must(t, json.Unmarshal(m.Params, &now))
 			now.raw = m.raw
@@ -44,7 +50,8 @@ func TestTaskNotifications(t *testing.T) {
 		}
 		assert.DeepEqual(t, first, map[string]string{one: "input_required", done: "completed"})
 
-		j.update(other, `{"first":{"action":"cancel"},"second":{"action":"cancel"}}`) // nobody asked for that
+		// nobody asked for that
+		j.update(other, `{"first":{"action":"cancel"},"second":{"action":"cancel"}}`)
 		j.update(one, `{"name":{"action":"accept","content":{"name":"Bob"}}}`)
 		now := told()
 		for now.Status == "working" { // told or not, as it goes
@@ -70,24 +77,32 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 			defer c.Close()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+			m, err := rpc.ParseMessage(
+				[]byte(fmt.Sprintf(
+					`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
 				"io.modelcontextprotocol/clientCapabilities":%s},%s}}`, method, tasking, params)))
 			must(t, err)
-			text, _ := rpc.AppendResponse(ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+			text, _ := rpc.AppendResponse(ctx, nil,
+				func(ctx context.Context, req *rpc.Request) (any, error) {
+					return c.Handle(ctx, req, nil)
+				}, m.Request())
 			answer := message{t: t, raw: string(text)}
 			must(t, json.Unmarshal(text, &answer))
 			return answer
 		}
 		for _, principal := range []string{"ann", ""} {
 			var began, now state
-			must(t, json.Unmarshal(as(principal, "tools/call", `"name":"slow_compute","arguments":{"seconds":1}`).Result, &began))
+			must(t, json.Unmarshal(
+				as(principal, "tools/call",
+					`"name":"slow_compute","arguments":{"seconds":1}`).Result, &began))
 			id := `"taskId":"` + began.TaskID + `"`
 			time.Sleep(500 * time.Millisecond)
 			for _, other := range []string{"bob", "ann", ""} {
 				if other != principal {
 					as(other, "tasks/get", id).fails(-32602, "Unknown task")
 					as(other, "tasks/cancel", id).fails(-32602, "Unknown task")
-					as(other, "tasks/update", id+`,"inputResponses":{}`).fails(-32602, "Unknown task")
+					as(other, "tasks/update", id+`,"inputResponses":{}`).fails(-32602,
+						"Unknown task")
 				}
 			}
 			time.Sleep(500 * time.Millisecond)
@@ -102,8 +117,11 @@ func TestTasksBelongToPrincipals(t *testing.T) {
 
 func TestToolsForTasksAreChecked(t *testing.T) {
 	s := made(quiet)
-	call := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return says("x"), nil }
-	for _, tool := range []server.Tool{{Tasks: "sometimes"}, {TaskLater: true}, {TaskLater: true, Tasks: mcp.TaskForbidden}} {
+	call := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		return says("x"), nil
+	}
+	for _, tool := range []server.Tool{{Tasks: "sometimes"}, {TaskLater: true},
+		{TaskLater: true, Tasks: mcp.TaskForbidden}} {
 		tool.Name, tool.Call = "t", call
 		assert.ErrorContains(t, s.AddTool(tool), "Tasks is forbidden, optional or required")
 	}
@@ -113,11 +131,14 @@ func TestTaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := make(chan error, 1)
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				<-ctx.Done()
-				cause <- context.Cause(ctx)
-				return says("too late"), nil
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						<-ctx.Done()
+						cause <- context.Cause(ctx)
+						return says("too late"), nil
+					}}))
 		}), newest, tasking)
 		id := j.begin("stubborn", `{}`).TaskID
 		for range 2 { // it is acknowledged also when there is nothing to be cancelled any more
@@ -143,13 +164,17 @@ func TestTask(t *testing.T) {
 		s := employ(t, quiet)
 		j := hire(t, s, newest, tasking)
 		found := j.request("server/discover", "")
-		assert.Assert(t, strings.Contains(found.raw, `"extensions":{"`+extension+`":{}}`), found.raw)
+		assert.Assert(t, strings.Contains(found.raw, `"extensions":{"`+extension+`":{}}`),
+			found.raw)
 		assert.Assert(t, !strings.Contains(found.raw, `"tasks":{`), found.raw)
 
-		j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"},"task":{"ttl":1}}`, `{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
+		j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"},"task":{"ttl":1}}`,
+			`{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
 
 		began := j.begin("slow_compute", `{"seconds":5}`)
-		assert.DeepEqual(t, keys(t, began.raw), []string{"_meta", "createdAt", "lastUpdatedAt", "pollIntervalMs", "resultType", "status", "taskId", "ttlMs"})
+		assert.DeepEqual(t, keys(t, began.raw),
+			[]string{"_meta", "createdAt", "lastUpdatedAt", "pollIntervalMs", "resultType",
+				"status", "taskId", "ttlMs"})
 		assert.Equal(t, *began.TTLMs, int64(3600_000))
 		assert.Equal(t, *began.PollIntervalMs, int64(1000))
 		_, err := time.Parse(time.RFC3339, began.CreatedAt)
@@ -216,16 +241,21 @@ func TestTasksNeedTheExtension(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := employ(t, quiet)
 		id := hire(t, s, newest, tasking).begin("slow_compute", `{"seconds":1}`).TaskID
-		for _, capabilities := range []string{`{}`, `{"extensions":{}}`, `{"extensions":{"` + extension + `":true}}`, `{"tasks":{"requests":{"tools":{"call":{}}}}}`} {
+		for _, capabilities := range []string{`{}`, `{"extensions":{}}`, `{"extensions":{"` +
+			extension + `":true}}`, `{"tasks":{"requests":{"tools":{"call":{}}}}}`} {
 			j := hire(t, s, newest, capabilities)
 			for method, params := range map[string]string{
-				"tasks/get": `{"taskId":"` + id + `"}`, "tasks/cancel": `{"taskId":"` + id + `"}`, "tasks/update": `{"taskId":"` + id + `","inputResponses":{}}`,
-				"tools/call": `{"name":"failing_job"}`, "subscriptions/listen": `{"notifications":{"taskIds":["` + id + `"]}}`,
+				"tasks/get": `{"taskId":"` + id + `"}`, "tasks/cancel": `{"taskId":"` + id + `"}`,
+				"tasks/update":         `{"taskId":"` + id + `","inputResponses":{}}`,
+				"tools/call":           `{"name":"failing_job"}`,
+				"subscriptions/listen": `{"notifications":{"taskIds":["` + id + `"]}}`,
 			} {
 				m := j.refuse(method, params, -32021, extension)
-				assert.Equal(t, string(m.Error.Data), `{"requiredCapabilities":{"extensions":{"`+extension+`":{}}}}`)
+				assert.Equal(t, string(m.Error.Data), `{"requiredCapabilities":{"extensions":{"`+
+					extension+`":{}}}}`)
 			}
-			j.want("tools/call", `{"name":"slow_compute","arguments":{"seconds":1},"task":{}}`, `{"content":[{"type":"text","text":"computed"}]}`)
+			j.want("tools/call", `{"name":"slow_compute","arguments":{"seconds":1},"task":{}}`,
+				`{"content":[{"type":"text","text":"computed"}]}`)
 		}
 	})
 }
@@ -239,7 +269,8 @@ func TestTaskMethodsRefuse(t *testing.T) {
 			code           int
 			text           string
 		}{
-			{"tasks/result", `{"taskId":"` + id + `"}`, -32601, "tasks/result is not part of revision 2026-07-28"},
+			{"tasks/result", `{"taskId":"` + id + `"}`, -32601,
+				"tasks/result is not part of revision 2026-07-28"},
 			{"tasks/list", `{}`, -32601, "tasks/list is not part of revision 2026-07-28"},
 			{"tasks/get", `{"taskId":"x"}`, -32602, "Unknown task: x"},
 			{"tasks/update", `{"taskId":"x","inputResponses":{}}`, -32602, "Unknown task: x"},
@@ -247,8 +278,10 @@ func TestTaskMethodsRefuse(t *testing.T) {
 			{"tasks/get", `{}`, -32602, "taskId must be there"},
 			{"tasks/get", `{"taskId":1}`, -32602, "taskId must be a string"},
 			{"tasks/update", `{"taskId":"` + id + `"}`, -32602, "inputResponses must be there"},
-			{"tasks/update", `{"taskId":"` + id + `","inputResponses":[]}`, -32602, "inputResponses must be there and an object"},
-			{"tasks/update", `{"taskId":"` + id + `","inputResponses":{"name":1}}`, -32602, `"name" must be an object`},
+			{"tasks/update", `{"taskId":"` + id + `","inputResponses":[]}`, -32602,
+				"inputResponses must be there and an object"},
+			{"tasks/update", `{"taskId":"` + id + `","inputResponses":{"name":1}}`, -32602,
+				`"name" must be an object`},
 		} {
 			synctest.Wait()
 			j.refuse(tc.method, tc.params, tc.code, tc.text)

@@ -21,12 +21,14 @@ import (
 // stubborn adds a tool that heeds nothing but the channel, and counts those that run.
 func stubborn(running *atomic.Int32, release <-chan struct{}) func(*server.Server) {
 	return func(s *server.Server) {
-		err := s.AddTool(server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-			running.Add(1)
-			defer running.Add(-1)
-			<-release
-			return says("released"), nil
-		}})
+		err := s.AddTool(
+			server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
+				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+					running.Add(1)
+					defer running.Add(-1)
+					<-release
+					return says("released"), nil
+				}})
 		if err != nil {
 			panic(err)
 		}
@@ -51,7 +53,8 @@ func TestRunningTasksAreBounded(t *testing.T) {
 		assert.Equal(t, j.settled(ids[0]).Status, "cancelled")
 		assert.Equal(t, running.Load(), int32(3))
 		j.refuse("tools/call", `{"name":"stubborn"}`, rpc.CodeBusy, "3 tasks are running already")
-		j.refuse("tools/call", `{"name":"failing_job"}`, rpc.CodeBusy, "3 tasks are running already")
+		j.refuse("tools/call", `{"name":"failing_job"}`, rpc.CodeBusy,
+			"3 tasks are running already")
 		for i := range 15 { // clients of which each has its own
 			other := hire(t, s, experimental, `{}`)
 			for range 3 {
@@ -60,7 +63,8 @@ func TestRunningTasksAreBounded(t *testing.T) {
 			if i == 14 {
 				synctest.Wait()
 				assert.Equal(t, running.Load(), int32(48))
-				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`, rpc.CodeBusy, "48 tasks are running, which are as many as may be")
+				hire(t, s, experimental, `{}`).refuse("tools/call", `{"name":"stubborn","task":{}}`,
+					rpc.CodeBusy, "48 tasks are running, which are as many as may be")
 			}
 		}
 		close(release)
@@ -76,11 +80,14 @@ func TestTaskTakesTooLong(t *testing.T) {
 		o.Tasks.TTL, o.Tasks.PollInterval = 10*time.Second, 100*time.Millisecond
 		cause := make(chan error, 1)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				<-ctx.Done()
-				cause <- context.Cause(ctx)
-				return nil, ctx.Err()
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						<-ctx.Done()
+						cause <- context.Cause(ctx)
+						return nil, ctx.Err()
+					}}))
 		}), newest, tasking)
 		began := j.begin("waits", `{}`)
 		assert.Equal(t, *began.TTLMs, int64(10_000))
@@ -106,7 +113,8 @@ func TestCloseEndsTasks(t *testing.T) {
 		release := make(chan struct{})
 		s := employ(t, quiet, stubborn(&running, release))
 		j := hire(t, s, newest, tasking)
-		asks, slow := j.begin("confirm_delete", `{}`).TaskID, j.begin("slow_compute", `{"seconds":100}`).TaskID
+		asks, slow := j.begin("confirm_delete", `{}`).TaskID,
+			j.begin("slow_compute", `{"seconds":100}`).TaskID
 		done := j.begin("slow_compute", `{"seconds":0}`).TaskID
 		synctest.Wait()
 		must(t, s.Close(t.Context()))
@@ -139,19 +147,23 @@ func TestCloseEndsTasks(t *testing.T) {
 func TestQuestionsOfATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "curious"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				asked, cancel := context.WithCancel(ctx)
-				cancel()
-				for i := range 1000 {
-					_, err := server.Elicit(asked, "k", asksFor(fmt.Sprint("n", i)))
-					if !errors.Is(err, context.Canceled) {
-						return says(fmt.Sprint(i, " ", err)), nil
-					}
-				}
-				return says("endless"), nil
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "curious"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						asked, cancel := context.WithCancel(ctx)
+						cancel()
+						for i := range 1000 {
+							_, err := server.Elicit(asked, "k", asksFor(fmt.Sprint("n", i)))
+							if !errors.Is(err, context.Canceled) {
+								return says(fmt.Sprint(i, " ", err)), nil
+							}
+						}
+						return says("endless"), nil
+					}}))
 		}), newest, tasking)
-		assert.Equal(t, j.settled(j.begin("curious", `{}`).TaskID).text(), "256 server: a task may ask no more than 256 questions")
+		assert.Equal(t, j.settled(j.begin("curious", `{}`).TaskID).text(),
+			"256 server: a task may ask no more than 256 questions")
 	})
 }
 
@@ -161,21 +173,28 @@ func TestTaskStoreIsFull(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = server.MemoryTasks(2, 4000)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "large"}, Tasks: mcp.TaskOptional, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-				return says(strings.Repeat("x", 5000)), nil
-			}}))
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbose"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				_, err := server.Elicit(ctx, "k", asksFor(strings.Repeat("x", 5000)))
-				return says(err.Error()), nil
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "large"}, Tasks: mcp.TaskOptional,
+					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+						return says(strings.Repeat("x", 5000)), nil
+					}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "verbose"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						_, err := server.Elicit(ctx, "k", asksFor(strings.Repeat("x", 5000)))
+						return says(err.Error()), nil
+					}}))
 		}), newest, tasking)
 		now := j.settled(j.begin("large", `{}`).TaskID)
 		assert.Equal(t, now.Status, "failed")
 		assert.Equal(t, now.StatusMessage, "What came of the task could not be kept")
 		now = j.settled(j.begin("verbose", `{}`).TaskID)
-		assert.Equal(t, now.text(), `server: the question "k" of a task cannot be stored: server: there is no room for another task`)
+		assert.Equal(t, now.text(),
+			`server: the question "k" of a task cannot be stored: server: there is no room for another task`)
 
-		one, two := j.begin("slow_compute", `{"seconds":1}`).TaskID, j.begin("slow_compute", `{"seconds":2}`).TaskID
+		one, two := j.begin("slow_compute", `{"seconds":1}`).TaskID,
+			j.begin("slow_compute", `{"seconds":2}`).TaskID
 		j.refuse("tools/call", `{"name":"slow_compute"}`, rpc.CodeBusy, "no room for another task")
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -250,7 +269,9 @@ func TestTaskOfAnotherServer(t *testing.T) {
 		id := j.begin("confirm_delete", `{}`).TaskID
 		synctest.Wait()
 		assert.Equal(t, other.get(id).InputRequests["name"].Method, "elicitation/create")
-		other.refuse("tasks/update", `{"taskId":"`+id+`","inputResponses":{"name":{"action":"cancel"}}}`, -32603, "does not run on this server")
+		other.refuse("tasks/update", `{"taskId":"`+id+
+			`","inputResponses":{"name":{"action":"cancel"}}}`, -32603,
+			"does not run on this server")
 		other.refuse("tasks/cancel", about(id), -32603, "does not run on this server")
 		j.update(id, `{"name":{"action":"cancel"}}`)
 		synctest.Wait()
@@ -273,7 +294,8 @@ func (s stale) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
 	return expired(r), err
 }
 
-func (s stale) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord, error) {
+func (s stale) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord,
+	error) {
 	all, err := s.TaskStore.List(ctx, owner, after, most)
 	for i, r := range all {
 		all[i] = expired(r)

@@ -16,7 +16,9 @@ import (
 func ExampleBecomeTask() {
 	s := server.New(server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
 	err := s.AddTool(server.Tool{
-		Tool:  mcp.Tool{Name: "grind", InputSchema: json.RawMessage(`{"type":"object","properties":{"sacks":{"type":"integer"}},"required":["sacks"]}`)},
+		Tool: mcp.Tool{Name: "grind",
+			InputSchema: json.RawMessage(
+				`{"type":"object","properties":{"sacks":{"type":"integer"}},"required":["sacks"]}`)},
 		Tasks: mcp.TaskOptional, TaskLater: true,
 		Call: func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 			var order struct{ Sacks int }
@@ -28,7 +30,9 @@ func ExampleBecomeTask() {
 					return nil, err
 				}
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprint(order.Sacks, " sacks of flour")}}}, nil
+			return &mcp.CallToolResult{
+				Content: []mcp.Content{
+					&mcp.TextContent{Text: fmt.Sprint(order.Sacks, " sacks of flour")}}}, nil
 		},
 	})
 	if err != nil {
@@ -45,8 +49,10 @@ func ExampleBecomeTask() {
 			Content json.RawMessage
 		}
 	}) {
-		fmt.Fprintf(client, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
-			`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`+"\n", method, params)
+		fmt.Fprintf(client,
+			`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",`+
+				`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`+
+				"\n", method, params)
 		text, _ := in.ReadBytes('\n')
 		if err := json.Unmarshal(text, &answer); err != nil {
 			fmt.Println(err)

@@ -22,7 +22,10 @@ const experimental = "2025-11-25"
 // beginNested calls a tool as a task of 2025-11-25.
 func (j job) beginNested(tool, task string) state {
 	j.t.Helper()
-	created := j.state(j.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":{"seconds":5},"task":%s}`, tool, task)), "CreateTaskResult")
+	created := j.state(
+		j.request("tools/call",
+			fmt.Sprintf(`{"name":%q,"arguments":{"seconds":5},"task":%s}`, tool, task)),
+		"CreateTaskResult")
 	assert.Assert(j.t, created.Task != nil, created.raw)
 	assert.DeepEqual(j.t, keys(j.t, created.raw), []string{"task"})
 	assert.Equal(j.t, created.Task.Status, "working")
@@ -39,16 +42,23 @@ func about(id string) string { return `{"taskId":"` + id + `"}` }
 func TestExperimentalTasksAreDeclared(t *testing.T) {
 	in(t, legacyRevisions, func(t *testing.T, revision string) {
 		s := employ(t, quiet, func(s *server.Server) { // what Tasks says counts
-			tool := mcp.Tool{Name: "upstream", Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
-			must(t, s.AddTool(server.Tool{Tool: tool, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return says("x"), nil }}))
+			tool := mcp.Tool{Name: "upstream",
+				Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
+			must(t, s.AddTool(
+				server.Tool{Tool: tool,
+					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+						return says("x"), nil
+					}}))
 		})
 		j := job{connect(t, s), new([]message)}
-		declared := strings.Contains(j.speak(revision, `{}`).raw, `"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
+		declared := strings.Contains(j.speak(revision, `{}`).raw,
+			`"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}`)
 		assert.Equal(t, declared, revision == experimental)
 		var list struct{ Tools []mcp.Tool }
 		must(t, json.Unmarshal(j.request("tools/list", "").Result, &list))
 		for _, tool := range list.Tools {
-			want := map[string]mcp.TaskSupport{"greet": "", "upstream": "", "failing_job": "required", "slow_compute": "optional"}
+			want := map[string]mcp.TaskSupport{"greet": "", "upstream": "",
+				"failing_job": "required", "slow_compute": "optional"}
 			support, ok := want[tool.Name]
 			switch {
 			case !ok:
@@ -63,11 +73,14 @@ func TestExperimentalTasksAreDeclared(t *testing.T) {
 			return
 		}
 		// Older clients know nothing of tasks, nor of the param.
-		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result", "tasks/list", "tasks/update"} {
+		for _, method := range []string{"tasks/get", "tasks/cancel", "tasks/result", "tasks/list",
+			"tasks/update"} {
 			j.refuse(method, about("x"), -32601, method)
 		}
-		j.refuse("tools/call", `{"name":"failing_job","task":{}}`, -32601, "failing_job runs as a task only")
-		j.want("tools/call", `{"name":"slow_compute","task":{}}`, `{"content":[{"type":"text","text":"computed"}]}`)
+		j.refuse("tools/call", `{"name":"failing_job","task":{}}`, -32601,
+			"failing_job runs as a task only")
+		j.want("tools/call", `{"name":"slow_compute","task":{}}`,
+			`{"content":[{"type":"text","text":"computed"}]}`)
 	})
 }
 
@@ -80,7 +93,8 @@ func TestExperimentalTask(t *testing.T) {
 		assert.Equal(t, *began.PollInterval, int64(1000))
 		assert.Assert(t, began.TTLMs == nil && began.PollIntervalMs == nil)
 		now := j.get(began.TaskID)
-		assert.DeepEqual(t, keys(t, now.raw), []string{"createdAt", "lastUpdatedAt", "pollInterval", "status", "taskId", "ttl"})
+		assert.DeepEqual(t, keys(t, now.raw),
+			[]string{"createdAt", "lastUpdatedAt", "pollInterval", "status", "taskId", "ttl"})
 		assert.Equal(t, now.Status, "working")
 
 		// tasks/result waits, and others are served meanwhile.
@@ -114,7 +128,8 @@ func TestExperimentalTaskOutcomes(t *testing.T) {
 		now := j.get(id)
 		assert.Equal(t, now.Status, "failed")
 		assert.Equal(t, now.StatusMessage, "The tool has failed; the result says why.")
-		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"no luck"}],"isError":true,`+related(id)+`}`)
+		j.want("tasks/result", about(id),
+			`{"content":[{"type":"text","text":"no luck"}],"isError":true,`+related(id)+`}`)
 
 		id = j.beginNested("protocol_error_job", `{}`).TaskID
 		j.told(id, "failed")
@@ -125,7 +140,8 @@ func TestExperimentalTaskOutcomes(t *testing.T) {
 		// A client that cannot be asked.
 		id = j.beginNested("confirm_delete", `{}`).TaskID
 		j.told(id, "failed")
-		j.refuse("tasks/result", about(id), -32602, "the client does not declare the capability elicitation")
+		j.refuse("tasks/result", about(id), -32602,
+			"the client does not declare the capability elicitation")
 	})
 }
 
@@ -177,7 +193,8 @@ func TestExperimentalTaskAsks(t *testing.T) {
 		// Who is asked gives up waiting: the next one is asked.
 		j.start("tasks/result", about(id))
 		asked(j.next())
-		j.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, j.id))
+		j.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, j.id))
 		j.next().says("notifications/cancelled", "") // of the question
 		synctest.Wait()
 		j.start("tasks/result", about(id))
@@ -218,8 +235,10 @@ func TestExperimentalTaskParam(t *testing.T) {
 		code int
 		text string
 	}{
-		`{"name":"greet","task":{}}`:                       {-32601, "greet does not run as a task"},
-		`{"name":"failing_job"}`:                           {-32601, "failing_job runs as a task only"},
+		`{"name":"greet","task":{}}`: {-32601,
+			"greet does not run as a task"},
+		`{"name":"failing_job"}`: {-32601,
+			"failing_job runs as a task only"},
 		`{"name":"slow_compute","task":[]}`:                {-32602, "task must be an object"},
 		`{"name":"slow_compute","task":{"ttl":"1"}}`:       {-32602, "task:"},
 		`{"name":"slow_compute","task":{"ttl":-1}}`:        {-32602, "must not be negative"},
@@ -229,9 +248,12 @@ func TestExperimentalTaskParam(t *testing.T) {
 	} {
 		j.refuse("tools/call", params, want.code, want.text)
 	}
-	j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"}}`, `{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
-	j.want("tools/call", `{"name":"slow_compute"}`, `{"content":[{"type":"text","text":"computed"}]}`)
-	for wish, want := range map[string]int64{`{}`: 3600_000, `{"ttl":null}`: 3600_000, `{"ttl":0}`: 1000, `{"ttl":2000}`: 2000, `{"ttl":9007199254740991}`: 3600_000} {
+	j.want("tools/call", `{"name":"greet","arguments":{"Name":"Ann"}}`,
+		`{"content":[{"type":"text","text":"Hello, Ann!"}]}`)
+	j.want("tools/call", `{"name":"slow_compute"}`,
+		`{"content":[{"type":"text","text":"computed"}]}`)
+	for wish, want := range map[string]int64{`{}`: 3600_000, `{"ttl":null}`: 3600_000,
+		`{"ttl":0}`: 1000, `{"ttl":2000}`: 2000, `{"ttl":9007199254740991}`: 3600_000} {
 		began := hire(t, employ(t, quiet), experimental, `{}`).beginNested("slow_compute", wish)
 		assert.Equal(t, *began.TTL, want, wish)
 	}
@@ -291,11 +313,14 @@ func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 		o.Tasks.Store = store
 		ended := make(chan error, 1)
 		s := employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				<-ctx.Done()
-				ended <- ctx.Err()
-				return nil, ctx.Err()
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						<-ctx.Done()
+						ended <- ctx.Err()
+						return nil, ctx.Err()
+					}}))
 		})
 		j := hire(t, s, experimental, `{}`)
 		id := j.beginNested("waits", `{}`).TaskID
@@ -319,9 +344,14 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 			t.Cleanup(c.Close)
 			return func(method, params string) message {
 				t.Helper()
-				m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
+				m, err := rpc.ParseMessage(
+					[]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method,
+						params)))
 				must(t, err)
-				text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+				text, _ := rpc.AppendResponse(t.Context(), nil,
+					func(ctx context.Context, req *rpc.Request) (any, error) {
+						return c.Handle(ctx, req, nil)
+					}, m.Request())
 				answer := message{t: t, raw: string(text)}
 				must(t, json.Unmarshal(text, &answer))
 				return answer
@@ -331,12 +361,15 @@ func TestExperimentalTasksOfAPrincipal(t *testing.T) {
 		ann := session("ann")
 		ann("initialize", initialize)
 		var began state
-		must(t, json.Unmarshal(ann("tools/call", `{"name":"slow_compute","arguments":{"seconds":1},"task":{}}`).Result, &began))
+		must(t, json.Unmarshal(
+			ann("tools/call", `{"name":"slow_compute","arguments":{"seconds":1},"task":{}}`).Result,
+			&began))
 		again, bob := session("ann"), session("bob")
 		again("initialize", initialize)
 		bob("initialize", initialize)
 		time.Sleep(time.Second)
-		assert.Assert(t, strings.Contains(again("tasks/result", about(began.Task.TaskID)).raw, "computed"))
+		assert.Assert(t,
+			strings.Contains(again("tasks/result", about(began.Task.TaskID)).raw, "computed"))
 		assert.Assert(t, strings.Contains(again("tasks/list", `{}`).raw, began.Task.TaskID))
 		bob("tasks/result", about(began.Task.TaskID)).fails(-32602, "Unknown task")
 		assert.Equal(t, string(bob("tasks/list", `{}`).Result), `{"tasks":[]}`)
@@ -361,7 +394,8 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 		}
 		slices.Sort(ids)
 		assert.DeepEqual(t, ids, []string{"10", "3", "4", "5", "6", "7", "8", "9"})
-		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"computed"}],`+related(id)+`}`)
+		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"computed"}],`+
+			related(id)+`}`)
 	})
 }
 
@@ -369,15 +403,20 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional, Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-				result := says("x")
-				result.Meta = mcp.Meta{"a": json.RawMessage(`1`), "io.modelcontextprotocol/related-task": json.RawMessage(`2`)}
-				return result, nil
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional,
+					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+						result := says("x")
+						result.Meta = mcp.Meta{"a": json.RawMessage(`1`),
+							"io.modelcontextprotocol/related-task": json.RawMessage(`2`)}
+						return result, nil
+					}}))
 		}), experimental, `{}`)
 		id := j.beginNested("meta", `{}`).TaskID
 		j.told(id, "completed")
-		j.want("tasks/result", about(id), `{"content":[{"type":"text","text":"x"}],"_meta":{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"`+id+`"}}}`)
+		j.want("tasks/result", about(id),
+			`{"content":[{"type":"text","text":"x"}],"_meta":{"a":1,"io.modelcontextprotocol/related-task":{"taskId":"`+
+				id+`"}}}`)
 	})
 }
 
@@ -388,17 +427,23 @@ func TestPortableConnectionsHaveNoTasks(t *testing.T) {
 	defer c.Close()
 	ask := func(method, params string) message {
 		t.Helper()
-		m, err := rpc.ParseMessage([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
+		m, err := rpc.ParseMessage(
+			[]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)))
 		must(t, err)
-		text, _ := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+		text, _ := rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, req *rpc.Request) (any, error) {
+				return c.Handle(ctx, req, nil)
+			}, m.Request())
 		answer := message{t: t, raw: string(text)}
 		must(t, json.Unmarshal(text, &answer))
 		return answer
 	}
-	hello := ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	hello := ask("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	assert.Assert(t, !strings.Contains(hello.raw, `"tasks"`), hello.raw)
 	assert.Assert(t, !strings.Contains(ask("tools/list", `{}`).raw, "taskSupport"))
 	ask("tasks/list", `{}`).fails(-32600, "servers that share their sessions")
 	ask("tools/call", `{"name":"failing_job","task":{}}`).fails(-32601, "runs as a task only")
-	assert.Assert(t, strings.Contains(ask("tools/call", `{"name":"slow_compute","task":{}}`).raw, "computed"))
+	assert.Assert(t,
+		strings.Contains(ask("tools/call", `{"name":"slow_compute","task":{}}`).raw, "computed"))
 }

@@ -39,7 +39,8 @@ func sleeps(ctx context.Context, d time.Duration) error {
 
 func asksFor(name string) mcp.ElicitParams {
 	return mcp.ElicitParams{Message: "Your " + name + "?",
-		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + name + `":{"type":"string"}},"required":["` + name + `"]}`)}
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"` + name +
+			`":{"type":"string"}},"required":["` + name + `"]}`)}
 }
 
 // elicited returns what the user has entered.
@@ -60,80 +61,98 @@ func elicited(ctx context.Context, key, name string) (string, error) {
 func jobs(s *server.Server) {
 	type handler = func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 	add := func(name string, support mcp.TaskSupport, call handler) {
-		err := s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support, TaskLater: strings.HasPrefix(name, "test_"), Call: call})
+		err := s.AddTool(
+			server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support,
+				TaskLater: strings.HasPrefix(name, "test_"), Call: call})
 		if err != nil {
 			panic(err)
 		}
 	}
-	add("greet", "", func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-		var in struct{ Name string }
-		_ = json.Unmarshal(arguments, &in)
-		return says("Hello, " + in.Name + "!"), nil
-	})
-	add("slow_compute", mcp.TaskOptional, func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
-		var in struct{ Seconds int }
-		_ = json.Unmarshal(arguments, &in)
-		if err := sleeps(ctx, time.Duration(in.Seconds)*time.Second); err != nil {
-			return nil, err
-		}
-		return says("computed"), nil
-	})
-	add("failing_job", mcp.TaskRequired, func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		result := says("no luck")
-		result.IsError = true
-		return result, sleeps(ctx, time.Second)
-	})
-	add("protocol_error_job", mcp.TaskOptional, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return nil, &rpc.Error{Code: -31000, Message: "it broke", Data: json.RawMessage(`{"why":1}`)}
-	})
-	add("panics", mcp.TaskOptional, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { panic("secret") })
-	add("exits", mcp.TaskOptional, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		runtime.Goexit()
-		return nil, nil
-	})
-	add("fails", mcp.TaskOptional, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, errors.New("secret") })
-	add("returns_nonsense", mcp.TaskOptional, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
-		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"half":`)}, nil
-	})
-	add("confirm_delete", mcp.TaskOptional, func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		name, err := elicited(ctx, "name", "name")
-		if err != nil {
-			return nil, err
-		}
-		return says("deleted by " + name), nil
-	})
-	add("multi_input", mcp.TaskOptional, func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		var all sync.WaitGroup
-		var got [2]string
-		var failed [2]error
-		for i, key := range []string{"first", "second"} {
-			all.Go(func() { got[i], failed[i] = elicited(ctx, key, key) })
-		}
-		all.Wait()
-		if err := errors.Join(failed[:]...); err != nil {
-			return nil, err
-		}
-		return says(got[0] + " and " + got[1]), nil
-	})
-	add("test_tool_with_task", mcp.TaskOptional, func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		name, err := elicited(ctx, "user_name", "name")
-		if err != nil {
-			return nil, err
-		}
-		server.Progress(ctx, 1, 3, "before")
-		if err := server.BecomeTask(ctx); err != nil {
-			return nil, err
-		}
-		server.Progress(ctx, 2, 3, "behind")
-		server.Logger(ctx).Error("not to be heard")
-		if err := server.BecomeTask(ctx); err != nil { // nothing more happens
-			return nil, err
-		}
-		if err := sleeps(ctx, time.Second); err != nil {
-			return nil, err
-		}
-		return says("done for " + name), nil
-	})
+	add("greet", "",
+		func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+			var in struct{ Name string }
+			_ = json.Unmarshal(arguments, &in)
+			return says("Hello, " + in.Name + "!"), nil
+		})
+	add("slow_compute", mcp.TaskOptional,
+		func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+			var in struct{ Seconds int }
+			_ = json.Unmarshal(arguments, &in)
+			if err := sleeps(ctx, time.Duration(in.Seconds)*time.Second); err != nil {
+				return nil, err
+			}
+			return says("computed"), nil
+		})
+	add("failing_job", mcp.TaskRequired,
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			result := says("no luck")
+			result.IsError = true
+			return result, sleeps(ctx, time.Second)
+		})
+	add("protocol_error_job", mcp.TaskOptional,
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return nil, &rpc.Error{Code: -31000, Message: "it broke",
+				Data: json.RawMessage(`{"why":1}`)}
+		})
+	add("panics", mcp.TaskOptional,
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			panic("secret")
+		})
+	add("exits", mcp.TaskOptional,
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			runtime.Goexit()
+			return nil, nil
+		})
+	add("fails", mcp.TaskOptional,
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return nil, errors.New("secret")
+		})
+	add("returns_nonsense", mcp.TaskOptional,
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"half":`)}, nil
+		})
+	add("confirm_delete", mcp.TaskOptional,
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			name, err := elicited(ctx, "name", "name")
+			if err != nil {
+				return nil, err
+			}
+			return says("deleted by " + name), nil
+		})
+	add("multi_input", mcp.TaskOptional,
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			var all sync.WaitGroup
+			var got [2]string
+			var failed [2]error
+			for i, key := range []string{"first", "second"} {
+				all.Go(func() { got[i], failed[i] = elicited(ctx, key, key) })
+			}
+			all.Wait()
+			if err := errors.Join(failed[:]...); err != nil {
+				return nil, err
+			}
+			return says(got[0] + " and " + got[1]), nil
+		})
+	add("test_tool_with_task", mcp.TaskOptional,
+		func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			name, err := elicited(ctx, "user_name", "name")
+			if err != nil {
+				return nil, err
+			}
+			server.Progress(ctx, 1, 3, "before")
+			if err := server.BecomeTask(ctx); err != nil {
+				return nil, err
+			}
+			server.Progress(ctx, 2, 3, "behind")
+			server.Logger(ctx).Error("not to be heard")
+			if err := server.BecomeTask(ctx); err != nil { // nothing more happens
+				return nil, err
+			}
+			if err := sleeps(ctx, time.Second); err != nil {
+				return nil, err
+			}
+			return says("done for " + name), nil
+		})
 }
 
 const (
@@ -191,7 +210,8 @@ func fits(t *testing.T, revision, definition, text string) {
 		assert.NilError(t, err)
 		var document map[string]json.RawMessage
 		assert.NilError(t, json.Unmarshal(raw, &document))
-		raw, err = json.Marshal(map[string]any{"$defs": document["$defs"], "$ref": "#/$defs/" + definition})
+		raw, err = json.Marshal(
+			map[string]any{"$defs": document["$defs"], "$ref": "#/$defs/" + definition})
 		assert.NilError(t, err)
 		made, err := schema.Compile(raw)
 		assert.NilError(t, err)
@@ -204,8 +224,9 @@ var published sync.Map // the compiled ones of fits
 
 const draft = "ext-tasks-draft"
 
-// A job is a client that calls tools which become tasks. Its messages are checked against the extension's schema. Notifications of 2025-11-25 come when they
-// come, also before the answer that has the task's id.
+// A job is a client that calls tools which become tasks. Its messages are checked against the
+// extension's schema. Notifications of 2025-11-25 come when they come, also before the answer that
+// has the task's id.
 type job struct {
 	*talk
 	news *[]message
@@ -289,7 +310,8 @@ func (j job) state(m message, definition string) (s state) {
 // begin calls a tool that becomes a task.
 func (j job) begin(tool, arguments string) state {
 	j.t.Helper()
-	s := j.state(j.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)), "CreateTaskResult")
+	s := j.state(j.request("tools/call",
+		fmt.Sprintf(`{"name":%q,"arguments":%s}`, tool, arguments)), "CreateTaskResult")
 	assert.Equal(j.t, s.ResultType, "task", s.raw)
 	assert.Equal(j.t, s.Status, "working")
 	return s

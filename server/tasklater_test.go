@@ -27,11 +27,16 @@ func TestTaskLater(t *testing.T) {
 		assert.Equal(t, asked.ResultType, "input_required")
 		assert.Assert(t, !strings.Contains(first.raw, "taskId"))
 
-		j.start("tools/call", fmt.Sprintf(`{"name":"test_tool_with_task","requestState":%q,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}}`, asked.RequestState))
-		j.next().says("notifications/progress", `{"progressToken":7,"progress":1,"total":3,"message":"before"}`)
+		j.start("tools/call",
+			fmt.Sprintf(`{"name":"test_tool_with_task","requestState":%q,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}}`,
+				asked.RequestState))
+		j.next().says("notifications/progress",
+			`{"progressToken":7,"progress":1,"total":3,"message":"before"}`)
 		began := j.state(j.next(), "CreateTaskResult")
 		assert.Equal(t, began.ResultType, "task")
-		assert.DeepEqual(t, keys(t, began.raw), []string{"_meta", "createdAt", "lastUpdatedAt", "pollIntervalMs", "resultType", "status", "taskId", "ttlMs"})
+		assert.DeepEqual(t, keys(t, began.raw),
+			[]string{"_meta", "createdAt", "lastUpdatedAt", "pollIntervalMs", "resultType",
+				"status", "taskId", "ttlMs"})
 		now := j.settled(began.TaskID) // and nothing of progress and log comes before
 		assert.Equal(t, now.Status, "working")
 		assert.Equal(t, now.StatusMessage, "2 of 3: behind")
@@ -46,8 +51,11 @@ func TestTaskLaterOrNever(t *testing.T) {
 		s := employ(t, quiet)
 		j := hire(t, s, newest, `{"elicitation":{}}`)
 		var asked struct{ RequestState string }
-		must(t, json.Unmarshal(j.request("tools/call", `{"name":"test_tool_with_task"}`).Result, &asked))
-		j.want("tools/call", fmt.Sprintf(`{"name":"test_tool_with_task","requestState":%q,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}}`, asked.RequestState),
+		must(t, json.Unmarshal(j.request("tools/call", `{"name":"test_tool_with_task"}`).Result,
+			&asked))
+		j.want("tools/call",
+			fmt.Sprintf(`{"name":"test_tool_with_task","requestState":%q,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Alice"}}}}`,
+				asked.RequestState),
 			`{"content":[{"type":"text","text":"done for Alice"}]}`)
 		must(t, server.BecomeTask(t.Context())) // outside of a call
 	})
@@ -58,14 +66,23 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan error, 1)
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			add := func(name string, call func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error)) {
-				must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Tasks: mcp.TaskRequired, TaskLater: true, Call: call}))
+			add := func(name string,
+				call func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error)) {
+				must(t, s.AddTool(
+					server.Tool{Tool: mcp.Tool{Name: name}, Tasks: mcp.TaskRequired,
+						TaskLater: true, Call: call}))
 			}
-			add("quick", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return says("done"), nil })
+			add("quick", func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return says("done"), nil
+			})
 			add("wrong", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return nil, rpc.Errorf(-31001, "wrong")
 			})
-			add("broken", func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { panic("secret") })
+			add("broken", func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				panic("secret")
+			})
 			add("hasty", func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				_, _ = elicited(ctx, "name", "name")
 				return nil, server.BecomeTask(ctx) // there is a question open
@@ -79,10 +96,14 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 		j.want("tools/call", `{"name":"quick"}`, `{"content":[{"type":"text","text":"done"}]}`)
 		j.refuse("tools/call", `{"name":"wrong"}`, -31001, "wrong")
 		j.refuse("tools/call", `{"name":"broken"}`, -32603, "Internal error")
-		assert.Assert(t, strings.Contains(j.request("tools/call", `{"name":"hasty"}`).raw, `"resultType":"input_required"`))
+		assert.Assert(t,
+			strings.Contains(j.request("tools/call", `{"name":"hasty"}`).raw,
+				`"resultType":"input_required"`))
 		j.start("tools/call", `{"name":"waits"}`)
 		synctest.Wait()
-		j.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"_meta":{%s}}}`, j.id, j.meta))
+		j.write(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"_meta":{%s}}}`,
+			j.id, j.meta))
 		assert.ErrorIs(t, <-ended, rpc.ErrCancelled)
 		j.silent()
 	})

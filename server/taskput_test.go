@@ -71,7 +71,8 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, <-took, time.Duration(0), "Progress")
 		assert.Equal(t, len(j.get(id).InputRequests), 2)
-		j.start("tasks/update", `{"taskId":"`+id+`","inputResponses":{"one":{"action":"cancel"},"two":{"action":"cancel"}}}`)
+		j.start("tasks/update", `{"taskId":"`+id+
+			`","inputResponses":{"one":{"action":"cancel"},"two":{"action":"cancel"}}}`)
 		synctest.Wait()
 		assert.Assert(t, <-took <= 2*time.Second, "Elicit")
 		time.Sleep(time.Minute)
@@ -88,20 +89,22 @@ func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 		o.Tasks.Store = store
 		asked := make(chan time.Duration, 1)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired, TaskLater: true,
-				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-					var asking sync.WaitGroup
-					begin := time.Now()
-					asking.Go(func() {
-						time.Sleep(time.Second)
-						_, err := elicited(ctx, "name", "name")
-						assert.Check(t, err != nil)
-						asked <- time.Since(begin)
-					})
-					err := server.BecomeTask(ctx)
-					asking.Wait()
-					return nil, err
-				}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired, TaskLater: true,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						var asking sync.WaitGroup
+						begin := time.Now()
+						asking.Go(func() {
+							time.Sleep(time.Second)
+							_, err := elicited(ctx, "name", "name")
+							assert.Check(t, err != nil)
+							asked <- time.Since(begin)
+						})
+						err := server.BecomeTask(ctx)
+						asking.Wait()
+						return nil, err
+					}}))
 		}), newest, tasking)
 		m := j.request("tools/call", `{"name":"busy"}`)
 		assert.Equal(t, <-asked, time.Second)

@@ -31,7 +31,8 @@ func TestTaskAsks(t *testing.T) {
 		j.update(id, `{"other":{"action":"accept"},"more":3}`)
 		assert.Equal(t, j.settled(id).Status, "input_required")
 
-		// What does not fit the form is asked again, by another key: clients tell by it what they have answered.
+		// What does not fit the form is asked again, by another key: clients tell by it what they
+		// have answered.
 		j.update(id, `{"name":{"action":"accept","content":{"name":7}}}`)
 		now = j.settled(id)
 		assert.Equal(t, now.Status, "input_required")
@@ -78,15 +79,18 @@ func TestTaskAsksSeveralThings(t *testing.T) {
 func TestTaskGivesUpAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "impatient"}, Tasks: mcp.TaskOptional, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				soon, cancel := context.WithTimeout(ctx, time.Second)
-				defer cancel()
-				_, err := server.Roots(soon, "where")
-				if !errors.Is(err, context.DeadlineExceeded) {
-					return nil, err
-				}
-				return says("never mind"), sleeps(ctx, time.Second)
-			}}))
+			must(t, s.AddTool(
+				server.Tool{Tool: mcp.Tool{Name: "impatient"}, Tasks: mcp.TaskOptional,
+					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
+						error) {
+						soon, cancel := context.WithTimeout(ctx, time.Second)
+						defer cancel()
+						_, err := server.Roots(soon, "where")
+						if !errors.Is(err, context.DeadlineExceeded) {
+							return nil, err
+						}
+						return says("never mind"), sleeps(ctx, time.Second)
+					}}))
 		}), newest, `{"roots":{},"extensions":{"`+extension+`":{}}}`)
 		id := j.begin("impatient", `{}`).TaskID
 		assert.Equal(t, j.settled(id).InputRequests["where"].Method, "roots/list")
@@ -105,7 +109,8 @@ func TestTaskOfAClientThatCannotBeAsked(t *testing.T) {
 			now := j.settled(j.begin(tool, `{}`).TaskID)
 			assert.Equal(t, now.Status, "failed", now.raw)
 			assert.Equal(t, now.Error.Code, -32021)
-			assert.Equal(t, string(now.Error.Data), `{"requiredCapabilities":{"elicitation":{"form":{}}}}`)
+			assert.Equal(t, string(now.Error.Data),
+				`{"requiredCapabilities":{"elicitation":{"form":{}}}}`)
 		}
 	})
 }
@@ -116,14 +121,17 @@ func works() *dispatch.Catalog {
 	type name struct {
 		Name string `json:"name"`
 	}
-	dispatch.Add(c, dispatch.Spec{Name: "note.count", Summary: "Count notes.", Kind: dispatch.Wait}, func(ctx context.Context, _ struct{}) (int, error) {
-		dispatch.Progress(ctx, 3, 0, strings.Repeat("é", 1000))
-		return 4, sleeps(ctx, time.Second)
-	})
-	dispatch.Add(c, dispatch.Spec{Name: "note.sign", Summary: "Sign.", Kind: dispatch.Destructive}, func(ctx context.Context, _ struct{}) (string, error) {
-		return elicited(ctx, "name", "name")
-	})
-	dispatch.Add(c, dispatch.Spec{Name: "note.vanish", Summary: "Vanish.", Kind: dispatch.Write, Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
+	dispatch.Add(c, dispatch.Spec{Name: "note.count", Summary: "Count notes.", Kind: dispatch.Wait},
+		func(ctx context.Context, _ struct{}) (int, error) {
+			dispatch.Progress(ctx, 3, 0, strings.Repeat("é", 1000))
+			return 4, sleeps(ctx, time.Second)
+		})
+	dispatch.Add(c, dispatch.Spec{Name: "note.sign", Summary: "Sign.", Kind: dispatch.Destructive},
+		func(ctx context.Context, _ struct{}) (string, error) {
+			return elicited(ctx, "name", "name")
+		})
+	dispatch.Add(c, dispatch.Spec{Name: "note.vanish", Summary: "Vanish.", Kind: dispatch.Write,
+		Errors: []dispatch.Code{dispatch.ConfirmationRequired}},
 		func(ctx context.Context, _ struct{}) (name, error) {
 			who, err := elicited(ctx, "name", "name")
 			if err != nil {
@@ -156,9 +164,14 @@ func TestOperationsAsTasks(t *testing.T) {
 					return "note_" + action, params
 				}
 				put, arguments := call("put", `{"id":"new"}`)
-				assert.Equal(t, decode(t, j.request("tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, put, arguments)).raw).Structured.Data, "put new")
+				assert.Equal(t, decode(t,
+					j.request("tools/call",
+						fmt.Sprintf(`{"name":%q,"arguments":%s}`, put,
+							arguments)).raw).Structured.Data, "put new")
 				if projection == server.ToolPerService {
-					assert.Assert(t, decode(t, j.request("tools/call", `{"name":"note","arguments":{"action":"help"}}`).raw).Structured.Success)
+					assert.Assert(t,
+						decode(t, j.request("tools/call",
+							`{"name":"note","arguments":{"action":"help"}}`).raw).Structured.Success)
 				}
 
 				id := j.begin(call("count", `{}`)).TaskID
@@ -169,24 +182,29 @@ func TestOperationsAsTasks(t *testing.T) {
 
 				id = j.begin(call("delete", `{"id":"7"}`)).TaskID
 				j.confirm(id)
-				assert.Equal(t, j.settled(id).text(), `{"success":true,"data":"deleted 7","error":null}`)
+				assert.Equal(t, j.settled(id).text(),
+					`{"success":true,"data":"deleted 7","error":null}`)
 
 				id = j.begin(call("delete", `{}`)).TaskID
 				now = j.settled(id)
 				assert.Equal(t, now.Status, "completed")
-				assert.Assert(t, now.Result.IsError && strings.Contains(now.text(), "missing_param"), now.raw)
+				assert.Assert(t, now.Result.IsError &&
+					strings.Contains(now.text(), "missing_param"), now.raw)
 
-				// An operation that asks and has to be confirmed runs twice, and gets the same answer.
+				// An operation that asks and has to be confirmed runs twice, and gets the same
+				// answer.
 				id = j.begin(call("vanish", `{}`)).TaskID
 				synctest.Wait()
 				j.update(id, `{"name":{"action":"accept","content":{"name":"Bob"}}}`)
 				assert.Equal(t, j.confirm(id)[:12], "Really, Bob?")
-				assert.Equal(t, j.settled(id).text(), `{"success":true,"data":{"name":"Bob"},"error":null}`)
+				assert.Equal(t, j.settled(id).text(),
+					`{"success":true,"data":{"name":"Bob"},"error":null}`)
 
 				mute := hire(t, s, newest, `{"extensions":{"`+extension+`":{}}}`)
 				id = mute.begin(call("sign", `{}`)).TaskID
 				now = mute.settled(id)
-				assert.Assert(t, now.Status == "completed" && strings.Contains(now.text(), "confirmation_required"), now.raw)
+				assert.Assert(t, now.Status == "completed" &&
+					strings.Contains(now.text(), "confirmation_required"), now.raw)
 				id = mute.begin(call("vanish", `{}`)).TaskID
 				now = mute.settled(id)
 				assert.Equal(t, now.Status, "failed", now.raw)

@@ -15,7 +15,8 @@ import (
 
 func record(id, owner string, status mcp.TaskStatus, size int) *server.TaskRecord {
 	return &server.TaskRecord{
-		Task: mcp.Task{TaskID: id, Status: status, Result: make(json.RawMessage, size)}, Owner: owner, Expires: time.Now().Add(time.Hour),
+		Task:  mcp.Task{TaskID: id, Status: status, Result: make(json.RawMessage, size)},
+		Owner: owner, Expires: time.Now().Add(time.Hour),
 	}
 }
 
@@ -43,7 +44,8 @@ func TestMemoryTasksMakeRoom(t *testing.T) {
 		put(s, record("2", "bob", mcp.TaskWorking, 0), nil)
 		put(s, record("3", "bob", mcp.TaskCompleted, 0), nil)
 		put(s, record("4", "bob", mcp.TaskFailed, 0), nil)
-		put(s, record("5", "ann", mcp.TaskWorking, 0), nil) // who has most makes room, with what is oldest of what has ended
+		// who has most makes room, with what is oldest of what has ended
+		put(s, record("5", "ann", mcp.TaskWorking, 0), nil)
 		assert.DeepEqual(t, stored(t, s, "ann", "bob"), []string{"1", "5", "2", "4"})
 		put(s, record("6", "bob", mcp.TaskWorking, 0), nil) // two each: the oldest of all
 		assert.DeepEqual(t, stored(t, s, "ann", "bob"), []string{"5", "2", "4", "6"})
@@ -99,10 +101,16 @@ func TestMemoryTasksList(t *testing.T) {
 func TestTaskRecordIsJSON(t *testing.T) {
 	ttl := int64(5)
 	for _, r := range []server.TaskRecord{
-		{Owner: "ann", Expires: time.Unix(1, 0).UTC(), Task: mcp.Task{TaskID: "1", Status: mcp.TaskCompleted, TTLMs: &ttl, Result: json.RawMessage(`{"a":1}`)}},
-		{Owner: "ann", Expires: time.Unix(1, 0).UTC(), Task: mcp.Task{TaskID: "1", Status: mcp.TaskFailed, StatusMessage: "m", Error: &mcp.ErrorObject{Code: -1, Message: "m"}}},
-		{Owner: "ann", Expires: time.Unix(1, 0).UTC(), Task: mcp.Task{TaskID: "1", Status: mcp.TaskInputRequired,
-			InputRequests: mcp.InputRequests{"k": {Method: "roots/list", Params: json.RawMessage(`{"a":1}`)}}}},
+		{Owner: "ann", Expires: time.Unix(1, 0).UTC(),
+			Task: mcp.Task{TaskID: "1", Status: mcp.TaskCompleted, TTLMs: &ttl,
+				Result: json.RawMessage(`{"a":1}`)}},
+		{Owner: "ann", Expires: time.Unix(1, 0).UTC(),
+			Task: mcp.Task{TaskID: "1", Status: mcp.TaskFailed, StatusMessage: "m",
+				Error: &mcp.ErrorObject{Code: -1, Message: "m"}}},
+		{Owner: "ann", Expires: time.Unix(1, 0).UTC(),
+			Task: mcp.Task{TaskID: "1", Status: mcp.TaskInputRequired,
+				InputRequests: mcp.InputRequests{
+					"k": {Method: "roots/list", Params: json.RawMessage(`{"a":1}`)}}}},
 	} {
 		text, err := json.Marshal(r)
 		assert.NilError(t, err)

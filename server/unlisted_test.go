@@ -17,23 +17,32 @@ func TestReadUnlisted(t *testing.T) {
 		if uri == "x:none" {
 			return nil, server.ResourceNotFound(uri)
 		}
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "unlisted"}}}, nil
+		return &mcp.ReadResourceResult{
+			Contents: []mcp.ResourceContents{{URI: uri, Text: "unlisted"}}}, nil
 	}
 	o := quiet
 	o.Visible = func(_ context.Context, _ server.Kind, key string) bool { return key != "x:hidden" }
 	s := made(o, func(s *server.Server) {
-		must(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:listed", Name: "n"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "listed"}}}, nil
-		}}))
+		must(t, s.AddResource(
+			server.Resource{Resource: mcp.Resource{URI: "x:listed", Name: "n"},
+				Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+					return &mcp.ReadResourceResult{
+						Contents: []mcp.ResourceContents{{URI: uri, Text: "listed"}}}, nil
+				}}))
 		s.Integration().ReadUnlisted(read)
 	})
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
-		for uri, want := range map[string]string{"x:listed": `"text":"listed"`, "x:other": `"text":"unlisted"`, "x:none": "Resource not found: x:none", "x:hidden": "Resource not found: x:hidden"} {
+		for uri, want := range map[string]string{"x:listed": `"text":"listed"`,
+			"x:other": `"text":"unlisted"`, "x:none": "Resource not found: x:none",
+			"x:hidden": "Resource not found: x:hidden"} {
 			m := k.request("resources/read", `{"uri":"`+uri+`"}`)
 			assert.Assert(t, strings.Contains(m.raw, want), m.raw)
 		}
 	})
 	s.Integration().ReadUnlisted(nil)
-	assert.Assert(t, strings.Contains(speak(t, s, newest, `{}`).request("resources/read", `{"uri":"x:other"}`).raw, "Resource not found: x:other"))
+	assert.Assert(t,
+		strings.Contains(
+			speak(t, s, newest, `{}`).request("resources/read", `{"uri":"x:other"}`).raw,
+			"Resource not found: x:other"))
 }

@@ -16,7 +16,11 @@ func TestWatched(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", newest} {
 		s := made(quiet, func(s *server.Server) {
 			for _, uri := range []string{"mem://a", "mem://b"} {
-				must(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: uri}, Read: func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }}))
+				must(t, s.AddResource(
+					server.Resource{Resource: mcp.Resource{URI: uri, Name: uri},
+						Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+							return nil, nil
+						}}))
 			}
 		})
 		changes := make(chan struct{}, 100)
@@ -30,7 +34,8 @@ func TestWatched(t *testing.T) {
 		until("")
 		k := speak(t, s, revision, `{}`)
 		if revision == newest {
-			k.write(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["mem://b","mem://a"]},"_meta":{` + k.meta + `}}}`)
+			k.write(`{"jsonrpc":"2.0","id":"s","method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["mem://b","mem://a"]},"_meta":{` +
+				k.meta + `}}}`)
 			k.next() // the acknowledgment
 			until("mem://a mem://b")
 			k.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"s"}}`)

@@ -31,7 +31,8 @@ var (
 // schemas are those of the revisions; nil where there are none to test with.
 var schemas = conformance.OpenSchemas()
 
-// A talk is a client that writes and reads lines, in one revision. What the server says is checked against the schema of the revision.
+// A talk is a client that writes and reads lines, in one revision. What the server says is checked
+// against the schema of the revision.
 type talk struct {
 	*line
 	revision string
@@ -94,11 +95,14 @@ func (k *talk) speak(revision, capabilities string) message {
 	k.t.Helper()
 	k.revision = revision
 	if k.modern() {
-		k.meta = `"io.modelcontextprotocol/protocolVersion":"` + revision + `","io.modelcontextprotocol/clientCapabilities":` + capabilities
+		k.meta = `"io.modelcontextprotocol/protocolVersion":"` + revision +
+			`","io.modelcontextprotocol/clientCapabilities":` + capabilities
 		return message{}
 	}
 	k.id++
-	k.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`, k.id, revision, capabilities))
+	k.write(fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":%q,"capabilities":%s,"clientInfo":{"name":"c","version":"1"}}}`,
+		k.id, revision, capabilities))
 	m := k.next()
 	k.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return m
@@ -174,7 +178,8 @@ func (m message) is(k *talk, result string) {
 	if k.modern() {
 		assert.Equal(m.t, got["resultType"], "complete", m.raw)
 		meta := got["_meta"].(map[string]any)
-		assert.DeepEqual(m.t, meta["io.modelcontextprotocol/serverInfo"], map[string]any{"name": "test", "version": "1.2"})
+		assert.DeepEqual(m.t, meta["io.modelcontextprotocol/serverInfo"],
+			map[string]any{"name": "test", "version": "1.2"})
 		delete(got, "resultType")
 		if delete(meta, "io.modelcontextprotocol/serverInfo"); len(meta) == 0 {
 			delete(got, "_meta")

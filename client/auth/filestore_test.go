@@ -299,7 +299,8 @@ func TestStoreThatCannotBeWritten(t *testing.T) {
 	c.ok()
 	assert.Equal(t, w.count("/authorize"), 1)
 	w.mu.Lock()
-	assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be saved"), w.log.String())
+	assert.Assert(t, strings.Contains(w.log.String(), "credentials cannot be saved"),
+		w.log.String())
 	w.mu.Unlock()
 
 	big := testCredentials("https://as.example", "https://a.example", "")

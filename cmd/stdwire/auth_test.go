@@ -190,7 +190,9 @@ func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 }}`, g.url, secret, g.url, secret), 0o600))
 	got := run(t, "call", "echo", "text=x", "-s", "other", "--config", path)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, cmp.Contains(got.stderr, "the client is registered with https://other.example, but the MCP server names another authorization server"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr,
+			"the client is registered with https://other.example, but the MCP server names another authorization server"))
 	got = run(t, "call", "echo", "text=x", "-s", "none", "--config", path)
 	assert.Equal(t, got.code, 8, got.stderr)
 	assert.Equal(t, len(g.grants), 0)
@@ -311,7 +313,8 @@ func TestDamagedCredentials(t *testing.T) {
 	assert.NilError(t, os.WriteFile(files[0], []byte(`{"access_token":"s3cret`), 0o600))
 	got := run(t, "auth", "status", g.url)
 	assert.Equal(t, got.code, 3)
-	assert.Assert(t, strings.HasPrefix(got.stderr, "warning: "+files[0]+": damaged: log in again\n"), got.stderr)
+	assert.Assert(t,
+		strings.HasPrefix(got.stderr, "warning: "+files[0]+": damaged: log in again\n"), got.stderr)
 	assert.Equal(t, run(t, "tools", "--url", g.url).code, 3)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	assert.Equal(t, run(t, "call", "echo", "text=x", "--url", g.url), ran{0, "x\n", ""})

@@ -111,13 +111,15 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 			return `{"messages":[]}`, ""
 		}
 		args, _ := json.Marshal(m.Params.Arguments)
-		return strings.ReplaceAll(libraryGreet, "ARGS", strings.Trim(string(form.Quote(string(args))), `"`)), ""
+		return strings.ReplaceAll(libraryGreet, "ARGS",
+			strings.Trim(string(form.Quote(string(args))), `"`)), ""
 	case "completion/complete":
 		if m.Params.Argument["name"] == "style" {
 			return `{"completion":{"values":[],"total":0}}`, ""
 		}
 		context := form.Quote(string(m.Params.Context) + string(m.Params.Ref))
-		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` + string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
+		return `{"completion":{"values":["` + m.Params.Argument["value"] + `slo",` +
+			string(context) + `],"total":5}, "x-unknown": 1.0}`, ""
 	default:
 		return "", `{"code":-32601,"message":"Method not found"}`
 	}

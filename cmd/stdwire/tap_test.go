@@ -348,7 +348,8 @@ func TestTapRedacts(t *testing.T) {
 	assert.Assert(t, !strings.Contains(string(recording), dir))
 	got := run(t, "tap", "replay", file, "--", "cat")
 	assert.Equal(t, got.code, 2)
-	assert.Assert(t, cmp.Contains(got.stderr, "the recording is redacted: it lacks the values to send\n"))
+	assert.Assert(t,
+		cmp.Contains(got.stderr, "the recording is redacted: it lacks the values to send\n"))
 	assert.Equal(t, run(t, "tap", "stats", file).code, 0)
 }
 
@@ -372,8 +373,11 @@ func TestTapRecordings(t *testing.T) {
 	assert.NilError(t, os.WriteFile(file, recording[:len(recording)-10], 0o600))
 	got := run(t, "tap", "show", file, "--errors")
 	assert.Equal(t, got.code, 0)
-	assert.Assert(t, strings.HasSuffix(got.stdout, ` #1 answers nothing 48 B error 5: n\u202eo`+"\n"), got.stdout)
-	assert.Equal(t, got.stderr, fmt.Sprintf("note: %s: the recording ends in the middle of a line\n", file))
+	assert.Assert(t,
+		strings.HasSuffix(got.stdout, ` #1 answers nothing 48 B error 5: n\u202eo`+"\n"),
+		got.stdout)
+	assert.Equal(t, got.stderr,
+		fmt.Sprintf("note: %s: the recording ends in the middle of a line\n", file))
 
 	for _, tt := range []struct{ args, stderr string }{
 		{"tap -- cat", "stdwire: tap: neither -o FILE nor --live is given: there is nothing to do\n"},
@@ -388,8 +392,10 @@ func TestTapRecordings(t *testing.T) {
 		{"tap show", "stdwire: tap show: which recording?\n"},
 		{"tap show --from x", "stdwire: tap show: --from: \"x\" is no duration\n"},
 		{"tap show a b", "stdwire: tap show: unexpected argument \"b\"\n"},
-		{"tap stats /no/such/file", "stdwire: tap stats: open /no/such/file: no such file or directory\n"},
-		{"tap stats tap_test.go", "stdwire: tap stats: tap_test.go: not a recording of stdwire tap\n"},
+		{"tap stats /no/such/file",
+			"stdwire: tap stats: open /no/such/file: no such file or directory\n"},
+		{"tap stats tap_test.go",
+			"stdwire: tap stats: tap_test.go: not a recording of stdwire tap\n"},
 		{"tap --live show x", "stdwire: tap: unexpected argument \"show\"\n"},
 	} {
 		got := run(t, strings.Fields(tt.args)...)

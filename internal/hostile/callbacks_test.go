@@ -26,8 +26,10 @@ var packages = []string{
 
 // foreign lists types of other packages with methods that the application implements.
 var foreign = []string{
-	"slog.Logger", "io.Writer", "io.Reader", "io.ReadWriteCloser", "http.Client", "http.RoundTripper", "crypto.Signer",
-	"framing.Framing", "rpc.Handler", "rpc.Middleware", "rpc.Hooks", "rpc.Cancellation", "client.Transport",
+	"slog.Logger", "io.Writer", "io.Reader", "io.ReadWriteCloser", "http.Client",
+	"http.RoundTripper", "crypto.Signer",
+	"framing.Framing", "rpc.Handler", "rpc.Middleware", "rpc.Hooks", "rpc.Cancellation",
+	"client.Transport",
 }
 
 // callbacks returns the names of all callbacks that the packages take: fields, parameters and
@@ -123,7 +125,8 @@ func callbacksIn(dir string, decls []ast.Decl) (all []string) {
 			}
 			name = dir + "." + recv + "." + f.Name.Name
 		}
-		if slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool { return calls(p.Type) }) {
+		if slices.ContainsFunc(f.Type.Params.List,
+			func(p *ast.Field) bool { return calls(p.Type) }) {
 			all = append(all, name)
 		}
 	}
@@ -151,8 +154,8 @@ func (w *world) at(name string) {
 	}
 }
 
-// own runs f as an application would, on a goroutine of its own: a function that is called directly may panic
-// into its caller.
+// own runs f as an application would, on a goroutine of its own: a function that is called directly
+// may panic into its caller.
 func own(f func()) {
 	done := make(chan struct{})
 	go func() {
@@ -165,8 +168,10 @@ func own(f func()) {
 
 // A scenario calls the callbacks of a package, each by its name, and returns.
 var scenarios = map[string]func(w *world){
-	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario, "dispatch/cli": cliScenario,
-	"server": serverScenario, "server/streamable": streamableScenario, "client": clientScenario, "client/auth": authScenario,
+	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
+	"dispatch/cli": cliScenario,
+	"server":       serverScenario, "server/streamable": streamableScenario,
+	"client": clientScenario, "client/auth": authScenario,
 	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
 }
 
@@ -219,13 +224,15 @@ func TestNoCallbackEndsTheProcess(t *testing.T) {
 		}
 		scenario := scenarios[name[:strings.LastIndex(strings.SplitN(name, ".", 2)[0]+".", ".")]]
 		assert.Assert(t, scenario != nil, "%s is a callback in no scenario: add it there", name)
-		for how, bad := range map[string]func(){"panic": func() { panic("ashes") }, "Goexit": runtime.Goexit} {
+		for how, bad := range map[string]func(){"panic": func() { panic("ashes") },
+			"Goexit": runtime.Goexit} {
 			t.Run(name+" "+how, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
 				defer cancel()
 				w := &world{t: t, ctx: ctx, name: name, bad: bad}
 				scenario(w)
-				assert.Assert(t, w.hits.Load() > 0, "%s is not called: add it to the scenario", name)
+				assert.Assert(t, w.hits.Load() > 0, "%s is not called: add it to the scenario",
+					name)
 				assert.NilError(t, ctx.Err(), "somebody waits for ever")
 			})
 		}

@@ -39,7 +39,8 @@ func authServers() http.Handler {
 			body = `{"access_token":"a","token_type":"Bearer","expires_in":3600,"refresh_token":"r"}`
 		case refused < 2: // at first, and once with a token
 			refused++
-			rw.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`)
+			rw.Header().Set("WWW-Authenticate",
+				`Bearer resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`)
 			rw.WriteHeader(http.StatusUnauthorized)
 		}
 		_, _ = rw.Write([]byte(body))
@@ -53,8 +54,10 @@ func authScenario(w *world) {
 			w.at("client/auth.JWTBearer.Assertion")
 			return "assertion", nil
 		}},
-		Clients: []auth.Registration{{Issuer: "https://as.example", ClientID: "mine", Secret: "secret"}},
-		Store:   credentials{w.at}, HTTP: &http.Client{Transport: net}, Logger: w.logger("client/auth.Options.Logger"),
+		Clients: []auth.Registration{
+			{Issuer: "https://as.example", ClientID: "mine", Secret: "secret"}},
+		Store: credentials{w.at}, HTTP: &http.Client{Transport: net},
+		Logger: w.logger("client/auth.Options.Logger"),
 	}.New("https://mcp.example/mcp")
 	w.must(err)
 	c := &http.Client{Transport: a.Wrap(net)}

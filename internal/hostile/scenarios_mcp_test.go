@@ -40,7 +40,8 @@ func (s store) Get(ctx context.Context, id string) (*server.TaskRecord, error) {
 	return s.TaskStore.Get(ctx, id)
 }
 
-func (s store) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord, error) {
+func (s store) List(ctx context.Context, owner, after string, most int) ([]*server.TaskRecord,
+	error) {
 	s.at("server.TaskStore.List")
 	return s.TaskStore.List(ctx, owner, after, most)
 }
@@ -85,14 +86,19 @@ func text(text string) *mcp.CallToolResult {
 
 func serverScenario(w *world) {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	dispatch.Add(catalog, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	tasks := store{server.MemoryTasks(10, 1<<20), w.at}
 	s := server.Options{
 		Logger:       w.logger("server.Options.Logger"),
 		Capabilities: func(*mcp.ServerCapabilities) { w.atRun("server.Options.Capabilities") },
-		Visible:      func(context.Context, server.Kind, string) bool { w.at("server.Options.Visible"); return true },
-		Middleware:   []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
-		Outgoing:     []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
+		Visible: func(context.Context, server.Kind,
+			string) bool {
+			w.at("server.Options.Visible")
+			return true
+		},
+		Middleware: []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
+		Outgoing:   []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
 		Tasks: server.TaskOptions{Store: tasks, For: func(*dispatch.Operation) mcp.TaskSupport {
 			w.at("server.TaskOptions.For")
 			return mcp.TaskForbidden
@@ -106,34 +112,50 @@ func serverScenario(w *world) {
 	}
 	read := func(name string) (*mcp.ReadResourceResult, error) {
 		w.at(name)
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:1", Text: "x"}}}, nil
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:1", Text: "x"}}},
+			nil
 	}
 	w.must(
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "call"}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			w.at("server.Tool.Call")
-			_, err := server.Once(ctx, "k", func(context.Context) (int, error) { w.at("server.Once"); return 1, nil })
-			_ = server.Ping(ctx)
-			server.Progress(ctx, 1, 2, "on")
-			return text("done"), errors.Join(err, errors.New("for the log"))
-		}}),
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "call"},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				w.at("server.Tool.Call")
+				_, err := server.Once(ctx, "k",
+					func(context.Context) (int, error) { w.at("server.Once"); return 1, nil })
+				_ = server.Ping(ctx)
+				server.Progress(ctx, 1, 2, "on")
+				return text("done"), errors.Join(err, errors.New("for the log"))
+			}}),
 		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "task"}, Tasks: mcp.TaskRequired,
-			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return text("done"), nil }}),
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
+				error) {
+				return text("done"), nil
+			}}),
+		s.AddTool(server.Tool{
+			Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
 			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 				w.at("server.Tool.Forward")
 				return json.RawMessage(`{"content":[]}`), nil
 			}}),
-		s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, Complete: complete("server.Prompt.Complete"),
+		s.AddPrompt(server.Prompt{
+			Prompt:   mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}},
+			Complete: complete("server.Prompt.Complete"),
 			Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
 				w.at("server.Prompt.Get")
 				return &mcp.GetPromptResult{}, nil
 			}}),
 		s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
-			Read: func(context.Context, string) (*mcp.ReadResourceResult, error) { return read("server.Resource.Read") }}),
-		s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "t:{id}", Name: "t"}, Complete: complete("server.ResourceTemplate.Complete"),
-			Read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
-				return read("server.ResourceTemplate.Read")
+			Read: func(context.Context, string) (*mcp.ReadResourceResult,
+				error) {
+				return read("server.Resource.Read")
 			}}),
+		s.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "t:{id}", Name: "t"},
+				Complete:         complete("server.ResourceTemplate.Complete"),
+				Read: func(context.Context, string, map[string]string) (*mcp.ReadResourceResult,
+					error) {
+					return read("server.ResourceTemplate.Read")
+				}}),
 	)
 	s.Integration().ReadUnlisted(func(context.Context, string) (*mcp.ReadResourceResult, error) {
 		return read("server.Integration.ReadUnlisted")
@@ -143,7 +165,9 @@ func serverScenario(w *world) {
 		return nil
 	})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
-	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) { w.at("server.Integration.OnClientEvent") })
+	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
+		w.at("server.Integration.OnClientEvent")
+	})
 	s.Integration().OnClientEvent(func(_ *server.Conn, e server.ClientEvent) {
 		switch e {
 		case server.ClientReady:
@@ -160,13 +184,17 @@ func serverScenario(w *world) {
 		own(func() {
 			m, err := rpc.ParseMessage([]byte(line))
 			w.must(err)
-			_, _ = rpc.AppendResponse(w.ctx, nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, l) }, m.Request())
+			_, _ = rpc.AppendResponse(w.ctx, nil,
+				func(ctx context.Context, req *rpc.Request) (any, error) {
+					return c.Handle(ctx, req, l)
+				}, m.Request())
 		})
 	}
 	ask := func(method, params string) {
 		say(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`)
 	}
-	ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+	ask("initialize",
+		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	ask("tools/list", `{}`)
 	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
@@ -180,9 +208,12 @@ func serverScenario(w *world) {
 	ask("resources/read", `{"uri":"t:1"}`)
 	ask("resources/read", `{"uri":"u:1"}`)
 	ask("resources/subscribe", `{"uri":"x:1"}`)
-	ask("completion/complete", `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
-	ask("completion/complete", `{"ref":{"type":"ref/resource","uri":"t:{id}"},"argument":{"name":"id","value":""}}`)
-	own(func() { _ = tasks.Delete(w.ctx, "x") }) // for the count: the server's own is in server.TestTaskStoreFails
+	ask("completion/complete",
+		`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)
+	ask("completion/complete",
+		`{"ref":{"type":"ref/resource","uri":"t:{id}"},"argument":{"name":"id","value":""}}`)
+	// for the count: the server's own is in server.TestTaskStoreFails
+	own(func() { _ = tasks.Delete(w.ctx, "x") })
 	if w.initialized() {
 		for range 3 {
 			s.ResourceUpdated("x:1")
@@ -199,7 +230,8 @@ func serverScenario(w *world) {
 // initialized reports whether a legacy client completes the handshake.
 func (w *world) initialized() bool { return w.name != "server.Options.Middleware" }
 
-// atRun is at for callbacks that run once while a server is made, where a panic is a mistake of the program.
+// atRun is at for callbacks that run once while a server is made, where a panic is a mistake of the
+// program.
 func (w *world) atRun(name string) {
 	if w.made.Swap(true) {
 		w.at(name)
@@ -232,13 +264,17 @@ func streamableScenario(w *world) {
 			if r.Header.Get("X-Unknown") != "" {
 				return streamable.Caller{}, errors.New("for the log")
 			}
-			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error { w.at("server/streamable.Caller.AuthorizeMessages"); return nil }}, nil
+			return streamable.Caller{AuthorizeMessages: func([]streamable.Message) error {
+				w.at("server/streamable.Caller.AuthorizeMessages")
+				return nil
+			}}, nil
 		},
 	}.New(s)
 	for _, unknown := range []string{"", "", "yes"} {
 		own(func() {
-			r := httptest.NewRequestWithContext(w.ctx, "POST", "http://localhost/mcp", bytes.NewReader([]byte(
-				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)))
+			r := httptest.NewRequestWithContext(w.ctx, "POST", "http://localhost/mcp",
+				bytes.NewReader([]byte(
+					`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`)))
 			r.Header.Set("Content-Type", "application/json")
 			r.Header.Set("Accept", "application/json, text/event-stream")
 			r.Header.Set("X-Unknown", unknown)
@@ -251,21 +287,31 @@ func streamableScenario(w *world) {
 // upstream serves a server that sends all notifications, on a stream.
 func upstream(w *world) (s *server.Server, stream net.Conn) {
 	s = server.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
-	form := mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
+	form := mcp.ElicitParams{Message: "Who?",
+		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	add := func(name string, f func(ctx context.Context) error) {
-		w.must(s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			return text("done"), f(ctx)
-		}}))
+		w.must(s.AddTool(
+			server.Tool{Tool: mcp.Tool{Name: name},
+				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+					return text("done"), f(ctx)
+				}}))
 	}
 	add("plain", func(context.Context) error { return nil })
-	add("elicit", func(ctx context.Context) error { _, err := server.Elicit(ctx, "k", form); return err })
+	add("elicit", func(ctx context.Context) error {
+		_, err := server.Elicit(ctx, "k", form)
+		return err
+	})
 	add("sample", func(ctx context.Context) error {
-		_, err := server.Sample(ctx, "k", mcp.CreateMessageParams{MaxTokens: 1, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}})
+		_, err := server.Sample(ctx, "k",
+			mcp.CreateMessageParams{MaxTokens: 1,
+				Messages: []mcp.SamplingMessage{
+					{Role: mcp.RoleUser, Content: []mcp.Content{&mcp.TextContent{Text: "hi"}}}}})
 		return err
 	})
 	add("roots", func(ctx context.Context) error { _, err := server.Roots(ctx, "k"); return err })
 	add("log", func(ctx context.Context) error {
-		return server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+		return server.Log(ctx,
+			mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
 	})
 	s.Integration().Declare(server.KindResource, server.KindPrompt)
 	here, there := net.Pipe()
@@ -298,8 +344,10 @@ func (t transport) Close() error {
 func clientScenario(w *world) {
 	if strings.HasPrefix(w.name, "client.Command.") {
 		own(func() {
-			c, err := client.Options{}.Spawn(w.ctx, client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
-				Stderr: stream{func() { w.at("client.Command.Stderr") }}, Started: func(int) { w.at("client.Command.Started") }})
+			c, err := client.Options{}.Spawn(w.ctx,
+				client.Command{Path: os.Args[0], Args: []string{"-test.run=^$", "-test.nosuchflag"},
+					Stderr:  stream{func() { w.at("client.Command.Stderr") }},
+					Started: func(int) { w.at("client.Command.Started") }})
 			if err == nil {
 				_ = c.Close()
 			}
@@ -317,13 +365,21 @@ func clientScenario(w *world) {
 				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 			},
 			OnElicitComplete: func(string) { tell("client.Options.OnElicitComplete") },
-			OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+				error) {
 				w.at("client.Options.OnSample")
 				return nil, errors.New("no")
 			},
-			OnRoots:           func(context.Context) ([]mcp.Root, error) { w.at("client.Options.OnRoots"); return nil, nil },
-			OnToolsChanged:    func([]*mcp.Tool, error) { tell("client.Options.OnToolsChanged") },
-			OnPromptsChanged:  func([]*mcp.Prompt, error) { tell("client.Options.OnPromptsChanged") },
+			OnRoots: func(context.Context) ([]mcp.Root,
+				error) {
+				w.at("client.Options.OnRoots")
+				return nil, nil
+			},
+			OnToolsChanged: func([]*mcp.Tool, error) { tell("client.Options.OnToolsChanged") },
+			OnPromptsChanged: func([]*mcp.Prompt,
+				error) {
+				tell("client.Options.OnPromptsChanged")
+			},
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
 			TapLog:            func(json.RawMessage) { w.at("client.Options.TapLog") },
@@ -331,7 +387,10 @@ func clientScenario(w *world) {
 		if w.name == "client.Options.OnListChanged" {
 			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
 		} else {
-			o.OnResourcesChanged = func([]*mcp.Resource, error) { tell("client.Options.OnResourcesChanged") }
+			o.OnResourcesChanged = func([]*mcp.Resource,
+				error) {
+				tell("client.Options.OnResourcesChanged")
+			}
 		}
 		own(func() {
 			c, err := o.Connect(w.ctx, transport{client.Stream(conn), w.at})
@@ -341,8 +400,15 @@ func clientScenario(w *world) {
 			for _, name := range []string{"plain", "elicit", "sample", "roots", "log"} {
 				own(func() { _, _ = c.CallTool(w.ctx, name, nil) })
 			}
-			w.must(up.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"}, Read: func(context.Context, string) (*mcp.ReadResourceResult, error) { return nil, nil }}),
-				up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil }}))
+			w.must(up.AddResource(
+				server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
+					Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+						return nil, nil
+					}}),
+				up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"},
+					Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+						return nil, nil
+					}}))
 			up.RemoveTools("log")
 			_ = c.Subscribe(w.ctx, "x:1")
 			up.ResourceUpdated("x:1")
@@ -380,13 +446,15 @@ func (c credentials) Lock(context.Context, auth.Key) (func(), error) {
 
 func hostScenario(w *world) {
 	m := host.NewManager(func(host.Status) { w.at("client/host.NewManager") })
-	w.must(m.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		w.at("client/host.Server.Connect")
-		_, conn := upstream(w)
-		return o.Connect(ctx, client.Stream(conn))
-	}}))
+	w.must(m.Add(host.Server{ID: "up",
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			w.at("client/host.Server.Connect")
+			_, conn := upstream(w)
+			return o.Connect(ctx, client.Stream(conn))
+		}}))
 	own(func() {
-		_ = m.Use(w.ctx, "up", "", false, func(*client.Client) error { w.at("client/host.Manager.Use"); return nil })
+		_ = m.Use(w.ctx, "up", "", false,
+			func(*client.Client) error { w.at("client/host.Manager.Use"); return nil })
 	})
 	_ = m.Disable("up")
 	m.Close()
@@ -399,14 +467,16 @@ func gatewayScenario(w *world) {
 		return func(context.Context, *gateway.Event) error { w.at(name); return nil }
 	}
 	g := gateway.Options{
-		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")}, After: []gateway.Interceptor{look("client/host/gateway.Options.After")},
+		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")},
+		After:  []gateway.Interceptor{look("client/host/gateway.Options.After")},
 		Audit:  stream{func() { written <- struct{}{}; w.at("client/host/gateway.Options.Audit") }},
 		Logger: w.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
-	w.must(g.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		_, conn := upstream(w)
-		return o.Connect(ctx, client.Stream(conn))
-	}}))
+	w.must(g.Add(host.Server{ID: "up",
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			_, conn := upstream(w)
+			return o.Connect(ctx, client.Stream(conn))
+		}}))
 	g.Settle(w.ctx)
 	here, there := net.Pipe()
 	go func() { _ = front.Serve(w.ctx, there) }()
@@ -417,7 +487,10 @@ func gatewayScenario(w *world) {
 		w.wait(written)
 	}
 	if w.name == "client/host/gateway.Options.Logger" {
-		_ = g.Add(host.Server{ID: "dead", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, io.EOF }})
+		_ = g.Add(host.Server{ID: "dead",
+			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+				return nil, io.EOF
+			}})
 		g.Settle(w.ctx)
 	}
 	_ = c.Close()

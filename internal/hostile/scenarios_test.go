@@ -93,8 +93,10 @@ func rpcScenario(w *world) {
 	peer := rpc.NewPeer(near, o)
 	go func() { // what cannot be written, because the peer has closed, is of no interest
 		for _, line := range []string{
-			`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","method":"n"}`, `{"jsonrpc":"2.0","id":2,"method":"panic"}`,
-			`{"jsonrpc":"2.0","id":77,"result":1}`, `nonsense`, `{"jsonrpc":"2.0","id":3,"method":"wait"}`,
+			`{"jsonrpc":"2.0","id":1,"method":"m"}`, `{"jsonrpc":"2.0","method":"n"}`,
+			`{"jsonrpc":"2.0","id":2,"method":"panic"}`,
+			`{"jsonrpc":"2.0","id":77,"result":1}`, `nonsense`,
+			`{"jsonrpc":"2.0","id":3,"method":"wait"}`,
 		} {
 			_, _ = fmt.Fprintln(far, line)
 		}
@@ -156,7 +158,8 @@ func dispatchScenario(w *world) {
 			return nil
 		},
 		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
-			return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+			return func(ctx context.Context, op *dispatch.Operation,
+				call *dispatch.Call) dispatch.Envelope {
 				w.at("dispatch.Options.Interceptors")
 				return next(ctx, op, call)
 			}
@@ -186,7 +189,8 @@ func dispatchScenario(w *world) {
 
 func apiScenario(w *world) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	h := api.Options{
 		Logger: w.logger("dispatch/api.Options.Logger"), MaxCalls: 1,
 		Principal: func(*http.Request) (string, error) {
@@ -196,7 +200,8 @@ func apiScenario(w *world) {
 	}.New(dispatch.NewDispatcher(c, dispatch.Options{}))
 	for range 3 { // more than may be at a time
 		own(func() {
-			h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "http://localhost/v1/a", strings.NewReader("{}")))
+			h.ServeHTTP(httptest.NewRecorder(),
+				httptest.NewRequest("POST", "http://localhost/v1/a", strings.NewReader("{}")))
 		})
 	}
 }
@@ -209,18 +214,24 @@ func (s stream) Write(b []byte) (int, error) { s.at(); return len(b), nil }
 
 func cliScenario(w *world) {
 	c := dispatch.NewCatalog()
-	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read}, func(context.Context, tool) (tool, error) { return tool{}, nil })
+	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
+		func(context.Context, tool) (tool, error) { return tool{}, nil })
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	std := cli.IO{
-		Program: "p", In: stream{func() { w.at("dispatch/cli.IO.In") }}, Out: stream{func() { w.at("dispatch/cli.IO.Out") }},
-		Err:  stream{func() { w.at("dispatch/cli.IO.Err") }},
-		Find: func([]string) ([]string, error) { w.at("dispatch/cli.IO.Find"); return nil, errors.New("nothing") },
+		Program: "p", In: stream{func() { w.at("dispatch/cli.IO.In") }},
+		Out: stream{func() { w.at("dispatch/cli.IO.Out") }},
+		Err: stream{func() { w.at("dispatch/cli.IO.Err") }},
+		Find: func([]string) ([]string, error) {
+			w.at("dispatch/cli.IO.Find")
+			return nil, errors.New("nothing")
+		},
 		Show: func(*dispatch.Operation, dispatch.Envelope) (bool, error) {
 			w.at("dispatch/cli.IO.Show")
 			return false, nil
 		},
 	}
-	for _, args := range [][]string{{"a", "b"}, {"no"}, {"a", "b", "--json", "-"}, {"--batch"}, {"-"}} {
+	for _, args := range [][]string{{"a", "b"}, {"no"}, {"a", "b", "--json", "-"}, {"--batch"},
+		{"-"}} {
 		own(func() { cli.Run(w.ctx, d, args, std) })
 	}
 }

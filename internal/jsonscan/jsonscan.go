@@ -255,7 +255,8 @@ func String(data []byte, i int) (end int, err error) {
 				return i, err
 			}
 		case c < ' ':
-			return i, &Error{i, fmt.Sprintf("control character %#02x in a string; it must be escaped", c)}
+			return i, &Error{i,
+				fmt.Sprintf("control character %#02x in a string; it must be escaped", c)}
 		default:
 			r, size := utf8.DecodeRune(data[i:])
 			if r == utf8.RuneError && size == 1 {

@@ -56,8 +56,8 @@ func Example() {
 	// Output: 200 OK true
 }
 
-// Shut down the handler first: it ends subscriptions and waits for running calls. The HTTP server then
-// has no request left to wait for.
+// Shut down the handler first: it ends subscriptions and waits for running calls. The HTTP server
+// then has no request left to wait for.
 func ExampleHandler_Shutdown() {
 	h := streamable.Options{}.New(
 		server.New(server.Info{Name: "weather", Version: "1.0.0"}, dispatch.NewCatalog()))

@@ -41,7 +41,8 @@ func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
 		}
 		if !found || severity > f.Severity {
 			f, found = Finding{Severity: severity,
-				What:     fmt.Sprintf("there is encoded text, which says %q", printable.TruncateBytes(decoded, 300)),
+				What: fmt.Sprintf("there is encoded text, which says %q",
+					printable.TruncateBytes(decoded, 300)),
 				Evidence: excerpt(t.plain, m[0], min(m[1], m[0]+60))}, true
 		}
 	}

@@ -88,8 +88,9 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 	if err != nil {
 		return nil, command.Usagef("--oauth-issuer: %s", strings.TrimPrefix(err.Error(), "auth: "))
 	}
-	o := auth.Options{Resource: p.audience, AuthorizationServers: []string{p.issuer}, Verify: verify,
-		Name: "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
+	o := auth.Options{Resource: p.audience, AuthorizationServers: []string{p.issuer},
+		Verify: verify,
+		Name:   "stdwire", DPoP: &auth.DPoPOptions{}, Logger: log}
 	if _, err := o.New(); err != nil {
 		return nil, command.Usagef("--oauth-audience: %s",
 			strings.TrimPrefix(err.Error(), "auth: "))

@@ -32,9 +32,11 @@ func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 			case "Bearer good":
 				return streamable.Caller{Principal: "ada"}, nil
 			case "Bearer narrow":
-				return streamable.Caller{Principal: "bob", AuthorizeMessages: func([]streamable.Message) error {
-					return &streamable.Refusal{Status: 403, Challenge: `Bearer error="insufficient_scope"`}
-				}}, nil
+				return streamable.Caller{Principal: "bob",
+					AuthorizeMessages: func([]streamable.Message) error {
+						return &streamable.Refusal{Status: 403,
+							Challenge: `Bearer error="insufficient_scope"`}
+					}}, nil
 			}
 			return streamable.Caller{},
 				&streamable.Refusal{Challenge: `Bearer resource_metadata="https://a.example"`}
