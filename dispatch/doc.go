@@ -6,12 +6,15 @@
 // operations. A [Dispatcher] runs a [Call] of an operation and returns an [Envelope]:
 //
 //	catalog := dispatch.NewCatalog(dispatch.GateWrite)
-//	dispatch.Add(catalog, dispatch.Spec{Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
+//	dispatch.Add(catalog, dispatch.Spec{
+//		Name: "note.get", Summary: "Get a note.", Kind: dispatch.Read,
 //		Errors: []dispatch.Code{dispatch.NotFound}}, notes.get)
 //
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
-//	envelope := dispatcher.Dispatch(ctx, &dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`)})
-//	os.Stdout.Write(envelope.AppendJSON(nil)) // {"success":true,"data":{"text":"Buy milk."},"error":null}
+//	call := &dispatch.Call{Operation: "note.get", Arguments: json.RawMessage(`{"id":"7"}`)}
+//	envelope := dispatcher.Dispatch(ctx, call)
+//	// {"success":true,"data":{"text":"Buy milk."},"error":null}
+//	os.Stdout.Write(envelope.AppendJSON(nil))
 //
 // # Surfaces
 //

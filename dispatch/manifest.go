@@ -35,7 +35,9 @@ type manifestExample struct {
 // Manifest returns all that the catalog lists as one JSON object, for documentation and for
 // comparing what two builds offer:
 //
-//	{"operations":[{"name","title","summary","description","kind","destructive","idempotent","open_world","gate","timeout_ms","errors","input","output","examples":[{"summary","input"}]}],
+//	{"operations":[{"name","title","summary","description","kind","destructive","idempotent",
+//	  "open_world","gate","timeout_ms","errors","input","output",
+//	  "examples":[{"summary","input"}]}],
 //	 "codes":[{"code","recoverable","http_status","exit_code","summary"}]}
 //
 // Operations are sorted by name and codes by code. title, gate, timeout_ms, output and examples are

@@ -2,7 +2,8 @@
 // clients of every protocol revision, over any stream or transport.
 //
 //	catalog := dispatch.NewCatalog()
-//	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
+//	dispatch.Add(catalog, dispatch.Spec{
+//		Name: "weather.get", Summary: "Current weather.", Kind: dispatch.Read}, weather)
 //	err := server.New(server.Info{Name: "weather", Version: "1.0.0"}, catalog).ServeStdio(ctx)
 //
 // # The path of a request
@@ -18,7 +19,8 @@
 //
 // In a picture:
 //
-//	tools/call ─► tool table ─► dispatch.Dispatcher ─► envelope ─► {"structuredContent":…,"content":[…],"isError":…}
+//	tools/call ─► tool table ─► dispatch.Dispatcher ─► envelope
+//	           ─► {"structuredContent":…,"content":[…],"isError":…}
 //
 // # Two eras
 //

@@ -6,15 +6,19 @@
 //
 // Each service is a path. The body says which of its operations is called, and how:
 //
-//	$ curl -sd '{"action":"get","params":{"id":"7"}}' -H 'Content-Type: application/json' 127.0.0.1:8080/v1/note
+//	$ curl -sd '{"action":"get","params":{"id":"7"}}' \
+//	    -H 'Content-Type: application/json' 127.0.0.1:8080/v1/note
 //	{"success":true,"data":{"text":"Buy milk."},"error":null}
 //
-//	$ curl -sd '{"action":"delete","params":{"id":"7"}}' -H 'Content-Type: application/json' 127.0.0.1:8080/v1/note
-//	{"success":false,"data":null,"error":{"code":"confirmation_required","message":"…","details":null,"recoverable":true}}
+//	$ curl -sd '{"action":"delete","params":{"id":"7"}}' \
+//	    -H 'Content-Type: application/json' 127.0.0.1:8080/v1/note
+//	{"success":false,"data":null,
+//	 "error":{"code":"confirmation_required","message":"…","details":null,"recoverable":true}}
 //
 // # Routes
 //
-//	POST /v1/{service}      a call: {"action":"…","params":{…},"instance":"…","session":"…","confirm":true}
+//	POST /v1/{service}      a call: {"action":"…","params":{…},"instance":"…",
+//	                        "session":"…","confirm":true}
 //	GET  /v1/manifest       the catalog, as [dispatch.Catalog.Manifest] has it
 //	GET  /v1/openapi.json   the same as an OpenAPI 3.1 document
 //
@@ -34,13 +38,13 @@
 //
 //	400  invalid_input      the body is not JSON, or not of the form above
 //	401  permission_denied  [Options].Principal does not know the caller
-//	403  permission_denied  another web site's page, or a Host that this is not (see [Options].Hosts)
+//	403  permission_denied  a page of another web site, or an unknown Host (see [Options].Hosts)
 //	404  unknown_operation  there is no such path
 //	405  invalid_input      the path is for other methods; Allow has them
 //	408  timeout            the body did not come within 30 seconds
 //	413  invalid_input      the body is larger than [Options].MaxBody, or than one caller's memory
 //	415  invalid_input      the body is not said to be application/json, or is compressed
-//	429  state_error        the caller has its share of the requests that are served, or of the memory
+//	429  state_error        the caller uses its whole share of the requests or of the memory
 //	503  state_error        nothing of these is left for anybody
 //
 // 429 and 503 have a Retry-After. A call whose answer found no room in the memory has run; its

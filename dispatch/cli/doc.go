@@ -2,7 +2,8 @@
 // flag, all of it from the schemas.
 //
 //	catalog := dispatch.NewCatalog()
-//	dispatch.Add(catalog, dispatch.Spec{Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write}, add)
+//	dispatch.Add(catalog,
+//		dispatch.Spec{Name: "note.add", Summary: "Add a note.", Kind: dispatch.Write}, add)
 //	dispatcher := dispatch.NewDispatcher(catalog, dispatch.Options{})
 //	os.Exit(cli.Run(ctx, dispatcher, os.Args[1:], cli.Stdio("notes")))
 //

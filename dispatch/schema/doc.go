@@ -1,6 +1,7 @@
 // Package schema compiles JSON Schemas, validates JSON against them, and makes them of Go types.
 //
-//	s, err := schema.Compile([]byte(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`))
+//	s, err := schema.Compile([]byte(
+//		`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`))
 //	err = s.Validate([]byte(`{"pth":1}`)) // /: missing required property "path"
 //
 // # Validating

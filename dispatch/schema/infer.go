@@ -34,7 +34,7 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 // has a default, or is a pointer or behind an embedded pointer; a pointer field may also be null.
 // Objects are closed (see [Open]).
 //
-//	string, bool, integers, floats   string, boolean, integer (with the bounds of its type up to 32 bits), number
+//	string, bool, integers, floats   string, boolean, integer (with bounds up to 32 bits), number
 //	struct, map, slice, array        object, object, array, array of that length
 //	[]byte                           string, contentEncoding base64
 //	time.Time                        string, format date-time
@@ -49,7 +49,7 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 // These tags say more about a field:
 //
 //	doc                     description
-//	default                 default: the text itself for a string, JSON for all else; checked against the rest
+//	default                 default: text for a string, else JSON; validated against the rest
 //	enum                    enum: values with commas between them
 //	min, max                minimum and maximum of a number
 //	minLength, maxLength    of a string, in code points

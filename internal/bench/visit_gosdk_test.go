@@ -14,7 +14,7 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newGoSDKVisited is the server of [conformance.ServerTest] with the official Go SDK. It records the ids
+// newGoSDKVisited is the server of [conformance.ServerTest] with the official Go SDK. It records ids
 // of the sessions to forget.
 func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 	var held holds

@@ -252,7 +252,8 @@ func (e *everythingVisit) content() {
 	packed, err := e.c.ReadResource(e.t.Context(), link.URI)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(10 * time.Second); err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C {
+	end := time.Now().Add(10 * time.Second)
+	for ; err != nil && e.prefix != "" && time.Now().Before(end); <-tick.C {
 		// a gateway knows what is new a moment later
 		packed, err = e.c.ReadResource(e.t.Context(), link.URI)
 	}
@@ -277,7 +278,9 @@ func (e *everythingVisit) calls() {
 		assert.ErrorContains(e.t, err, "Unknown tool: "+e.prefix+"nothing")
 	}
 	var progress []float64
-	seen := client.OnProgress(func(p mcp.ProgressParams) { progress = append(progress, p.Progress) })
+	seen := client.OnProgress(func(p mcp.ProgressParams) {
+		progress = append(progress, p.Progress)
+	})
 	e.says("completed", "trigger-long-running-operation", map[string]any{"duration": 0.2, "steps": 4}, seen)
 	assert.DeepEqual(e.t, progress, []float64{1, 2, 3, 4})
 	ctx, cancel := context.WithCancel(e.t.Context())
@@ -286,7 +289,8 @@ func (e *everythingVisit) calls() {
 	_, err = e.c.CallTool(ctx, e.prefix+"trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20},
 		client.OnProgress(func(mcp.ProgressParams) { cancel() }))
 	assert.ErrorIs(e.t, err, context.Canceled)
-	_, err = e.c.CallTool(e.t.Context(), e.prefix+"trigger-long-running-operation", map[string]any{"duration": 2, "steps": 20}, client.Timeout(100*time.Millisecond))
+	_, err = e.c.CallTool(e.t.Context(), e.prefix+"trigger-long-running-operation",
+		map[string]any{"duration": 2, "steps": 20}, client.Timeout(100*time.Millisecond))
 	assert.ErrorIs(e.t, err, context.DeadlineExceeded)
 	e.says("Echo: on", "echo", map[string]any{"message": "on"})
 }
@@ -339,7 +343,9 @@ func (e *everythingVisit) resources() {
 	assert.Assert(e.t, bytes.HasPrefix(blob.Contents[0].Blob, []byte("Resource 7:")), "%q", blob.Contents[0].Blob)
 	_, err = e.c.ReadResource(ctx, "demo://nothing")
 	refusal, ok := errors.AsType[*rpc.Error](err)
-	assert.Assert(e.t, ok && (refusal.Code == rpc.CodeInvalidParams || refusal.Code == mcp.CodeResourceNotFound), "%v", err)
+	unknown := ok && (refusal.Code == rpc.CodeInvalidParams ||
+		refusal.Code == mcp.CodeResourceNotFound)
+	assert.Assert(e.t, unknown, "%v", err)
 
 	prompt, err := e.c.GetPrompt(ctx, e.prefix+"args-prompt", map[string]string{"city": "Oslo"})
 	assert.NilError(e.t, err)
