@@ -25,7 +25,7 @@ type Cache struct {
 	max int // bytes
 
 	mu      sync.Mutex
-	shelves map[string]*shelf // by method
+	byMethod map[string]*methodEntries // by method
 	used    linked.List       // all entries, the one that was used last in front
 	expiry  expiries          // all entries, the one that expires first on top
 	size    int               // of all entries
@@ -33,13 +33,13 @@ type Cache struct {
 }
 
 // A shelf is what there is of one method.
-type shelf struct {
-	entries map[owner]*entry
-	asked   map[*fetching]struct{}
+type methodEntries struct {
+	entries map[cacheKey]*entry
+	fetches   map[*cacheFetch]struct{}
 }
 
-// An owner is the request that a result answers, and whom: everybody, or one principal.
-type owner struct {
+// An cacheKey is the request that a result answers, and whom: everybody, or one principal.
+type cacheKey struct {
 	public    bool
 	principal string // "" if public
 	params    string // see [call.identity]
@@ -47,8 +47,8 @@ type owner struct {
 
 // An entry is a result that is kept.
 type entry struct {
-	owner
-	answers *fetching
+	cacheKey
+	fetch *cacheFetch
 	result  []byte // is never changed
 	expires time.Time
 	place   *linked.Element // in Cache.used
@@ -56,14 +56,14 @@ type entry struct {
 }
 
 func (e *entry) size() int {
-	f := e.answers
+	f := e.fetch
 	return entryBytes + len(f.principal) + len(f.params) + len(f.uri) + len(e.result)
 }
 
 // NewCache returns a cache that takes maxBytes at most, the requests that its results answer included. When it is full, what has not been used for longest
 // goes; a result that would take more than a quarter is not kept. With 0 or less, nothing is.
 func NewCache(maxBytes int) *Cache {
-	return &Cache{max: maxBytes, shelves: make(map[string]*shelf)}
+	return &Cache{max: maxBytes, byMethod: make(map[string]*methodEntries)}
 }
 
 // get returns the fresh result that is kept for a request; nil if there is none. It must not be changed.
@@ -71,13 +71,13 @@ func (c *Cache) get(method, principal string, params []byte, now time.Time) []by
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire(now)
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
 		return nil
 	}
-	e := s.entries[owner{principal: principal, params: string(params)}]
+	e := s.entries[cacheKey{principal: principal, params: string(params)}]
 	if e == nil {
-		e = s.entries[owner{public: true, params: string(params)}]
+		e = s.entries[cacheKey{public: true, params: string(params)}]
 	}
 	if e == nil {
 		return nil
@@ -87,44 +87,44 @@ func (c *Cache) get(method, principal string, params []byte, now time.Time) []by
 }
 
 // A fetching is a request on its way whose result may be kept. It is known to the cache, because what changes meanwhile outdates the result before it is there.
-type fetching struct {
+type cacheFetch struct {
 	cache             *Cache
 	method, principal string
 	params, uri       string // uri is "" for a list
 	turn              uint64
-	outdated          bool
+	invalidated          bool
 }
 
 // ask notes that a request is about to be sent. The fetching has to be ended.
-func (c *Cache) ask(method, principal, params, uri string) *fetching {
+func (c *Cache) startFetch(method, principal, params, uri string) *cacheFetch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
-		s = &shelf{make(map[owner]*entry), make(map[*fetching]struct{})}
-		c.shelves[method] = s
+		s = &methodEntries{make(map[cacheKey]*entry), make(map[*cacheFetch]struct{})}
+		c.byMethod[method] = s
 	}
 	c.turn++
-	f := &fetching{cache: c, method: method, principal: principal, params: params, uri: uri, turn: c.turn}
-	s.asked[f] = struct{}{}
+	f := &cacheFetch{cache: c, method: method, principal: principal, params: params, uri: uri, turn: c.turn}
+	s.fetches[f] = struct{}{}
 	return f
 }
 
 // end is called once a request is over, whatever became of it.
-func (f *fetching) end() {
+func (f *cacheFetch) end() {
 	f.cache.mu.Lock()
 	defer f.cache.mu.Unlock()
-	delete(f.cache.shelves[f.method].asked, f)
+	delete(f.cache.byMethod[f.method].fetches, f)
 }
 
 // keep takes the result of a request; nil is that there was an error. What was kept for the request goes even if nothing comes in its place: the server's latest
 // word counts.
-func (f *fetching) keep(result []byte, received time.Time) {
+func (f *cacheFetch) keep(result []byte, received time.Time) {
 	var hints mcp.CacheHints
 	if mcp.Unmarshal(result, &hints) != nil {
 		hints = mcp.CacheHints{}
 	}
-	e := &entry{owner: owner{public: hints.Public(), params: f.params}, answers: f, result: result, expires: received.Add(hints.TTL())}
+	e := &entry{cacheKey: cacheKey{public: hints.Public(), params: f.params}, fetch: f, result: result, expires: received.Add(hints.TTL())}
 	if !e.public {
 		e.principal = f.principal
 	}
@@ -135,13 +135,13 @@ func (f *fetching) keep(result []byte, received time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.outdated {
+	if f.invalidated {
 		return
 	}
-	entries := c.shelves[f.method].entries
-	for _, o := range []owner{{principal: f.principal, params: f.params}, {public: true, params: f.params}} {
+	entries := c.byMethod[f.method].entries
+	for _, o := range []cacheKey{{principal: f.principal, params: f.params}, {public: true, params: f.params}} {
 		if old := entries[o]; old != nil {
-			if old.answers.turn > f.turn {
+			if old.fetch.turn > f.turn {
 				return
 			}
 			c.remove(old)
@@ -150,7 +150,7 @@ func (f *fetching) keep(result []byte, received time.Time) {
 	if !fits {
 		return
 	}
-	entries[e.owner] = e
+	entries[e.cacheKey] = e
 	e.place = c.used.PushFront(e)
 	heap.Push(&c.expiry, e)
 	c.size += e.size()
@@ -168,14 +168,14 @@ func (c *Cache) expire(now time.Time) {
 }
 
 func (c *Cache) remove(e *entry) {
-	delete(c.shelves[e.answers.method].entries, e.owner)
+	delete(c.byMethod[e.fetch.method].entries, e.cacheKey)
 	c.used.Remove(e.place)
 	heap.Remove(&c.expiry, e.index)
 	c.size -= e.size()
 }
 
 // outdates are the methods whose results a notification says to be different from now on.
-var outdates = map[string][]string{
+var invalidatedMethods = map[string][]string{
 	mcp.NotificationToolListChanged:     {mcp.MethodListTools},
 	mcp.NotificationPromptListChanged:   {mcp.MethodListPrompts},
 	mcp.NotificationResourceListChanged: {mcp.MethodListResources, mcp.MethodListResourceTemplates},
@@ -183,8 +183,8 @@ var outdates = map[string][]string{
 }
 
 // notified takes any notification of the server's, on the reader's goroutine. Without params, one about resources is about all of them.
-func (c *Cache) notified(notification string, params []byte) {
-	for _, method := range outdates[notification] {
+func (c *Cache) invalidate(notification string, params []byte) {
+	for _, method := range invalidatedMethods[notification] {
 		uri := ""
 		if method == mcp.MethodReadResource {
 			uri, _ = jsonscan.Text(jsonscan.Member(params, "uri"))
@@ -198,18 +198,18 @@ func (c *Cache) notified(notification string, params []byte) {
 func (c *Cache) drop(method, uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
 		return
 	}
-	related := func(f *fetching) bool { return within(f.uri, uri) || within(uri, f.uri) }
-	for f := range s.asked {
+	related := func(f *cacheFetch) bool { return within(f.uri, uri) || within(uri, f.uri) }
+	for f := range s.fetches {
 		if related(f) {
-			f.outdated = true
+			f.invalidated = true
 		}
 	}
 	for _, e := range s.entries {
-		if related(e.answers) {
+		if related(e.fetch) {
 			c.remove(e)
 		}
 	}

@@ -51,26 +51,26 @@ type call struct {
 	meta       *requestMeta
 	extra      mcp.Meta
 	answers    mcp.InputAnswers
-	state      []byte // the requestState that goes with them, encoded as the server wrote it, if the client answers by itself
+	requestState      []byte // the requestState that goes with them, encoded as the server wrote it, if the client answers by itself
 	byHand     bool
 	fresh      bool // is not looked for in the cache
-	kept       bool // was found there
+	fromCache       bool // was found there
 	timeout    time.Duration
 	onProgress func(mcp.ProgressParams)
-	box        *mailbox // nil without onProgress
+	progress        *progressMailbox // nil without onProgress
 	onTask     func(mcp.Task)
 
-	asTask  bool          // asks to become a task, as 2025-11-25 has them
+	requestTask  bool          // asks to become a task, as 2025-11-25 has them
 	ttl     time.Duration // to keep that; 0 does not say
 	started **Task        // takes the task that the call becomes, which is not waited for; nil if it is
-	waits   *Task         // the call is no request but the wait for a task
+	waitedTask   *Task         // the call is no request but the wait for a task
 
 	decode  func(result []byte) error // must not keep the result
-	typed   bool                      // results have a resultType
-	at      time.Time                 // when the call was made
+	hasResultType   bool                      // results have a resultType
+	startedAt      time.Time                 // when the call was made
 	expires time.Time                 // when its time runs out, as it looks now; zero for never
-	sending sendContext
-	bad     error // why the params cannot be encoded, or the result not decoded
+	sendCtx sendContext
+	codecErr     error // why the params cannot be encoded, or the result not decoded
 }
 
 // Call sends a request of any method, unless its result is in the cache, and returns the result, every byte of it as the server wrote it. Params must encode
@@ -87,42 +87,42 @@ func (c *Client) Call(ctx context.Context, method string, params any, opts ...Ca
 
 // do makes a call.
 func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
-	r.meta, r.typed, r.at = c.meta.Load(), c.session.Load().features.ResultType, time.Now()
+	r.meta, r.hasResultType, r.startedAt = c.meta.Load(), c.session.Load().features.ResultType, time.Now()
 	for _, option := range opts {
 		option(r)
 	}
 	if r.timeout = cmp.Or(r.timeout, c.o.CallTimeout); r.timeout >= 0 {
-		r.expires = r.at.Add(r.timeout)
+		r.expires = r.startedAt.Add(r.timeout)
 	}
 	if r.onProgress != nil {
-		r.box = c.calls.open()
-		defer c.calls.close(r.box)
+		r.progress = c.calls.open()
+		defer c.calls.close(r.progress)
 	}
-	if r.method == mcp.MethodListTools && c.learns() {
+	if r.method == mcp.MethodListTools && c.needsToolList() {
 		decode := r.decode
 		r.decode = func(result []byte) error {
 			c.learnTools(result)
 			return decode(result)
 		}
 	}
-	if err := c.fetch(ctx, r); err != nil {
+	if err := c.callCached(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
 }
 
 // exchange sends the request of a call and takes the answer. What the server has not even looked at is sent once more, when the reason was put right.
-func (c *Client) exchange(ctx context.Context, r *call) error {
+func (c *Client) sendWithRetry(ctx context.Context, r *call) error {
 	before := c.session.Load()
-	err := c.attempt(ctx, r)
+	err := c.sendOnce(ctx, r)
 	if err == nil {
 		return nil
 	}
 	var again func(context.Context) error
 	if errors.Is(err, ErrSessionLost) {
-		again = func(ctx context.Context) error { return c.renew(ctx, before) }
-	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch && c.mirror != nil && r.tool != "" {
-		again = func(ctx context.Context) error { return c.relearn(ctx, r.tool, refusal) }
+		again = func(ctx context.Context) error { return c.renewSession(ctx, before) }
+	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch && c.headerTools != nil && r.tool != "" {
+		again = func(ctx context.Context) error { return c.refreshHeaderTools(ctx, r.tool, refusal) }
 	} else {
 		return err
 	}
@@ -134,34 +134,34 @@ func (c *Client) exchange(ctx context.Context, r *call) error {
 	defer cancel()
 	if err := again(limited); err != nil {
 		if limited.Err() != nil {
-			return c.gaveUp(limited.Err(), r)
+			return c.abortError(limited.Err(), r)
 		}
 		return err
 	}
-	if err = c.attempt(ctx, r); errors.Is(err, ErrSessionLost) {
+	if err = c.sendOnce(ctx, r); errors.Is(err, ErrSessionLost) {
 		return fmt.Errorf("%w, and the next one too", ErrSessionLost)
 	}
 	return err
 }
 
 // attempt sends the request of a call once and takes the answer.
-func (c *Client) attempt(ctx context.Context, r *call) error {
+func (c *Client) sendOnce(ctx context.Context, r *call) error {
 	if err := ctx.Err(); err != nil {
-		return c.gaveUp(err, r) // nothing is sent in vain
+		return c.abortError(err, r) // nothing is sent in vain
 	}
 	if c.isClosing() {
 		return errClosed
 	}
-	r.sending = sendContext{Context: ctx, expires: r.expires}
-	pending, err := c.peer.Start(&r.sending, r.method, r)
-	r.sending.release()
+	r.sendCtx = sendContext{Context: ctx, expires: r.expires}
+	pending, err := c.peer.Start(&r.sendCtx, r.method, r)
+	r.sendCtx.release()
 	if err != nil {
-		return c.unsent(r, err)
+		return c.sendError(r, err)
 	}
 	if err := c.await(ctx, r, pending); err != nil {
 		return err
 	}
-	return c.answer(r, pending)
+	return c.receiveResult(r, pending)
 }
 
 // A sendContext limits how long a request may take to be sent. That is no time at all unless the server has stopped reading, so nothing is
@@ -209,7 +209,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 		}
 	}()
 	for {
-		cause, reason := c.rest(ctx, r, pending.Done(), -1)
+		cause, reason := c.waitCall(ctx, r, pending.Done(), -1)
 		if reason == nil {
 			settled = true
 			r.deliver() // what came before the answer
@@ -224,7 +224,7 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 
 // rest waits until ready is, or for d if that is not negative, and delivers the progress of a call meanwhile. If the call has to end before, reason says why, and
 // cause is what its requests are to be cancelled for.
-func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d time.Duration) (cause, reason error) {
+func (c *Client) waitCall(ctx context.Context, r *call, ready <-chan struct{}, d time.Duration) (cause, reason error) {
 	var expired, over <-chan time.Time
 	var expiry *time.Timer
 	if !r.expires.IsZero() {
@@ -239,8 +239,8 @@ func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d tim
 		over, lost = timer.C, c.peer.Closed()
 	}
 	var progress <-chan struct{}
-	if r.box != nil {
-		progress = r.box.ready
+	if r.progress != nil {
+		progress = r.progress.ready
 	}
 	for {
 		select {
@@ -258,15 +258,15 @@ func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d tim
 			}
 		case <-expired:
 			if c.extension(r) == 0 || !r.deliver() {
-				return errExpired, c.gaveUp(context.DeadlineExceeded, r)
+				return errExpired, c.abortError(context.DeadlineExceeded, r)
 			}
 			expiry.Reset(c.extend(r)) // progress came in time, but was not looked at yet
 		case <-ctx.Done():
-			return context.Cause(ctx), c.gaveUp(ctx.Err(), r)
+			return context.Cause(ctx), c.abortError(ctx.Err(), r)
 		case <-c.closing:
 			return errClosed, errClosed
 		case <-lost:
-			return rpc.ErrClosed, c.broken(rpc.ErrClosed)
+			return rpc.ErrClosed, c.connectionError(rpc.ErrClosed)
 		}
 	}
 }
@@ -276,7 +276,7 @@ func (c *Client) extension(r *call) time.Duration {
 	if c.o.MaxCallTime < 0 {
 		return r.timeout
 	}
-	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.at)))
+	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.startedAt)))
 }
 
 // extend gives a call that has made progress more time, and returns how much.
@@ -288,10 +288,10 @@ func (c *Client) extend(r *call) time.Duration {
 
 // deliver hands progress to the application, if there is any that is new.
 func (r *call) deliver() bool {
-	if r.box == nil {
+	if r.progress == nil {
 		return false
 	}
-	p, ok := r.box.take()
+	p, ok := r.progress.take()
 	if ok {
 		r.onProgress(p)
 	}
@@ -299,8 +299,8 @@ func (r *call) deliver() bool {
 }
 
 // gaveUp is the error of a call that is not waited for any more, because of the error of its context.
-func (c *Client) gaveUp(err error, r *call) error {
-	after := time.Since(r.at)
+func (c *Client) abortError(err error, r *call) error {
+	after := time.Since(r.startedAt)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &TimeoutError{After: after, Silence: c.link.silence()}
 	}
@@ -308,42 +308,42 @@ func (c *Client) gaveUp(err error, r *call) error {
 }
 
 // unsent makes of the error of sending a request one that tells the whole story.
-func (c *Client) unsent(r *call, err error) error {
+func (c *Client) sendError(r *call, err error) error {
 	broken, _ := errors.AsType[*framing.FrameError](err)
 	switch {
-	case r.bad != nil:
-		return r.bad
+	case r.codecErr != nil:
+		return r.codecErr
 	case broken != nil:
-		return &saying{fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)", broken.Size, broken.Limit), broken}
+		return &textError{fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)", broken.Size, broken.Limit), broken}
 	case errors.Is(err, rpc.ErrClosed):
-		return c.broken(err)
+		return c.connectionError(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return c.gaveUp(context.DeadlineExceeded, r)
+		return c.abortError(context.DeadlineExceeded, r)
 	case errors.Is(err, context.Canceled):
-		return c.gaveUp(context.Canceled, r)
+		return c.abortError(context.Canceled, r)
 	}
-	return c.broken(err)
+	return c.connectionError(err)
 }
 
 // answer takes the answer of a call that is done.
-func (c *Client) answer(r *call, pending *rpc.Pending) error {
+func (c *Client) receiveResult(r *call, pending *rpc.Pending) error {
 	if err := pending.Wait(context.Background(), r); err != nil {
-		return c.broken(err)
+		return c.connectionError(err)
 	}
-	return r.bad
+	return r.codecErr
 }
 
 // UnmarshalJSON gets the result, right in the buffer that it arrived in, and hands it on if it is of a type to be handed on. Its error is for bad: what it
 // returns would be wrapped.
 func (r *call) UnmarshalJSON(result []byte) error {
 	switch {
-	case r.asTask:
-		r.bad = promisedInside(result)
-	case r.typed && r.method != mcp.MethodGetTask: // where the specification's own examples have "task"
-		r.bad = checkResultType(result)
+	case r.requestTask:
+		r.codecErr = decodeExperimentalTaskCreated(result)
+	case r.hasResultType && r.method != mcp.MethodGetTask: // where the specification's own examples have "task"
+		r.codecErr = checkResultType(result)
 	}
-	if r.bad == nil {
-		r.bad = r.take(result)
+	if r.codecErr == nil {
+		r.codecErr = r.take(result)
 	}
 	return nil
 }
@@ -351,14 +351,14 @@ func (r *call) UnmarshalJSON(result []byte) error {
 // take decodes the result, be it the answer or a task's. Those of the protocol's methods are
 // objects.
 func (r *call) take(result []byte) error {
-	if result[0] != '{' && isProtocols(r.method) {
+	if result[0] != '{' && isProtocolMethod(r.method) {
 		return protocolError("its result is no object: %.40s", result)
 	}
 	return r.decode(result)
 }
 
 // isProtocols reports whether a method is one of the protocol's.
-func isProtocols(method string) bool {
+func isProtocolMethod(method string) bool {
 	for _, revision := range mcp.Supported() {
 		if _, ok := mcp.MethodAt(method, revision); ok {
 			return true
@@ -368,7 +368,7 @@ func isProtocols(method string) bool {
 }
 
 // into is the decode of a call whose result is of the type R.
-func into[R any](result *R) func([]byte) error {
+func decodeInto[R any](result *R) func([]byte) error {
 	return func(raw []byte) error {
 		*result = *new(R) // what was in the cache may not have been one
 		if err := mcp.Unmarshal(raw, result); err != nil {
@@ -391,7 +391,7 @@ func checkResultType(result []byte) error {
 		}
 		return e
 	case string(text) == "task":
-		return promised(result)
+		return decodeTaskCreated(result)
 	}
 	return protocolError("a result of the unknown type %.100s", kind)
 }

@@ -10,24 +10,24 @@ import (
 )
 
 const (
-	quiet    = 100 * time.Millisecond // without another change, before a list is fetched again
-	maxQuiet = time.Second            // after the first change it is fetched anyway
+	debounceDelay    = 100 * time.Millisecond // without another change, before a list is fetched again
+	maxDebounceDelay = time.Second            // after the first change it is fetched anyway
 )
 
 // A list is one of those whose changes a server can tell. All that it takes to watch another is another one in wantedLists.
-type list struct {
+type watchedList struct {
 	notification string
 	// told reports whether the server says that it will tell.
-	told func(*mcp.ServerCapabilities) bool
+	isDeclared func(*mcp.ServerCapabilities) bool
 	// want asks for it in a modern subscription.
-	want func(*mcp.SubscriptionFilter)
+	addTo func(*mcp.SubscriptionFilter)
 	// refresh fetches the list, if the application wants that, and calls it.
 	refresh func(context.Context)
 
 	changed chan struct{} // capacity 1: it has, since the last look
 }
 
-func (l *list) note() {
+func (l *watchedList) markChanged() {
 	select {
 	case l.changed <- struct{}{}:
 	default:
@@ -35,24 +35,24 @@ func (l *list) note() {
 }
 
 // wantedLists returns the lists that the application wants to hear of.
-func (c *Client) wantedLists() []*list {
-	lists := []*list{{
+func (c *Client) newWatchedLists() []*watchedList {
+	lists := []*watchedList{{
 		notification: mcp.NotificationToolListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
+		isDeclared:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
+		addTo:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
 		refresh:      refresh(c, "OnToolsChanged", mcp.MethodListTools, c.Tools, c.o.OnToolsChanged),
 	}, {
 		notification: mcp.NotificationResourceListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
+		isDeclared:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
+		addTo:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
 		refresh:      refresh(c, "OnResourcesChanged", mcp.MethodListResources, c.Resources, c.o.OnResourcesChanged),
 	}, {
 		notification: mcp.NotificationPromptListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
+		isDeclared:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
+		addTo:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
 		refresh:      refresh(c, "OnPromptsChanged", mcp.MethodListPrompts, c.Prompts, c.o.OnPromptsChanged),
 	}}
-	lists = slices.DeleteFunc(lists, func(l *list) bool { return l.refresh == nil })
+	lists = slices.DeleteFunc(lists, func(l *watchedList) bool { return l.refresh == nil })
 	for _, l := range lists {
 		l.changed = make(chan struct{}, 1)
 	}
@@ -66,11 +66,11 @@ func refresh[T any](c *Client, callback, method string, all func(context.Context
 		return func(ctx context.Context) {
 			items, err := collect(all(ctx))
 			if ctx.Err() == nil {
-				c.guard(callback, func() { f(items, err) })
+				c.runCallback(callback, func() { f(items, err) })
 			}
 		}
 	case told != nil:
-		return func(context.Context) { c.guard("OnListChanged", func() { told(method) }) }
+		return func(context.Context) { c.runCallback("OnListChanged", func() { told(method) }) }
 	}
 	return nil
 }
@@ -93,10 +93,10 @@ func (c *Client) watchLists() {
 	var filter mcp.SubscriptionFilter
 	told := false
 	for _, l := range c.lists {
-		c.wg.Go(func() { c.follow(l) })
-		if l.told(&s.capabilities) {
+		c.wg.Go(func() { c.watchList(l) })
+		if l.isDeclared(&s.capabilities) {
 			told = true
-			l.want(&filter)
+			l.addTo(&filter)
 		}
 	}
 	if s.features.Listen && (told || c.updates != nil) {
@@ -106,18 +106,18 @@ func (c *Client) watchLists() {
 
 // follow fetches a list anew after it has changed. A server that registers a hundred tools says so a hundred times, often while it is still at it: so a
 // moment of quiet is waited for. What changes while the list is being fetched, or while the application looks at it, leads to another round.
-func (c *Client) follow(l *list) {
+func (c *Client) watchList(l *watchedList) {
 	for {
 		select {
 		case <-l.changed:
 		case <-c.ctx.Done():
 			return
 		}
-		calm, enough := time.NewTimer(quiet), time.NewTimer(maxQuiet)
+		calm, enough := time.NewTimer(debounceDelay), time.NewTimer(maxDebounceDelay)
 		for settled := false; !settled; {
 			select {
 			case <-l.changed:
-				calm.Reset(quiet)
+				calm.Reset(debounceDelay)
 			case <-calm.C:
 				settled = true
 			case <-enough.C:

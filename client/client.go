@@ -30,19 +30,19 @@ type Client struct {
 	level   atomic.Pointer[mcp.LoggingLevel] // that a legacy server was last asked for, or is to be
 
 	renewing  chan struct{} // capacity 1: held by who begins a session anew
-	mirror    *mirror       // nil if the transport has no headers
-	outputs   outputs
+	headerTools    *headerTools       // nil if the transport has no headers
+	outputSchemas   outputSchemas
 	calls     progressTable
-	supports  taskSupports
-	errands   errands
-	late      lateCalls
-	lists     []*list // whose changes the application wants to hear of
+	taskSupports  taskSupports
+	urlElicitations   urlElicitations
+	late      cancelledCalls
+	lists     []*watchedList // whose changes the application wants to hear of
 	logs      *logQueue
 	updates   *updateQueue // nil without OnResourceUpdated
 	listening subscription
 	noise     noise
 	routes    map[string]func(params []byte) // of notifications
-	questions map[string]answerer            // by method: those that are answered
+	inputHandlers map[string]inputHandler            // by method: those that are answered
 
 	mu        sync.Mutex
 	abandoned int // tasks that are being cancelled
@@ -67,8 +67,8 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.level.Store(&o.LogLevel)
-	c.lists = c.wantedLists()
-	c.questions = c.questionTable()
+	c.lists = c.newWatchedLists()
+	c.inputHandlers = c.newInputHandlers()
 	c.route()
 	c.attach(t)
 	go c.run()
@@ -82,7 +82,7 @@ func (c *Client) run() {
 	c.cancel()
 	c.mu.Unlock()
 	if !c.isClosing() && err != nil {
-		c.err = c.lost(err)
+		c.err = c.newLostError(err)
 	}
 	if c.proc != nil {
 		_ = c.proc.Close() // the server may have closed its stdout and live on
@@ -107,7 +107,7 @@ func (c *Client) Close() error {
 	if !c.isLost() { // else it was not this that ended it, and no call may be told so
 		c.once.Do(func() { close(c.closing) })
 	}
-	flush, cancel := context.WithTimeout(context.Background(), flushPatience)
+	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	_ = c.peer.Flush(flush) // such as the cancellation of a call that was just given up
 	var err error
@@ -120,7 +120,7 @@ func (c *Client) Close() error {
 }
 
 // flushPatience is how long Close waits until the server has read what was sent to it.
-const flushPatience = 250 * time.Millisecond
+const flushTimeout = 250 * time.Millisecond
 
 func (c *Client) isClosing() bool {
 	select {
@@ -162,15 +162,15 @@ func (c *Client) Err() error {
 
 // exitPatience is how long the exit status is waited for when the connection has ended: the end of its stdout is seen before that of the process, whose
 // output on stderr is still to be read then. A process that has only closed its stdout does not end, and is then ended.
-const exitPatience = 500 * time.Millisecond
+const exitTimeout = 500 * time.Millisecond
 
 // lost makes of the cause that ended the connection an error that says what became of the server.
-func (c *Client) lost(err error) error {
+func (c *Client) newLostError(err error) error {
 	lost := &LostError{Err: err}
 	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) { // for which we have hung up, and the process ends because of that
 		return lost
 	}
-	timer := time.NewTimer(exitPatience)
+	timer := time.NewTimer(exitTimeout)
 	defer timer.Stop()
 	select {
 	case <-c.proc.Done():
@@ -183,16 +183,16 @@ func (c *Client) lost(err error) error {
 }
 
 // broken makes an error of the peer one of the client's: if the connection has ended, it says how.
-func (c *Client) broken(err error) error {
+func (c *Client) connectionError(err error) error {
 	switch {
 	case !errors.Is(err, rpc.ErrClosed):
 		return err
 	case c.isClosing():
 		return errClosed
 	case errors.Is(err, io.EOF):
-		return c.lost(io.EOF)
+		return c.newLostError(io.EOF)
 	}
-	return c.lost(cmp.Or(c.peer.Err(), err))
+	return c.newLostError(cmp.Or(c.peer.Err(), err))
 }
 
 // Era returns the era of the connection, [mcp.Legacy] or [mcp.Modern].

@@ -15,7 +15,7 @@ func (c *Client) Complete(ctx context.Context, ref mcp.CompleteReference, argume
 		params.Context = &mcp.CompleteContext{Arguments: settled}
 	}
 	result := new(mcp.CompleteResult)
-	r := &call{method: mcp.MethodComplete, params: params, decode: into(result)}
+	r := &call{method: mcp.MethodComplete, params: params, decode: decodeInto(result)}
 	if err := c.request(ctx, completionsCapability, r, opts); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (c *Client) ToolDefinitions(ctx context.Context, opts ...CallOption) iter.S
 	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(d *definitions) []json.RawMessage {
 		return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
 			name, _ := jsonscan.Text(jsonscan.Member(tool, "name"))
-			return c.mirror.tool(name).bad != nil
+			return c.headerTools.tool(name).bad != nil
 		})
 	})
 }

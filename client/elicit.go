@@ -15,25 +15,25 @@ import (
 func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var params mcp.ElicitParams
 	if err := mcp.Unmarshal(raw, &params); err != nil {
-		return nil, badQuestionf("%v", err)
+		return nil, invalidInputRequestf("%v", err)
 	}
 	if params.Mode == "" {
 		params.Mode = mcp.ElicitForm
 	}
 	if !c.o.elicits(params.Mode) {
-		return nil, badQuestionf("this client does not elicit in the mode %.50q", params.Mode)
+		return nil, invalidInputRequestf("this client does not elicit in the mode %.50q", params.Mode)
 	}
 	var form *schema.Schema // nil for a web page
 	if params.Mode == mcp.ElicitForm {
 		var err error
 		if form, err = compileForm(params.RequestedSchema); err != nil {
-			return nil, badQuestionf("requestedSchema: %v", err)
+			return nil, invalidInputRequestf("requestedSchema: %v", err)
 		}
 	}
 	if form == nil && params.ElicitationID != "" {
-		c.errands.begin(params.ElicitationID)
+		c.urlElicitations.markRequested(params.ElicitationID)
 	}
-	result, err := consult(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
+	result, err := runInputCallback(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
 	if err != nil {
 		return nil, err
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // wish is which eras and revisions are acceptable.
-type wish struct {
+type eraPreference struct {
 	era      mcp.Era      // zero: either
 	revision mcp.Revision // preferred; "" is the newest
 }
 
 // A verdict is what the answer to the probe means. If err is not nil, there is no connection. If revision is legacy, initialize comes next.
 // If it is modern, discovered tells the rest, or is nil: then the probe is repeated in that revision, which may be the one that it was in before.
-type verdict struct {
+type probeOutcome struct {
 	revision   mcp.Revision
 	discovered *mcp.DiscoverResult
 	err        error
@@ -28,23 +28,23 @@ type verdict struct {
 // classify judges the answer to server/discover, asked in a revision: a result, or err (2026-07-28, stdio, "Backward Compatibility"). Only a
 // result that is one and the errors that modern servers alone send are modern. Everything else that is an answer is a legacy server's way
 // to say that it does not know the method.
-func classify(result []byte, err error, asked mcp.Revision, w wish) verdict {
+func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference) probeOutcome {
 	refusal, refused := errors.AsType[*rpc.Error](err)
 	switch {
 	case err != nil && !refused && !errors.Is(err, rpc.ErrProtocol):
-		return verdict{err: err} // not an answer: the connection broke
+		return probeOutcome{err: err} // not an answer: the connection broke
 	case refused && refusal.Code == mcp.CodeUnsupportedProtocolVersion:
 		var data mcp.UnsupportedProtocolVersionData
 		if mcp.Unmarshal(refusal.Data, &data) != nil || len(data.Supported) == 0 {
-			return verdict{err: refusal}
+			return probeOutcome{err: refusal}
 		}
 		return w.choose(data.Supported)
 	case refused && mcp.IsModernError(int64(refusal.Code)), refused && refusal.Code == rpc.CodeBusy:
-		return verdict{err: refusal} // who is busy has not looked at the method
+		return probeOutcome{err: refusal} // who is busy has not looked at the method
 	case err == nil && isDiscoverResult(result):
 		found := new(mcp.DiscoverResult)
 		if err := mcp.Unmarshal(result, found); err != nil {
-			return verdict{err: protocolError("the result of server/discover is not one: %v", err)}
+			return probeOutcome{err: protocolError("the result of server/discover is not one: %v", err)}
 		}
 		v := w.choose(found.SupportedVersions)
 		if v.revision == asked {
@@ -56,7 +56,7 @@ func classify(result []byte, err error, asked mcp.Revision, w wish) verdict {
 		if err == nil {
 			err = protocolError("the result of server/discover is not one")
 		}
-		return verdict{err: &eraError{mcp.Modern, err}}
+		return probeOutcome{err: &eraError{mcp.Modern, err}}
 	}
 	return w.legacy()
 }
@@ -68,7 +68,7 @@ func isDiscoverResult(result []byte) bool {
 }
 
 // choose picks one of the revisions that a modern server offers.
-func (w wish) choose(offered []string) verdict {
+func (w eraPreference) choose(offered []string) probeOutcome {
 	var acceptable []string
 	for _, o := range offered {
 		if era := mcp.EraOf(mcp.Revision(o)); era != 0 && (w.era == 0 || era == w.era) {
@@ -76,16 +76,16 @@ func (w wish) choose(offered []string) verdict {
 		}
 	}
 	if slices.Contains(acceptable, string(w.revision)) {
-		return verdict{revision: w.revision}
+		return probeOutcome{revision: w.revision}
 	}
 	if revision, ok := mcp.NewestCommon(acceptable); ok {
-		return verdict{revision: revision}
+		return probeOutcome{revision: revision}
 	}
-	return verdict{err: protocolError("the server speaks %.200q; this client speaks %q", offered, w.speaks())}
+	return probeOutcome{err: protocolError("the server speaks %.200q; this client speaks %q", offered, w.supported())}
 }
 
 // speaks returns the acceptable revisions.
-func (w wish) speaks() []mcp.Revision {
+func (w eraPreference) supported() []mcp.Revision {
 	if w.era != 0 {
 		return mcp.Supported(w.era)
 	}
@@ -93,11 +93,11 @@ func (w wish) speaks() []mcp.Revision {
 }
 
 // legacy is the verdict that initialize comes next, in the preferred revision if that is a legacy one.
-func (w wish) legacy() verdict {
+func (w eraPreference) legacy() probeOutcome {
 	if mcp.EraOf(w.revision) == mcp.Legacy {
-		return verdict{revision: w.revision}
+		return probeOutcome{revision: w.revision}
 	}
-	return verdict{revision: mcp.LatestLegacy}
+	return probeOutcome{revision: mcp.LatestLegacy}
 }
 
 // eraError is about a server that does not speak the era that was asked for.

@@ -207,20 +207,20 @@ func (e *TaskCancelledError) Error() string {
 }
 
 // A saying is an error with a text of its own in place of that of the error it wraps.
-type saying struct {
+type textError struct {
 	text string
 	err  error
 }
 
-func (e *saying) Error() string { return e.text }
-func (e *saying) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
 
 // errClosed is the error of calls on a client that was closed.
-var errClosed error = &saying{"the client is closed", rpc.ErrClosed}
+var errClosed error = &textError{"the client is closed", rpc.ErrClosed}
 
 // protocolError returns an error that matches [rpc.ErrProtocol].
 func protocolError(format string, args ...any) error {
-	return &saying{fmt.Sprintf(format, args...), rpc.ErrProtocol}
+	return &textError{fmt.Sprintf(format, args...), rpc.ErrProtocol}
 }
 
 // startError makes an error of the start one that says all there is to say.

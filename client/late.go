@@ -12,12 +12,12 @@ import (
 const maxLate = 64
 
 // lateCalls are the calls of tools that were given up last. If the server answers one with a task in that very moment, nobody learns of the task.
-type lateCalls struct {
+type cancelledCalls struct {
 	mu  sync.Mutex
 	ids []rpc.ID // the oldest first
 }
 
-func (l *lateCalls) add(id rpc.ID) {
+func (l *cancelledCalls) add(id rpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ids) == maxLate {
@@ -27,7 +27,7 @@ func (l *lateCalls) add(id rpc.ID) {
 }
 
 // take reports whether the call is one of them, and forgets it.
-func (l *lateCalls) take(id rpc.ID) bool {
+func (l *cancelledCalls) take(id rpc.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.ids, id)
@@ -38,17 +38,17 @@ func (l *lateCalls) take(id rpc.ID) bool {
 }
 
 // lateTask takes an answer to nothing, on the reader's goroutine, and has the task cancelled that it may promise.
-func (c *Client) lateTask(frame []byte) {
+func (c *Client) cancelLateTask(frame []byte) {
 	m, err := rpc.ParseMessage(frame)
 	if err != nil || !m.IsResponse() || m.Error != nil || !c.late.take(m.ID) {
 		return
 	}
-	came := promisedInside(m.Result)
+	came := decodeExperimentalTaskCreated(m.Result)
 	if c.session.Load().features.ResultType {
 		came = checkResultType(m.Result)
 	}
-	if p, ok := came.(*promise); ok {
-		c.abandon(&Task{c: c, id: p.task.TaskID, told: true})
+	if p, ok := came.(*createdTaskError); ok {
+		c.cancelAbandonedTask(&Task{c: c, id: p.task.TaskID, confirmed: true})
 	}
 }
 

@@ -50,13 +50,13 @@ func (l *Link) silence() time.Duration {
 func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
 
 // Missed notes that messages of the server that were no answers may have been lost: whatever it tells the changes of may have changed.
-func (l *Link) Missed() { l.c.missed() }
+func (l *Link) Missed() { l.c.assumeChanged() }
 
 // Renewer returns what begins a new session in place of the present one, for a transport that finds while no call is waiting that the server has forgotten that. It
 // blocks until there is one or ctx ends, and does nothing if there is already. It may be asked for from the first notification on.
 func (l *Link) Renewer() func(ctx context.Context) error {
 	present := l.c.session.Load()
-	return func(ctx context.Context) error { return l.c.renew(ctx, present) }
+	return func(ctx context.Context) error { return l.c.renewSession(ctx, present) }
 }
 
 // OnAbandon says, in Open, what is to be called for a request whose answer nobody waits for any more and of which the server is not told: those of the handshake, and
@@ -64,10 +64,10 @@ func (l *Link) Renewer() func(ctx context.Context) error {
 func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 
 // MirrorsHeaders says, in Open, that the transport mirrors arguments into headers: tools of which they cannot be mirrored are then left out.
-func (l *Link) MirrorsHeaders() { l.c.mirror = new(mirror) }
+func (l *Link) MirrorsHeaders() { l.c.headerTools = new(headerTools) }
 
 // HeaderParams returns which arguments of a tool are to be mirrored into headers, as far as the tool was on a list; see MirrorsHeaders.
-func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.mirror.params(tool) }
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.params(tool) }
 
 // Warn tells the client's log what nobody else is told.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
@@ -87,7 +87,7 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 		return dst, nil
 	}
 	frame, err := k.transport.ReadFrame(dst)
-	return frame, received(err)
+	return frame, convertReadError(err)
 }
 
 // frames is a transport as the peer wants it: the codec reads.
@@ -106,7 +106,7 @@ func (c *Client) attach(t Transport) {
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
 		Limits:          c.o.Limits,
 		Cancellation:    c.cancellation(),
-		Preempt:         c.notified,
+		Preempt:         c.handleNotification,
 		NullIDNotifies:  true,
 		IgnoreMalformed: true, // libraries print into stdout
 		Hooks:           hooks,

@@ -21,7 +21,7 @@ const (
 	maxRelisten = time.Minute // and no more than this; a subscription that lasted as long starts anew
 	// ackPatience is how long what comes next waits for the server to acknowledge a stream. Only from then on it is certain that no change is missed, as over HTTP
 	// each message goes its own way.
-	ackPatience = 300 * time.Millisecond
+	ackTimeout = 300 * time.Millisecond
 )
 
 // A subscription is the connection's subscriptions/listen stream (2026-07-28, Subscriptions). To change what it is about, a second stream is opened, and
@@ -174,18 +174,18 @@ func (c *Client) keepListening(err error) {
 			return
 		}
 		err = c.relisten(stream)
-		c.missed()
+		c.assumeChanged()
 	}
 }
 
 // missed notes that messages may have been lost, which would have told of changes.
-func (c *Client) missed() {
+func (c *Client) assumeChanged() {
 	for _, l := range c.lists {
-		c.o.Cache.notified(l.notification, nil)
-		l.note()
+		c.o.Cache.invalidate(l.notification, nil)
+		l.markChanged()
 	}
 	if c.updates != nil {
-		c.o.Cache.notified(mcp.NotificationResourceUpdated, nil)
+		c.o.Cache.invalidate(mcp.NotificationResourceUpdated, nil)
 		c.updates.all()
 	}
 }
@@ -234,7 +234,7 @@ func (c *Client) relisten(lost *rpc.Pending) error {
 	acks := s.expect(stream)
 	defer s.expected()
 	s.open(stream)
-	patience := time.NewTimer(ackPatience)
+	patience := time.NewTimer(ackTimeout)
 	defer patience.Stop()
 	select {
 	case <-acks:
@@ -263,8 +263,8 @@ func (c *Client) acknowledged(params []byte) {
 	id := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaSubscriptionID)
 	c.listening.acknowledge(ack{string(id), agreed.Notifications})
 	for _, l := range c.lists {
-		if both := agreed.Notifications; l.told(&session.capabilities) {
-			l.want(&both)
+		if both := agreed.Notifications; l.isDeclared(&session.capabilities) {
+			l.addTo(&both)
 			if !reflect.DeepEqual(both, agreed.Notifications) {
 				c.warn("the server does not agree to send " + l.notification)
 			}

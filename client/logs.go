@@ -49,7 +49,7 @@ func (q *logQueue) put(params []byte) {
 // logged takes the params of notifications/message, on the reader's goroutine.
 func (c *Client) logged(params []byte) {
 	if c.o.TapLog != nil {
-		c.guard("TapLog", func() { c.o.TapLog(params) })
+		c.runCallback("TapLog", func() { c.o.TapLog(params) })
 	}
 	if c.logs != nil {
 		c.logs.put(params)
@@ -84,7 +84,7 @@ func (c *Client) deliverLogs() {
 		for params, ok := c.logs.take(); ok; params, ok = c.logs.take() {
 			var m mcp.LoggingMessageParams
 			if mcp.Unmarshal(params, &m) == nil {
-				c.guard("OnLog", func() { c.o.OnLog(m) })
+				c.runCallback("OnLog", func() { c.o.OnLog(m) })
 			}
 		}
 	}

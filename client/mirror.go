@@ -10,26 +10,26 @@ import (
 )
 
 // maxMirrored is of how many tools a mirror keeps what it knows.
-const maxMirrored = 10_000
+const maxHeaderTools = 10_000
 
 // A mirror knows which arguments of the server's tools go into headers (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
-type mirror struct {
+type headerTools struct {
 	mu    sync.Mutex
-	tools map[string]mirrored // without those of which no argument does
+	tools map[string]toolHeaders // without those of which no argument does
 }
 
 // mirrored is what is known of one tool.
-type mirrored struct {
+type toolHeaders struct {
 	params []mcp.HeaderParam
 	bad    error // an annotation that breaks the rules: the tool must not be used
 }
 
-func (m *mirror) params(tool string) []mcp.HeaderParam { return m.tool(tool).params }
+func (m *headerTools) params(tool string) []mcp.HeaderParam { return m.tool(tool).params }
 
 // tool returns what is known of a tool.
-func (m *mirror) tool(name string) mirrored {
+func (m *headerTools) tool(name string) toolHeaders {
 	if m == nil {
-		return mirrored{}
+		return toolHeaders{}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *mirror) tool(name string) mirrored {
 }
 
 // learn takes a page of the list of tools, and returns those on it that cannot be used for the first time that this is seen.
-func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
+func (m *headerTools) learn(tools []*mcp.Tool) (bad []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, t := range tools {
@@ -47,34 +47,34 @@ func (m *mirror) learn(tools []*mcp.Tool) (bad []string) {
 		case params == nil && err == nil:
 			delete(m.tools, t.Name)
 			continue
-		case !ok && len(m.tools) >= maxMirrored:
+		case !ok && len(m.tools) >= maxHeaderTools:
 			continue
 		case m.tools == nil:
-			m.tools = make(map[string]mirrored)
+			m.tools = make(map[string]toolHeaders)
 		}
 		if err != nil && known.bad == nil {
 			bad = append(bad, t.Name)
 		}
-		m.tools[t.Name] = mirrored{params, err}
+		m.tools[t.Name] = toolHeaders{params, err}
 	}
 	return bad
 }
 
 // relearn has a look at the list of tools, because the server misses headers with a call of one of them. If nothing has changed, the server's refusal stands.
-func (c *Client) relearn(ctx context.Context, tool string, refusal error) error {
-	before := c.mirror.tool(tool)
+func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
+	before := c.headerTools.tool(tool)
 	for _, err := range c.ToolPages(ctx, Fresh()) {
 		if err != nil {
 			return refusal
 		}
 	}
-	if now := c.mirror.tool(tool); now.bad != nil || reflect.DeepEqual(now.params, before.params) {
+	if now := c.headerTools.tool(tool); now.bad != nil || reflect.DeepEqual(now.params, before.params) {
 		return refusal
 	}
 	return nil
 }
 
 // usable returns those of the tools that can be called.
-func (m *mirror) usable(tools []*mcp.Tool) []*mcp.Tool {
+func (m *headerTools) usable(tools []*mcp.Tool) []*mcp.Tool {
 	return slices.DeleteFunc(tools, func(t *mcp.Tool) bool { return m.tool(t.Name).bad != nil })
 }

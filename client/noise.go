@@ -60,7 +60,7 @@ func (c *Client) stray(frame []byte, reason string) {
 	}
 	if valid && jsonscan.Member(frame, "jsonrpc") != nil {
 		c.noise.count(func(n *Noise) { n.Unmatched++ })
-		c.lateTask(frame)
+		c.cancelLateTask(frame)
 		return
 	}
 	c.noise.count(func(n *Noise) {

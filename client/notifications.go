@@ -23,7 +23,7 @@ func (c *Client) route() {
 	}
 	for _, l := range c.lists {
 		c.routes[l.notification] = func([]byte) {
-			l.note()
+			l.markChanged()
 		}
 	}
 	if c.o.OnResourceUpdated != nil {
@@ -32,11 +32,11 @@ func (c *Client) route() {
 		c.wg.Go(c.deliverUpdates)
 	}
 	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
-		c.errands.all = make(map[[sha256.Size]byte]*errand)
-		c.routes[mcp.NotificationElicitationComplete] = c.errands.put
+		c.urlElicitations.all = make(map[[sha256.Size]byte]*urlElicitation)
+		c.routes[mcp.NotificationElicitationComplete] = c.urlElicitations.put
 		if c.o.OnElicitComplete != nil {
-			c.errands.ready = make(chan struct{}, 1)
-			c.wg.Go(c.deliverErrands)
+			c.urlElicitations.ready = make(chan struct{}, 1)
+			c.wg.Go(c.deliverElicitCompletions)
 		}
 	}
 	if len(c.lists) > 0 || c.updates != nil {
@@ -45,8 +45,8 @@ func (c *Client) route() {
 }
 
 // notified consumes every notification; those that nobody wants are dropped.
-func (c *Client) notified(req *rpc.Request) bool {
-	c.o.Cache.notified(req.Method, req.Params)
+func (c *Client) handleNotification(req *rpc.Request) bool {
+	c.o.Cache.invalidate(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
 		f(req.Params)
 	}
@@ -54,14 +54,14 @@ func (c *Client) notified(req *rpc.Request) bool {
 }
 
 // guard runs a callback of the application.
-func (c *Client) guard(callback string, f func()) {
+func (c *Client) runCallback(callback string, f func()) {
 	if failure := contain.Run(f); failure != nil {
-		c.panicked(callback, failure)
+		c.logCallbackPanic(callback, failure)
 	}
 }
 
 // panicked tells the log of a callback that did not return.
-func (c *Client) panicked(callback string, failure *contain.PanicError) {
+func (c *Client) logCallbackPanic(callback string, failure *contain.PanicError) {
 	c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", failure.String()),
 		slog.String("stack", string(failure.Stack)))
 }

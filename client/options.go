@@ -131,7 +131,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	return o, nil
 }
 
-func (o *Options) wish() wish { return wish{o.Era, o.Revision} }
+func (o *Options) eraPreference() eraPreference { return eraPreference{o.Era, o.Revision} }
 
 // Capabilities returns what a client with these options says that it can do. Servers may offer more or other tools for it.
 func (o *Options) Capabilities() mcp.ClientCapabilities {

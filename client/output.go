@@ -47,14 +47,14 @@ const (
 var errUnstructured = errors.New("there is no structuredContent")
 
 // outputs are the schemas of what tools return, as far as they were on a list.
-type outputs struct {
+type outputSchemas struct {
 	mu    sync.Mutex
-	tools map[string]*output // nil for one that declares none
+	tools map[string]*toolOutputSchema // nil for one that declares none
 	bytes int
 }
 
 // An output is the schema of what one tool returns, compiled when it is first wanted.
-type output struct {
+type toolOutputSchema struct {
 	text   []byte
 	once   sync.Once
 	schema *schema.Schema
@@ -63,11 +63,11 @@ type output struct {
 }
 
 // learn takes a page of the list of tools.
-func (o *outputs) learn(tools []*mcp.Tool) {
+func (o *outputSchemas) learn(tools []*mcp.Tool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.tools == nil {
-		o.tools = make(map[string]*output)
+		o.tools = make(map[string]*toolOutputSchema)
 	}
 	for _, t := range tools {
 		known, ok := o.tools[t.Name]
@@ -81,7 +81,7 @@ func (o *outputs) learn(tools []*mcp.Tool) {
 		case len(t.OutputSchema) == 0 && (ok || len(o.tools) < maxOutputs):
 			o.tools[t.Name] = nil
 		case (ok || len(o.tools) < maxOutputs) && o.bytes+len(t.OutputSchema) <= maxOutputBytes:
-			o.tools[t.Name] = &output{text: bytes.Clone(t.OutputSchema)}
+			o.tools[t.Name] = &toolOutputSchema{text: bytes.Clone(t.OutputSchema)}
 			o.bytes += len(t.OutputSchema)
 		default:
 			delete(o.tools, t.Name)
@@ -90,7 +90,7 @@ func (o *outputs) learn(tools []*mcp.Tool) {
 }
 
 // tool returns the schema of what a tool returns, nil if there is none; known is whether the tool was on a list.
-func (o *outputs) tool(name string) (out *output, known bool) {
+func (o *outputSchemas) tool(name string) (out *toolOutputSchema, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out, known = o.tools[name]
@@ -98,7 +98,7 @@ func (o *outputs) tool(name string) (out *output, known bool) {
 }
 
 // firstWarning reports whether nothing was said yet about the outputs of a tool.
-func (o *outputs) firstWarning(out *output) bool {
+func (o *outputSchemas) firstWarning(out *toolOutputSchema) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first := !out.warned
@@ -107,7 +107,7 @@ func (o *outputs) firstWarning(out *output) bool {
 }
 
 // check looks whether a result, of a tool that has not failed, fits.
-func (out *output) check(result []byte) error {
+func (out *toolOutputSchema) check(result []byte) error {
 	out.once.Do(func() { out.schema, out.err = schema.Compile(out.text) })
 	if out.err != nil {
 		return fmt.Errorf("it cannot be checked: %w", out.err)
@@ -128,7 +128,7 @@ func (out *output) check(result []byte) error {
 
 // checkOutput looks at the result of a tool. Its error is one of the call.
 func (c *Client) checkOutput(tool string, result []byte) error {
-	out, _ := c.outputs.tool(tool)
+	out, _ := c.outputSchemas.tool(tool)
 	if out == nil || string(jsonscan.Member(result, "isError")) == "true" {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (c *Client) checkOutput(tool string, result []byte) error {
 	if _, misfit := err.(*OutputError); misfit && c.o.Output == OutputFail {
 		return err
 	}
-	if err != nil && c.outputs.firstWarning(out) {
+	if err != nil && c.outputSchemas.firstWarning(out) {
 		c.warn("a tool's result", slog.String("tool", printable.Line(tool)), slog.String("problem", printable.Line(err.Error())))
 	}
 	return nil
@@ -144,7 +144,7 @@ func (c *Client) checkOutput(tool string, result []byte) error {
 
 // learnOutput looks at the list of tools, if a tool is on none so far whose result is to be checked.
 func (c *Client) learnOutput(ctx context.Context, tool string) error {
-	if _, known := c.outputs.tool(tool); known || c.o.Output != OutputFail {
+	if _, known := c.outputSchemas.tool(tool); known || c.o.Output != OutputFail {
 		return nil
 	}
 	for _, err := range c.ToolPages(ctx) {

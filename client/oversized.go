@@ -19,27 +19,27 @@ const (
 )
 
 // listed are the members of results that hold definitions.
-var listed = []string{"tools", "resources", "resourceTemplates", "prompts"}
+var definitionLists = []string{"tools", "resources", "resourceTemplates", "prompts"}
 
 // withoutOversized returns a page of a list without the definitions that are beyond the limits, and
 // tells the log about them. A page is JSON, and is returned itself if there are none.
-func (c *Client) withoutOversized(page json.RawMessage) json.RawMessage {
-	if !slices.ContainsFunc(listed, func(key string) bool { return anyOversized(jsonscan.Member(page, key)) }) {
+func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
+	if !slices.ContainsFunc(definitionLists, func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
 		return page
 	}
 	o := openObject(make([]byte, 0, len(page)))
 	for name, value := range jsonscan.Members(page) {
-		if key, _ := jsonscan.Text(name); slices.Contains(listed, key) {
-			value = c.leaveOut(key, value)
+		if key, _ := jsonscan.Text(name); slices.Contains(definitionLists, key) {
+			value = c.filterOversized(key, value)
 		}
 		o.member(name, value)
 	}
 	return o.close()
 }
 
-func anyOversized(list []byte) bool {
+func hasOversized(list []byte) bool {
 	for definition := range jsonscan.Elements(list) {
-		if oversized(definition) != nil {
+		if checkDefinitionSize(definition) != nil {
 			return true
 		}
 	}
@@ -47,10 +47,10 @@ func anyOversized(list []byte) bool {
 }
 
 // leaveOut returns a list without the definitions that are beyond the limits.
-func (c *Client) leaveOut(key string, list []byte) []byte {
+func (c *Client) filterOversized(key string, list []byte) []byte {
 	kept := []byte{'['}
 	for definition := range jsonscan.Elements(list) {
-		if err := oversized(definition); err != nil {
+		if err := checkDefinitionSize(definition); err != nil {
 			name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
 			c.warn("a definition is left out", slog.String("list", key), slog.String("name", printable.Line(name)), slog.Any("reason", err))
 			continue
@@ -64,7 +64,7 @@ func (c *Client) leaveOut(key string, list []byte) []byte {
 }
 
 // oversized says which limit a definition is beyond; nil if none.
-func oversized(definition []byte) error {
+func checkDefinitionSize(definition []byte) error {
 	if len(definition) > maxDefinition {
 		return fmt.Errorf("it has %d bytes; at most %d are allowed", len(definition), maxDefinition)
 	}

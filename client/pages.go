@@ -27,7 +27,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			var list []T
 			if err == nil {
 				var r R
-				if bad := mcp.Unmarshal(c.withoutOversized(page), &r); bad != nil {
+				if bad := mcp.Unmarshal(c.removeOversized(page), &r); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
 				} else {
 					list = of(&r)
@@ -87,7 +87,7 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 			held = append(held, page)
 			cursor := jsonscan.Member(page, "nextCursor")
 			last := cursor == nil || string(cursor) == "null" // "" is a cursor
-			if (last || !r.kept) && !flush(nil) {
+			if (last || !r.fromCache) && !flush(nil) {
 				return
 			}
 			if last {

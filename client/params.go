@@ -16,8 +16,8 @@ import (
 // AppendJSON implements [rpc.Appender]: it writes the params of the call, with what the protocol wants in _meta.
 func (r *call) AppendJSON(dst []byte) ([]byte, error) {
 	o := openObject(dst)
-	r.bad = r.appendParams(&o)
-	return o.close(), r.bad
+	r.codecErr = r.appendParams(&o)
+	return o.close(), r.codecErr
 }
 
 func (r *call) appendParams(o *object) error {
@@ -29,7 +29,7 @@ func (r *call) appendParams(o *object) error {
 		if o.b, err = appendObject(o.b, r.params); err != nil {
 			return fmt.Errorf("arguments: %w", err)
 		}
-		r.appendWish(o)
+		r.appendTask(o)
 	} else {
 		params, err := appendObject(nil, r.params)
 		if err != nil {
@@ -51,9 +51,9 @@ func (r *call) appendParams(o *object) error {
 			return fmt.Errorf("answers: %w", err)
 		}
 	}
-	if r.state != nil {
+	if r.requestState != nil {
 		o.key("requestState")
-		o.b = append(o.b, r.state...)
+		o.b = append(o.b, r.requestState...)
 	} else if r.answers.RequestState != "" {
 		o.text("requestState", r.answers.RequestState)
 	}
@@ -67,15 +67,15 @@ func decodeMeta(raw []byte) (m mcp.Meta, err error) {
 
 // appendMeta writes the member _meta, if there is anything in it.
 func (r *call) appendMeta(o *object, own mcp.Meta) error {
-	if len(r.meta.members) == 0 && r.box == nil && len(own)+len(r.extra) == 0 {
+	if len(r.meta.members) == 0 && r.progress == nil && len(own)+len(r.extra) == 0 {
 		return nil
 	}
 	o.key("_meta")
 	m := openObject(o.b)
 	m.members(r.meta.members)
-	if r.box != nil {
+	if r.progress != nil {
 		m.key(mcp.MetaProgressToken)
-		m.b = strconv.AppendInt(m.b, r.box.token, 10)
+		m.b = strconv.AppendInt(m.b, r.progress.token, 10)
 	}
 	level := r.meta.level
 	if len(own)+len(r.extra) > 0 {

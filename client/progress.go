@@ -13,12 +13,12 @@ import (
 type progressTable struct {
 	mu    sync.Mutex
 	last  int64
-	boxes map[int64]*mailbox
+	boxes map[int64]*progressMailbox
 }
 
 // A mailbox holds the latest progress of one call until the call's own goroutine looks at it. What comes faster than that replaces what is there:
 // progress is a state, and only the newest counts. So a call that nobody looks after costs one message.
-type mailbox struct {
+type progressMailbox struct {
 	token int64
 	ready chan struct{} // capacity 1: there may be something new
 
@@ -27,19 +27,19 @@ type mailbox struct {
 }
 
 // open makes a mailbox with a new token.
-func (t *progressTable) open() *mailbox {
+func (t *progressTable) open() *progressMailbox {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.boxes == nil {
-		t.boxes = make(map[int64]*mailbox)
+		t.boxes = make(map[int64]*progressMailbox)
 	}
 	t.last++
-	box := &mailbox{token: t.last, ready: make(chan struct{}, 1)}
+	box := &progressMailbox{token: t.last, ready: make(chan struct{}, 1)}
 	t.boxes[box.token] = box
 	return box
 }
 
-func (t *progressTable) close(box *mailbox) {
+func (t *progressTable) close(box *progressMailbox) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.boxes, box.token)
@@ -71,7 +71,7 @@ func (t *progressTable) put(params []byte) {
 }
 
 // take returns what is new and empties the box; false if there is nothing, or nothing that makes sense.
-func (b *mailbox) take() (p mcp.ProgressParams, ok bool) {
+func (b *progressMailbox) take() (p mcp.ProgressParams, ok bool) {
 	b.mu.Lock()
 	params := bytes.Clone(b.params)
 	b.params = b.params[:0]

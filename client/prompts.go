@@ -24,7 +24,7 @@ func (c *Client) PromptPages(ctx context.Context, opts ...CallOption) iter.Seq2[
 // does, and its errors are the same, or an [*UndeclaredError].
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
 	result := new(mcp.GetPromptResult)
-	r := &call{method: mcp.MethodGetPrompt, name: name, params: &mcp.GetPromptParams{Name: name, Arguments: arguments}, decode: into(result)}
+	r := &call{method: mcp.MethodGetPrompt, name: name, params: &mcp.GetPromptParams{Name: name, Arguments: arguments}, decode: decodeInto(result)}
 	if err := c.request(ctx, promptsCapability, r, opts); err != nil {
 		return nil, err
 	}

@@ -13,13 +13,13 @@ import (
 
 // An answerer answers a question of the server's, which is the same in both eras: a request of a legacy server, a part of a modern one's result. The error
 // is a *badQuestion, or the callback's.
-type answerer func(ctx context.Context, params json.RawMessage) (answer json.RawMessage, err error)
+type inputHandler func(ctx context.Context, params json.RawMessage) (answer json.RawMessage, err error)
 
 // questionTable returns what answers each of the questions that the application wants to hear, and so declares.
-func (c *Client) questionTable() map[string]answerer {
-	table := make(map[string]answerer)
+func (c *Client) newInputHandlers() map[string]inputHandler {
+	table := make(map[string]inputHandler)
 	if c.o.Roots != nil || c.o.OnRoots != nil {
-		table[mcp.MethodListRoots] = c.tellRoots
+		table[mcp.MethodListRoots] = c.answerListRoots
 	}
 	if c.o.OnElicit != nil {
 		table[mcp.MethodElicit] = c.elicit
@@ -31,13 +31,13 @@ func (c *Client) questionTable() map[string]answerer {
 }
 
 // A badQuestion is one that makes no sense: the server's fault. It matches [rpc.ErrProtocol].
-type badQuestion struct{ text string }
+type invalidInputRequest struct{ text string }
 
-func (e *badQuestion) Error() string        { return e.text }
-func (e *badQuestion) Is(target error) bool { return target == rpc.ErrProtocol }
+func (e *invalidInputRequest) Error() string        { return e.text }
+func (e *invalidInputRequest) Is(target error) bool { return target == rpc.ErrProtocol }
 
-func badQuestionf(format string, args ...any) error {
-	return &badQuestion{fmt.Sprintf(format, args...)}
+func invalidInputRequestf(format string, args ...any) error {
+	return &invalidInputRequest{fmt.Sprintf(format, args...)}
 }
 
 func encode(v any) (json.RawMessage, error) {
@@ -46,16 +46,16 @@ func encode(v any) (json.RawMessage, error) {
 }
 
 // errExited is the error of a callback that calls runtime.Goexit.
-var errExited = errors.New("a callback has ended its goroutine instead of returning")
+var errCallbackGoexit = errors.New("a callback has ended its goroutine instead of returning")
 
 // consult runs a callback that answers a question. A panic is an error.
-func consult[P, R any](ctx context.Context, c *Client, name, method string, callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
+func runInputCallback[P, R any](ctx context.Context, c *Client, name, method string, callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
 	failure := contain.Run(func() { result, err = callback(ctx, params) })
 	switch {
 	case failure != nil && failure.Stack == nil:
-		return nil, errExited
+		return nil, errCallbackGoexit
 	case failure != nil:
-		c.panicked(name, failure)
+		c.logCallbackPanic(name, failure)
 		return nil, &rpc.PanicError{Method: method, Value: failure.Value, Stack: failure.Stack}
 	}
 	if err == nil && result == nil {

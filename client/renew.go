@@ -11,7 +11,7 @@ import (
 
 // renew begins a session in place of one that the server has forgotten (2025-11-25, Transports, "Session Management"), and asks the server again for what it was
 // asked for in that. Many calls may find out at once; one of them does it, and the others wait.
-func (c *Client) renew(ctx context.Context, lost *session) error {
+func (c *Client) renewSession(ctx context.Context, lost *session) error {
 	select {
 	case c.renewing <- struct{}{}:
 	case <-ctx.Done():
@@ -23,9 +23,9 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 	if c.session.Load() != lost {
 		return nil
 	}
-	h := opening{c: c, wish: wish{mcp.Legacy, lost.revision}}
+	h := handshaker{c: c, preference: eraPreference{mcp.Legacy, lost.revision}}
 	s, err := h.run(ctx)
-	h.forget()
+	h.cancelPending()
 	if err == nil {
 		c.peer.CancelInbound("the session has ended") // in the next, an answer could be taken for that to another question
 		s.handshake.Took = lost.handshake.Took
@@ -42,7 +42,7 @@ func (c *Client) renew(ctx context.Context, lost *session) error {
 func (c *Client) resubscribe() {
 	ctx, cancel := c.callContext()
 	defer cancel()
-	defer c.missed() // only now: who then looks again misses nothing that changes after that
+	defer c.assumeChanged() // only now: who then looks again misses nothing that changes after that
 	var refused []error
 	for uri := range c.listening.subscribed() {
 		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe, &call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})

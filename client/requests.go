@@ -15,7 +15,7 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.Method == mcp.MethodPing {
 		return struct{}{}, nil
 	}
-	answer := c.questions[req.Method]
+	answer := c.inputHandlers[req.Method]
 	if answer == nil {
 		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: this client does not serve %.100s", req.Method)
 	}
@@ -34,7 +34,7 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	switch err := err.(type) {
 	case nil:
 		return raw, nil
-	case *badQuestion:
+	case *invalidInputRequest:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s", err.text)
 	case *rpc.Error: // meant for the server; one that is wrapped is not
 		return nil, err

@@ -36,7 +36,7 @@ func (c *Client) ResourceTemplatePages(ctx context.Context, opts ...CallOption) 
 // [mcp.CodeResourceNotFound] from a legacy server, and with [rpc.CodeInvalidParams] from a modern one.
 func (c *Client) ReadResource(ctx context.Context, uri string, opts ...CallOption) (*mcp.ReadResourceResult, error) {
 	result := new(mcp.ReadResourceResult)
-	r := &call{method: mcp.MethodReadResource, name: uri, params: &mcp.ReadResourceParams{URI: uri}, decode: into(result)}
+	r := &call{method: mcp.MethodReadResource, name: uri, params: &mcp.ReadResourceParams{URI: uri}, decode: decodeInto(result)}
 	if err := c.request(ctx, resourcesCapability, r, opts); err != nil {
 		return nil, err
 	}

@@ -8,11 +8,11 @@ import (
 )
 
 // tellRoots answers roots/list (2026-07-28, Roots).
-func (c *Client) tellRoots(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+func (c *Client) answerListRoots(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 	if c.o.OnRoots == nil {
 		return encode(mcp.ListRootsResult{Roots: c.o.Roots})
 	}
-	result, err := consult(ctx, c, "OnRoots", mcp.MethodListRoots, func(ctx context.Context, _ struct{}) (*mcp.ListRootsResult, error) {
+	result, err := runInputCallback(ctx, c, "OnRoots", mcp.MethodListRoots, func(ctx context.Context, _ struct{}) (*mcp.ListRootsResult, error) {
 		roots, err := c.o.OnRoots(ctx)
 		if roots == nil {
 			roots = []mcp.Root{}
@@ -32,7 +32,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 		return nil
 	}
 	if err := c.peer.Notify(ctx, mcp.NotificationRootsListChanged, nil); err != nil {
-		return c.broken(err)
+		return c.connectionError(err)
 	}
 	return nil
 }

@@ -15,47 +15,47 @@ const (
 )
 
 // asks are the requests that a modern server may answer with questions (2026-07-28, Multi Round-Trip Requests, "Supported Requests").
-var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
+var inputMethods = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
 
 // converse makes a call, and sends it again with answers as long as the server asks.
-func (c *Client) converse(ctx context.Context, r *call) error {
-	if r.waits != nil {
-		return c.waitTask(ctx, r, r.waits)
+func (c *Client) callWithInput(ctx context.Context, r *call) error {
+	if r.waitedTask != nil {
+		return c.waitTask(ctx, r, r.waitedTask)
 	}
-	var t *trip // on which the user is
+	var t *urlElicitationRetry // on which the user is
 	for round := 0; ; round++ {
-		err := c.carryOn(ctx, r, c.exchange(ctx, r))
-		if pages := c.errandsIn(r, err); pages != nil {
+		err := c.followTask(ctx, r, c.sendWithRetry(ctx, r))
+		if pages := c.requiredElicitations(r, err); pages != nil {
 			if t == nil {
-				t = &trip{seen: make(map[string]bool)}
+				t = &urlElicitationRetry{seen: make(map[string]bool)}
 			}
-			if err = c.errand(ctx, r, t, pages, err); err != nil {
+			if err = c.completeElicitations(ctx, r, t, pages, err); err != nil {
 				return err
 			}
 			continue
 		}
 		asked, _ := err.(*InputRequiredError)
 		switch {
-		case asked == nil || asked.Task != nil || r.byHand || !asks[r.method] || !c.answerable(asked.Result.InputRequests):
+		case asked == nil || asked.Task != nil || r.byHand || !inputMethods[r.method] || !c.canAnswer(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:
 			return &RoundsError{Rounds: round, Last: asked}
 		}
-		answers, err := c.inquire(ctx, r, asked.Result.InputRequests)
+		answers, err := c.collectInput(ctx, r, asked.Result.InputRequests)
 		if err != nil {
 			return err
 		}
 		r.answers = mcp.InputAnswers{InputResponses: answers}
-		if r.state = jsonscan.Member(asked.Raw, "requestState"); string(r.state) == "null" { // which some write for what is not there
-			r.state = nil
+		if r.requestState = jsonscan.Member(asked.Raw, "requestState"); string(r.requestState) == "null" { // which some write for what is not there
+			r.requestState = nil
 		}
 	}
 }
 
 // answerable reports whether there is somebody to answer each of the questions. None at all is fine: the server wants the request again, and no more.
-func (c *Client) answerable(questions mcp.InputRequests) bool {
+func (c *Client) canAnswer(questions mcp.InputRequests) bool {
 	for _, q := range questions {
-		if c.questions[q.Method] == nil {
+		if c.inputHandlers[q.Method] == nil {
 			return false
 		}
 	}
@@ -64,7 +64,7 @@ func (c *Client) answerable(questions mcp.InputRequests) bool {
 
 // inquire has all questions answered, several at a time. It returns when none is open any more: what fails ends the others, and so do the end of the call's
 // time, of ctx and of the connection.
-func (c *Client) inquire(ctx context.Context, r *call, questions mcp.InputRequests) (mcp.InputResponses, error) {
+func (c *Client) collectInput(ctx context.Context, r *call, questions mcp.InputRequests) (mcp.InputResponses, error) {
 	if len(questions) == 0 {
 		return nil, nil
 	}
@@ -99,7 +99,7 @@ func (c *Client) inquire(ctx context.Context, r *call, questions mcp.InputReques
 		}
 		open.Go(func() {
 			defer func() { <-places }()
-			answer, err := c.questions[q.Method](asking, q.Params)
+			answer, err := c.inputHandlers[q.Method](asking, q.Params)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -118,15 +118,15 @@ func (c *Client) inquire(ctx context.Context, r *call, questions mcp.InputReques
 	case failure != nil:
 		return nil, failure
 	case ctx.Err() != nil:
-		return nil, c.gaveUp(ctx.Err(), r)
+		return nil, c.abortError(ctx.Err(), r)
 	case cause == errExpired:
-		e := c.gaveUp(context.DeadlineExceeded, r).(*TimeoutError)
+		e := c.abortError(context.DeadlineExceeded, r).(*TimeoutError)
 		e.Waiting = "the server's questions"
 		return nil, e
 	case cause != nil:
-		return nil, c.broken(rpc.ErrClosed)
+		return nil, c.connectionError(rpc.ErrClosed)
 	case len(answers) < len(questions):
-		return nil, errExited
+		return nil, errCallbackGoexit
 	}
 	return answers, nil
 }

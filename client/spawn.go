@@ -54,7 +54,7 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 	}
 	ctx, cancel := o.startContext(ctx)
 	defer cancel()
-	w := o.wish()
+	w := o.eraPreference()
 	for {
 		c, err := o.start(ctx, cmd, w)
 		if err == nil {
@@ -69,7 +69,7 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 }
 
 // start is one attempt to spawn.
-func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error) {
+func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Client, error) {
 	config := cmd.config()
 	if cmd.Started != nil {
 		config.Started = func(pid int) { o.started(cmd.Started, pid) }

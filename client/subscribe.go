@@ -45,8 +45,8 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 	}
 	s := &c.listening
 	if modern {
-		r := &call{method: method, at: time.Now()}
-		err := c.change(ctx, r, uris, on)
+		r := &call{method: method, startedAt: time.Now()}
+		err := c.changeSubscription(ctx, r, uris, on)
 		if err == nil {
 			return nil
 		}
@@ -61,7 +61,7 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 			return err
 		}
 		s.mu.Lock()
-		s.uris = alter(s.uris, []string{uri}, on)
+		s.uris = updateSet(s.uris, []string{uri}, on)
 		s.mu.Unlock()
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *subscription) subscribed() map[string]bool {
 }
 
 // alter puts resources into a set, which may be nil, or takes them out.
-func alter(set map[string]bool, uris []string, on bool) map[string]bool {
+func updateSet(set map[string]bool, uris []string, on bool) map[string]bool {
 	if set == nil {
 		set = make(map[string]bool)
 	}
@@ -90,7 +90,7 @@ func alter(set map[string]bool, uris []string, on bool) map[string]bool {
 }
 
 // change makes a modern subscription one to other resources.
-func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) error {
+func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string, on bool) error {
 	s := &c.listening
 	expires := func() {}
 	if c.o.CallTimeout >= 0 {
@@ -100,7 +100,7 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 	select {
 	case s.busy <- struct{}{}:
 	case <-ctx.Done():
-		return c.gaveUp(ctx.Err(), r)
+		return c.abortError(ctx.Err(), r)
 	case <-c.closing:
 		return errClosed
 	}
@@ -108,13 +108,13 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 
 	wanted := s.subscribed()
 	before := len(wanted)
-	if wanted = alter(wanted, uris, on); len(wanted) == before {
+	if wanted = updateSet(wanted, uris, on); len(wanted) == before {
 		return nil
 	}
 	var next *rpc.Pending
 	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged || s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
 		var err error
-		if next, err = c.agree(ctx, r, f); err != nil {
+		if next, err = c.startAcknowledged(ctx, r, f); err != nil {
 			return err
 		}
 	}
@@ -141,11 +141,11 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 }
 
 // agree opens a stream and waits until the server has acknowledged all of it.
-func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
+func (c *Client) startAcknowledged(ctx context.Context, r *call, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
 	s := &c.listening
 	next, err := c.startListen(ctx, filter)
 	if err != nil {
-		return nil, c.unsent(r, err)
+		return nil, c.sendError(r, err)
 	}
 	acks := s.expect(next)
 	defer s.expected()
@@ -161,12 +161,12 @@ func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilt
 		return next, nil
 	case <-next.Done():
 		if err := next.Wait(context.Background(), nil); err != nil && !errors.Is(err, errEnded) {
-			return nil, c.broken(err)
+			return nil, c.connectionError(err)
 		}
 		return nil, errEnded
 	case <-ctx.Done():
 		next.Cancel(errUnwanted)
-		return nil, c.gaveUp(ctx.Err(), r)
+		return nil, c.abortError(ctx.Err(), r)
 	case <-c.closing:
 		next.Cancel(errClosed)
 		return nil, errClosed

@@ -16,13 +16,13 @@ import (
 const maxTaskQuestions = 256
 
 // A reject is a tasks/update that the server has refused.
-type reject struct {
+type rejectedUpdate struct {
 	answers mcp.InputResponses
 	err     *rpc.Error
 }
 
 // note takes note that a question is answered, or being answered. It is not if it was noted before, nor if there were too many: then full is true.
-func (t *Task) note(key string) (noted, full bool) {
+func (t *Task) markAsked(key string) (noted, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sum := sha256.Sum256([]byte(key))
@@ -37,24 +37,24 @@ func (t *Task) note(key string) (noted, full bool) {
 	return true, false
 }
 
-func (t *Task) noted(key string) bool {
+func (t *Task) wasAsked(key string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.asked[sha256.Sum256([]byte(key))]
 }
 
 // forget has a question asked again if it comes again. It has counted all the same.
-func (t *Task) forget(key string) {
+func (t *Task) unmarkAsked(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.asked, sha256.Sum256([]byte(key)))
 }
 
 // ask has the callbacks answer what the task asks, each question once (tasks extension, "Task Update Requests").
-func (f *following) ask() error {
+func (f *taskWaiter) answerInput() error {
 	for key, q := range f.latest.InputRequests {
-		if !f.t.noted(key) && (f.r.byHand || f.c.questions[q.Method] == nil) {
-			return f.unanswered()
+		if !f.t.wasAsked(key) && (f.r.byHand || f.c.inputHandlers[q.Method] == nil) {
+			return f.inputRequiredError()
 		}
 	}
 	for key, q := range f.latest.InputRequests {
@@ -64,34 +64,34 @@ func (f *following) ask() error {
 		if busy {
 			return nil // the rest when one of them is answered
 		}
-		switch noted, full := f.t.note(key); {
+		switch noted, full := f.t.markAsked(key); {
 		case full:
-			return &RoundsError{Rounds: f.updates, Last: f.unanswered()}
+			return &RoundsError{Rounds: f.updates, Last: f.inputRequiredError()}
 		case noted:
-			f.consult(key, q)
+			f.startCallback(key, q)
 		}
 	}
 	return nil
 }
 
 // unanswered is the error of a task that asks what nobody here answers.
-func (f *following) unanswered() *InputRequiredError {
+func (f *taskWaiter) inputRequiredError() *InputRequiredError {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left := maps.Clone(f.latest.InputRequests)
-	maps.DeleteFunc(left, func(key string, _ mcp.InputRequest) bool { return f.open[key] == nil && f.t.noted(key) })
+	maps.DeleteFunc(left, func(key string, _ mcp.InputRequest) bool { return f.open[key] == nil && f.t.wasAsked(key) })
 	return &InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: left}, Raw: f.raw, Task: f.t}
 }
 
 // consult has one question answered.
-func (f *following) consult(key string, q mcp.InputRequest) {
+func (f *taskWaiter) startCallback(key string, q mcp.InputRequest) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	f.mu.Lock()
 	f.open[key] = cancel
 	f.mu.Unlock()
 	f.wg.Go(func() {
 		var answer json.RawMessage
-		err := errExited
+		err := errCallbackGoexit
 		defer func() {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -104,19 +104,19 @@ func (f *following) consult(key string, q mcp.InputRequest) {
 				f.failed = &QuestionError{Key: key, Method: q.Method, Err: err}
 				fallthrough
 			default:
-				f.t.forget(key)
+				f.t.unmarkAsked(key)
 			}
 			if wanted {
 				delete(f.open, key)
 				f.signal()
 			}
 		}()
-		answer, err = f.c.questions[q.Method](ctx, q.Params)
+		answer, err = f.c.inputHandlers[q.Method](ctx, q.Params)
 	})
 }
 
 // withdraw takes back the questions that the task does not ask any more.
-func (f *following) withdraw() {
+func (f *taskWaiter) cancelWithdrawn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for key, cancel := range f.open {
@@ -128,7 +128,7 @@ func (f *following) withdraw() {
 }
 
 // send sends what is answered. One answer does not wait for another.
-func (f *following) send() error {
+func (f *taskWaiter) send() error {
 	f.mu.Lock()
 	answers := f.answers
 	f.answers = make(mcp.InputResponses)
@@ -139,22 +139,22 @@ func (f *following) send() error {
 	err := f.request(mcp.MethodUpdateTask, mcp.UpdateTaskParams{TaskID: f.t.id, InputResponses: answers}, f.patience(), ignore)
 	if err == nil {
 		f.updates++
-		f.progressed()
+		f.extendTimeout()
 		return nil
 	}
 	if refusal, refused := errors.AsType[*rpc.Error](err); refused && refusal.Code == rpc.CodeInvalidParams {
 		// Of the answers, or of a task that has ended meanwhile: that is to be seen.
-		f.rejected, f.next = &reject{answers, refusal}, time.Now()
+		f.rejected, f.next = &rejectedUpdate{answers, refusal}, time.Now()
 		return nil
 	}
 	f.mu.Lock()
 	maps.Copy(f.answers, answers)
 	f.mu.Unlock()
-	return f.stumble(err)
+	return f.retryOrFail(err)
 }
 
 // unheard returns why the server has refused answers, if it still waits for them.
-func (f *following) unheard() error {
+func (f *taskWaiter) rejectedError() error {
 	rejected := f.rejected
 	f.rejected = nil
 	if rejected == nil {
@@ -162,7 +162,7 @@ func (f *following) unheard() error {
 	}
 	for key := range rejected.answers {
 		if _, still := f.latest.InputRequests[key]; still {
-			return &saying{"the server refuses what it was answered: " + rejected.err.Error(), rejected.err}
+			return &textError{"the server refuses what it was answered: " + rejected.err.Error(), rejected.err}
 		}
 	}
 	return nil

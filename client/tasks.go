@@ -22,7 +22,7 @@ type Task struct {
 	c    *Client
 	id   string
 	tool string // which was called; "" if that is not known
-	told bool   // by the server, on this connection: it has tasks, whatever it declares
+	confirmed bool   // by the server, on this connection: it has tasks, whatever it declares
 
 	mu    sync.Mutex
 	state mcp.Task
@@ -40,7 +40,7 @@ type Task struct {
 func (c *Client) StartTool(ctx context.Context, name string, args any, opts ...CallOption) (*Task, error) {
 	var t *Task
 	r := &call{method: mcp.MethodCallTool, tool: name, params: args, started: &t, decode: func(result []byte) error {
-		t = &Task{c: c, tool: name, told: true, state: mcp.Task{Status: mcp.TaskCompleted, Result: bytes.Clone(result)}, seen: time.Now()}
+		t = &Task{c: c, tool: name, confirmed: true, state: mcp.Task{Status: mcp.TaskCompleted, Result: bytes.Clone(result)}, seen: time.Now()}
 		return nil
 	}}
 	if err := c.doTool(ctx, r, opts); err != nil {
@@ -60,7 +60,7 @@ func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task,
 	return items(c, "tasks", pages, mcp.MethodListTasks, func(r *mcp.ListExperimentalTasksResult) []*Task {
 		tasks := make([]*Task, len(r.Tasks))
 		for i, e := range r.Tasks {
-			tasks[i] = &Task{c: c, id: e.TaskID, told: true, state: fromExperimental(e), seen: time.Now()}
+			tasks[i] = &Task{c: c, id: e.TaskID, confirmed: true, state: fromExperimental(e), seen: time.Now()}
 		}
 		return tasks
 	})
@@ -95,7 +95,7 @@ func (t *Task) do(ctx context.Context, r *call, opts []CallOption) error {
 	switch experimental := t.experimental(); {
 	case experimental && r.method == mcp.MethodCancelTask:
 		needed = taskCancelCapability
-	case t.told && (!experimental || r.method != mcp.MethodUpdateTask):
+	case t.confirmed && (!experimental || r.method != mcp.MethodUpdateTask):
 		needed.in = func(*session) bool { return true }
 	case experimental && r.method != mcp.MethodUpdateTask:
 		needed = tasksCapability
@@ -114,7 +114,7 @@ func (t *Task) ended() bool {
 }
 
 // begin returns how the task was, and when to look at it next.
-func (t *Task) begin() (latest mcp.Task, next time.Time) {
+func (t *Task) lastState() (latest mcp.Task, next time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	latest = t.state
@@ -125,7 +125,7 @@ func (t *Task) begin() (latest mcp.Task, next time.Time) {
 	return latest, next
 }
 
-func (t *Task) lose() {
+func (t *Task) markGone() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone = true
@@ -150,7 +150,7 @@ func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.Task, error) {
 	if err != nil {
 		return mcp.Task{}, err
 	}
-	t.see(now)
+	t.setState(now)
 	return t.State(), nil
 }
 
@@ -163,7 +163,7 @@ func (t *Task) Update(ctx context.Context, answers mcp.InputResponses, opts ...C
 		return err
 	}
 	for key := range answers {
-		t.note(key)
+		t.markAsked(key)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	}
 	err := t.do(ctx, &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: func(raw []byte) error {
 		if now, err := t.decodeState(raw); err == nil && t.experimental() { // the extension says nothing of the state here
-			t.see(now)
+			t.setState(now)
 		}
 		return nil
 	}}, opts)
@@ -200,7 +200,7 @@ func ignore([]byte) error { return nil }
 // [Timeout], [Meta], [OnTask] and [ByHand] have a meaning here.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
-	if err := t.wait(ctx, opts, into(result)); err != nil {
+	if err := t.wait(ctx, opts, decodeInto(result)); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -214,7 +214,7 @@ func (t *Task) WaitRaw(ctx context.Context, opts ...CallOption) (json.RawMessage
 }
 
 func (t *Task) wait(ctx context.Context, opts []CallOption, decode func([]byte) error) error {
-	r := &call{method: mcp.MethodGetTask, tool: t.tool, waits: t, decode: decode}
+	r := &call{method: mcp.MethodGetTask, tool: t.tool, waitedTask: t, decode: decode}
 	if t.ended() {
 		return t.c.do(ctx, r, opts)
 	}
@@ -222,15 +222,15 @@ func (t *Task) wait(ctx context.Context, opts []CallOption, decode func([]byte) 
 }
 
 // carryOn goes on where a call has become a task, or was refused because of that. A task that nobody learns of is not left to run when the call fails.
-func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
+func (c *Client) followTask(ctx context.Context, r *call, err error) error {
 	switch came := err.(type) {
 	case *rpc.Error:
-		return c.refusedTask(r, came)
-	case *promise:
+		return c.taskRefusalError(r, came)
+	case *createdTaskError:
 		if r.method != mcp.MethodCallTool {
 			return protocolError("a task, which %s cannot become", r.method)
 		}
-		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, told: true, state: came.task, seen: time.Now()}
+		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, confirmed: true, state: came.task, seen: time.Now()}
 		if r.started != nil {
 			*r.started = t
 			return nil
@@ -238,7 +238,7 @@ func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
 		handed := false
 		defer func() {
 			if !handed && !t.ended() && !t.isGone() {
-				c.abandon(t)
+				c.cancelAbandonedTask(t)
 			}
 		}()
 		err = c.waitTask(ctx, r, t)
@@ -249,11 +249,11 @@ func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
 
 const (
 	maxAbandoned    = 16 // tasks that are being cancelled
-	abandonPatience = 10 * time.Second
+	abandonTimeout = 10 * time.Second
 )
 
 // abandon has the server cancel a task that nobody waits for, and does not wait for that. What is too much, or comes too late, is for the task's time to live.
-func (c *Client) abandon(t *Task) {
+func (c *Client) cancelAbandonedTask(t *Task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil || c.abandoned == maxAbandoned {
@@ -262,7 +262,7 @@ func (c *Client) abandon(t *Task) {
 	c.abandoned++
 	c.wg.Go(func() {
 		r := &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: ignore}
-		_ = t.do(c.ctx, r, []CallOption{Timeout(abandonPatience)})
+		_ = t.do(c.ctx, r, []CallOption{Timeout(abandonTimeout)})
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.abandoned--

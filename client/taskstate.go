@@ -18,25 +18,25 @@ const (
 )
 
 // A promise is what came in place of a result: a task. It is the error of an exchange, and nobody's beyond that.
-type promise struct{ task mcp.Task }
+type createdTaskError struct{ task mcp.Task }
 
-func (p *promise) Error() string {
+func (p *createdTaskError) Error() string {
 	return fmt.Sprintf("a task in place of a result: %.100q", p.task.TaskID)
 }
 
 // promised decodes a CreateTaskResult of the tasks extension.
-func promised(result []byte) error {
+func decodeTaskCreated(result []byte) error {
 	var r mcp.CreateTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		return protocolError("a task that is none: %v", err)
 	}
 	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // are told when they are asked for
-	return newPromise(r.Task)
+	return newCreatedTaskError(r.Task)
 }
 
 // promisedInside decodes a CreateTaskResult of 2025-11-25. nil means that the result is none: that of the call itself, of a server that takes no notice of the
 // wish.
-func promisedInside(result []byte) error {
+func decodeExperimentalTaskCreated(result []byte) error {
 	if task := jsonscan.Member(result, "task"); len(task) == 0 || task[0] != '{' {
 		return nil
 	}
@@ -44,17 +44,17 @@ func promisedInside(result []byte) error {
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		return protocolError("a task that is none: %v", err)
 	}
-	return newPromise(fromExperimental(r.Task))
+	return newCreatedTaskError(fromExperimental(r.Task))
 }
 
-func newPromise(t mcp.Task) error {
+func newCreatedTaskError(t mcp.Task) error {
 	if t.TaskID == "" {
 		return protocolError("a task without an id")
 	}
 	if err := checkStatus(t.Status); err != nil {
 		return err
 	}
-	return &promise{t}
+	return &createdTaskError{t}
 }
 
 func checkStatus(s mcp.TaskStatus) error {
@@ -115,7 +115,7 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 }
 
 // see takes note of the task's state, and reports whether something has changed. What has ended stays as it was.
-func (t *Task) see(now mcp.Task) (changed bool) {
+func (t *Task) setState(now mcp.Task) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, _, ended := outcome(&t.state); ended {
@@ -128,7 +128,7 @@ func (t *Task) see(now mcp.Task) (changed bool) {
 }
 
 // settle takes note of what has come of a task of 2025-11-25, which its state does not say.
-func (t *Task) settle(result json.RawMessage, failure *rpc.Error) {
+func (t *Task) setOutcome(result json.RawMessage, failure *rpc.Error) {
 	now := t.State()
 	now.Status, now.Result = mcp.TaskCompleted, result
 	if failure != nil {
@@ -137,7 +137,7 @@ func (t *Task) settle(result json.RawMessage, failure *rpc.Error) {
 	if failure != nil || string(jsonscan.Member(result, "isError")) == "true" {
 		now.Status = mcp.TaskFailed
 	}
-	t.see(now)
+	t.setState(now)
 }
 
 // outcome is what has come of a task, if that is known.

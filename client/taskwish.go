@@ -26,7 +26,7 @@ type taskSupports struct {
 	all map[string]mcp.TaskSupport
 }
 
-func (s *taskSupports) note(tools []*mcp.Tool) {
+func (s *taskSupports) learn(tools []*mcp.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.all == nil {
@@ -57,11 +57,11 @@ func (s *session) toolTasks() bool {
 }
 
 // wishTask reports whether the call of a tool is to ask for a task: because that is wanted, or the tool does not run otherwise.
-func (c *Client) wishTask(r *call) bool {
+func (c *Client) shouldRequestTask(r *call) bool {
 	if !c.session.Load().toolTasks() {
 		return false
 	}
-	switch c.supports.of(r.tool) {
+	switch c.taskSupports.of(r.tool) {
 	case mcp.TaskForbidden:
 		return false
 	case mcp.TaskRequired:
@@ -71,8 +71,8 @@ func (c *Client) wishTask(r *call) bool {
 }
 
 // appendWish writes the param that makes a call a task.
-func (r *call) appendWish(o *object) {
-	if !r.asTask {
+func (r *call) appendTask(o *object) {
+	if !r.requestTask {
 		return
 	}
 	o.key("task")
@@ -85,13 +85,13 @@ func (r *call) appendWish(o *object) {
 }
 
 // refusedTask tells what is the matter with a tool that the server does not know as it was called.
-func (c *Client) refusedTask(r *call, refusal *rpc.Error) error {
+func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
 	switch {
 	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
-	case r.asTask:
-		return &saying{"the server does not run it as a task: " + refusal.Error(), refusal}
+	case r.requestTask:
+		return &textError{"the server does not run it as a task: " + refusal.Error(), refusal}
 	case c.session.Load().toolTasks():
-		return &saying{"the server does not run it, or only as a task, for which see StartTool: " + refusal.Error(), refusal}
+		return &textError{"the server does not run it, or only as a task, for which see StartTool: " + refusal.Error(), refusal}
 	}
 	return refusal
 }

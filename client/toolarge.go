@@ -24,7 +24,7 @@ func (e *TooLargeError) Is(target error) bool { return target == framing.ErrTooL
 
 // received makes of an error of reading a frame the one that ends the connection: that of a frame
 // which is too large ends it, as the call that it was to answer would wait in vain.
-func received(err error) error {
+func convertReadError(err error) error {
 	if frame, ok := errors.AsType[*framing.FrameError](err); ok && frame.Err == framing.ErrTooLarge {
 		return &TooLargeError{frame.Size, frame.Limit}
 	}

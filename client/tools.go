@@ -18,7 +18,7 @@ import (
 // blocks as [Client.Call] does, and its errors are the same.
 func (c *Client) CallTool(ctx context.Context, name string, args any, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
-	if err := c.callTool(ctx, name, args, opts, into(result)); err != nil {
+	if err := c.callTool(ctx, name, args, opts, decodeInto(result)); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -40,7 +40,7 @@ func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
 	if r.tool == "" {
 		return &CallError{Server: c.o.Name, Method: r.method, Err: errors.New("a tool's name must not be empty")}
 	}
-	if bad := c.mirror.tool(r.tool).bad; bad != nil {
+	if bad := c.headerTools.tool(r.tool).bad; bad != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Err: protocolError("its definition cannot be used over HTTP: %v", bad)}
 	}
 	if err := c.learnOutput(ctx, r.tool); err != nil {
@@ -54,7 +54,7 @@ func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
 			return decode(result)
 		}
 	}
-	r.asTask = c.wishTask(r)
+	r.requestTask = c.shouldRequestTask(r)
 	return c.do(ctx, r, opts)
 }
 
@@ -66,7 +66,7 @@ func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
 // this and of every list, and the log is told. Over HTTP, a tool is left out too, if its definition
 // breaks the rules for arguments in headers (2026-07-28, Streamable HTTP, "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return c.mirror.usable(r.Tools) })
+	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(r *mcp.ListToolsResult) []*mcp.Tool { return c.headerTools.usable(r.Tools) })
 }
 
 // ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, every byte of them, and so with all tools.
@@ -75,8 +75,8 @@ func (c *Client) ToolPages(ctx context.Context, opts ...CallOption) iter.Seq2[js
 }
 
 // learns reports whether there is something to be known of the tools on a list.
-func (c *Client) learns() bool {
-	return c.mirror != nil || c.o.Output != OutputUnchecked || c.session.Load().toolTasks()
+func (c *Client) needsToolList() bool {
+	return c.headerTools != nil || c.o.Output != OutputUnchecked || c.session.Load().toolTasks()
 }
 
 // learnTools looks at a result of tools/list for what has to be known of the tools.
@@ -86,15 +86,15 @@ func (c *Client) learnTools(result []byte) {
 		return // which who asked will notice
 	}
 	if c.session.Load().toolTasks() {
-		c.supports.note(page.Tools)
+		c.taskSupports.learn(page.Tools)
 	}
 	if c.o.Output != OutputUnchecked {
-		c.outputs.learn(page.Tools)
+		c.outputSchemas.learn(page.Tools)
 	}
-	if c.mirror == nil {
+	if c.headerTools == nil {
 		return
 	}
-	for _, name := range c.mirror.learn(page.Tools) {
-		c.warn("a tool is left out", slog.String("tool", printable.Line(name)), slog.String("reason", printable.Line(c.mirror.tool(name).bad.Error())))
+	for _, name := range c.headerTools.learn(page.Tools) {
+		c.warn("a tool is left out", slog.String("tool", printable.Line(name)), slog.String("reason", printable.Line(c.headerTools.tool(name).bad.Error())))
 	}
 }

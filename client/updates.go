@@ -93,7 +93,7 @@ func (c *Client) deliverUpdates() {
 			if c.ctx.Err() != nil {
 				return
 			}
-			c.guard("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
+			c.runCallback("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
 		}
 	}
 }
