@@ -12,22 +12,24 @@ import (
 )
 
 const (
-	// silencePatience is how long the probe may stay unanswered before initialize is sent as well. Most legacy servers answer what they do not
-	// know with an error; some ignore whatever comes before initialize.
+	// probeTimeout is how long the probe may stay unanswered before initialize is sent as well.
+	// Most legacy servers reject an unknown method, but some ignore every message before
+	// initialize.
 	probeTimeout = 5 * time.Second
-	// heardPatience is the same once the server has sent anything: it runs, so it will not be long.
+	// activeProbeTimeout replaces probeTimeout once the server has sent anything, as it is running
+	// then.
 	activeProbeTimeout = time.Second
-	// maxProbes is how often the server is asked while it names another revision each time, or the one that it has just refused: of several behind one address
-	// not all may be of the same age.
+	// maxProbes limits the probes if the server names another revision each time, or the one that
+	// it has just refused. The processes behind one address may differ in their versions.
 	maxProbes = 3
 )
 
-// Connect does the handshake with the server that a transport leads to, such as that of package client/streamable, or [Stream]. It owns the transport from then on,
-// also when it fails. See [Options.Connect].
+// Connect does the handshake with the server of a transport, such as one of package
+// client/streamable or a [Stream]. It owns the transport, also if it fails. See [Options.Connect].
 func Connect(ctx context.Context, t Transport) (*Client, error) { return Options{}.Connect(ctx, t) }
 
-// Connect is [Connect] with options. It blocks until the server has answered, for Options.StartTimeout at most, or until ctx ends; ctx has no
-// influence afterwards. The error is a [*StartError].
+// Connect is [Connect] with options. It blocks until the server has responded, Options.StartTimeout
+// has passed or ctx ends; ctx has no effect afterwards. The error is a [*StartError].
 func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	o, err := o.withDefaults("server")
 	if err != nil {
@@ -54,7 +56,7 @@ func (o Options) startContext(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, o.StartTimeout)
 }
 
-// open settles the era and does the handshake. When it has returned nil, the client is ready for use.
+// open determines the era and does the handshake. After it the client is ready for use.
 func (c *Client) open(ctx context.Context, w eraPreference) error {
 	began := time.Now()
 	h := handshaker{c: c, preference: w}
@@ -74,7 +76,7 @@ func (c *Client) open(ctx context.Context, w eraPreference) error {
 	return nil
 }
 
-// begin makes what the handshake has agreed on that which holds.
+// begin stores the session and sends what a legacy server expects after the handshake.
 func (c *Client) begin(ctx context.Context, s *session) error {
 	c.session.Store(s)
 	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
@@ -88,18 +90,18 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 	return nil
 }
 
-// An opening is a handshake under way: up to two requests, whose answers are waited for at once.
+// A handshaker does one handshake: up to two requests that are in flight at the same time.
 type handshaker struct {
-	c     *Client
-	preference  eraPreference
-	probedRevision mcp.Revision // by the probe
-	probeCount  int          // how many probes were sent
+	c              *Client
+	preference     eraPreference
+	probedRevision mcp.Revision // the revision of the last probe
+	probeCount     int          // number of probes sent
 
 	probe, initialize handshakeRequest
-	refused           error // the answer to initialize, while that to the probe is still to come
+	refused           error // the error of initialize, while the probe is still in flight
 }
 
-// sent is a request of the handshake; the zero value is none.
+// A handshakeRequest is a request of the handshake. Its zero value is no request.
 type handshakeRequest struct {
 	*rpc.Pending
 	method string
@@ -113,7 +115,7 @@ func (s handshakeRequest) done() <-chan struct{} {
 	return s.Done()
 }
 
-// take returns the answer and makes s none.
+// take returns the response and resets s.
 func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
 	err = s.Wait(context.Background(), &raw)
 	*s = handshakeRequest{}
@@ -147,7 +149,8 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
 				return s, nil
 			case mcp.EraOf(v.revision) == mcp.Modern && h.probeCount == maxProbes:
-				err = protocolError("the server refuses revision %s and offers %s", h.probedRevision, v.revision)
+				err = protocolError("the server refuses revision %s and offers %s",
+					h.probedRevision, v.revision)
 			case mcp.EraOf(v.revision) == mcp.Modern:
 				h.probedRevision = v.revision
 				err = h.sendProbe(ctx)
@@ -169,7 +172,7 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 				err = answer
 				break
 			}
-			// A modern server that has yet to answer the probe refuses initialize: it does not know it.
+			// A modern server rejects initialize, and may still answer the probe.
 			h.refused = answer
 			patience.Reset(probeTimeout)
 		case <-heard:
@@ -202,7 +205,8 @@ func (h *handshaker) sendProbe(ctx context.Context) error {
 }
 
 func (h *handshaker) sendInitialize(ctx context.Context, revision mcp.Revision) error {
-	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(), ClientInfo: h.c.o.Info}
+	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(),
+		ClientInfo: h.c.o.Info}
 	raw, err := mcp.Marshal(params)
 	if err != nil {
 		return err
@@ -210,13 +214,14 @@ func (h *handshaker) sendInitialize(ctx context.Context, revision mcp.Revision) 
 	return h.send(ctx, &h.initialize, mcp.MethodInitialize, json.RawMessage(raw))
 }
 
-func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method string, params any) (err error) {
+func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method string,
+	params any) (err error) {
 	s.method, s.at = method, time.Now()
 	s.Pending, err = h.c.peer.Start(ctx, method, params)
 	return err
 }
 
-// forget gives up what is not answered. Nothing is sent for it, see [Client.cancellation].
+// cancelPending drops the requests in flight. It sends nothing; see [Client.cancellation].
 func (h *handshaker) cancelPending() {
 	for _, s := range []handshakeRequest{h.probe, h.initialize} {
 		if s.Pending != nil {
@@ -225,7 +230,7 @@ func (h *handshaker) cancelPending() {
 	}
 }
 
-// expired is the error when the time for the start has run out, or the caller has lost patience.
+// timeoutError returns the error of a handshake whose context has ended.
 func (h *handshaker) timeoutError(ctx context.Context) error {
 	if ctx.Err() != context.DeadlineExceeded {
 		return context.Cause(ctx)
@@ -238,5 +243,6 @@ func (h *handshaker) timeoutError(ctx context.Context) error {
 			since = max(since, time.Since(s.at))
 		}
 	}
-	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since, Silence: h.c.link.silence()}
+	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since,
+		Silence: h.c.link.silence()}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// route makes the table of what is done with each notification. All of it runs on the reader's goroutine, so it only takes note: the goroutine of a
-// call, of the log or of a list does the rest. So nothing queues up, however fast the server is.
+// route fills the table of notification handlers. They run on the reader's goroutine and only store
+// data; other goroutines process it. So memory stays bounded however fast the server sends.
 func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
 	if c.o.OnLog != nil {
@@ -44,7 +44,7 @@ func (c *Client) route() {
 	}
 }
 
-// notified consumes every notification; those that nobody wants are dropped.
+// handleNotification consumes all notifications. Those without a handler are dropped.
 func (c *Client) handleNotification(req *rpc.Request) bool {
 	c.o.Cache.invalidate(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
@@ -53,20 +53,22 @@ func (c *Client) handleNotification(req *rpc.Request) bool {
 	return true
 }
 
-// guard runs a callback of the application.
+// runCallback runs a callback of the application and logs a panic.
 func (c *Client) runCallback(callback string, f func()) {
 	if failure := contain.Run(f); failure != nil {
 		c.logCallbackPanic(callback, failure)
 	}
 }
 
-// panicked tells the log of a callback that did not return.
+// logCallbackPanic logs a callback that panicked.
 func (c *Client) logCallbackPanic(callback string, failure *contain.PanicError) {
-	c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", failure.String()),
+	c.warn("a callback panicked", slog.String("callback", callback),
+		slog.String("panic", failure.String()),
 		slog.String("stack", string(failure.Stack)))
 }
 
-// warn tells the log what nobody else is told.
+// warn logs a warning that no error reports.
 func (c *Client) warn(what string, attrs ...slog.Attr) {
-	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what, append(attrs, slog.String("server", c.o.Name))...)
+	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what,
+		append(attrs, slog.String("server", c.o.Name))...)
 }

@@ -13,18 +13,19 @@ import (
 // Limits of the definition of a tool, resource, template or prompt. Whoever lists definitions
 // compiles, compares and shows them, and a server must not choose how long that takes.
 const (
-	maxDefinition        = 1 << 20 // bytes
-	maxDefinitionObjects = 20_000  // of which each may be a subschema or a reference
-	maxDefinitionDepth   = 200     // objects and arrays in one another
+	maxDefinition        = 1 << 20 // in bytes
+	maxDefinitionObjects = 20_000  // each may be a subschema or a reference
+	maxDefinitionDepth   = 200     // of nested objects and arrays
 )
 
-// listed are the members of results that hold definitions.
+// definitionLists are the members of results that hold definitions.
 var definitionLists = []string{"tools", "resources", "resourceTemplates", "prompts"}
 
-// withoutOversized returns a page of a list without the definitions that are beyond the limits, and
-// tells the log about them. A page is JSON, and is returned itself if there are none.
+// removeOversized returns a page without the definitions over the limits, and logs each. If there
+// are none, it returns page itself, which must be valid JSON.
 func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
-	if !slices.ContainsFunc(definitionLists, func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
+	if !slices.ContainsFunc(definitionLists,
+		func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
 		return page
 	}
 	o := openObject(make([]byte, 0, len(page)))
@@ -46,13 +47,14 @@ func hasOversized(list []byte) bool {
 	return false
 }
 
-// leaveOut returns a list without the definitions that are beyond the limits.
+// filterOversized returns a list without the definitions over the limits.
 func (c *Client) filterOversized(key string, list []byte) []byte {
 	kept := []byte{'['}
 	for definition := range jsonscan.Elements(list) {
 		if err := checkDefinitionSize(definition); err != nil {
 			name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
-			c.warn("a definition is left out", slog.String("list", key), slog.String("name", printable.Line(name)), slog.Any("reason", err))
+			c.warn("a definition is left out", slog.String("list", key),
+				slog.String("name", printable.Line(name)), slog.Any("reason", err))
 			continue
 		}
 		if len(kept) > 1 {
@@ -63,7 +65,7 @@ func (c *Client) filterOversized(key string, list []byte) []byte {
 	return append(kept, ']')
 }
 
-// oversized says which limit a definition is beyond; nil if none.
+// checkDefinitionSize returns an error that names the exceeded limit, or nil.
 func checkDefinitionSize(definition []byte) error {
 	if len(definition) > maxDefinition {
 		return fmt.Errorf("it has %d bytes; at most %d are allowed", len(definition), maxDefinition)
@@ -89,9 +91,11 @@ func checkDefinitionSize(definition []byte) error {
 	}
 	switch {
 	case objects > maxDefinitionObjects:
-		return fmt.Errorf("it has %d objects; at most %d are allowed", objects, maxDefinitionObjects)
+		return fmt.Errorf("it has %d objects; at most %d are allowed", objects,
+			maxDefinitionObjects)
 	case deepest > maxDefinitionDepth:
-		return fmt.Errorf("it is nested %d deep; at most %d are allowed", deepest, maxDefinitionDepth)
+		return fmt.Errorf("it is nested %d deep; at most %d are allowed", deepest,
+			maxDefinitionDepth)
 	}
 	return nil
 }

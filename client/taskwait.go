@@ -15,38 +15,38 @@ import (
 )
 
 const (
-	maxPollFailures      = 3                // looks at a task in a row that come to nothing
-	pollTimeout = 30 * time.Second // for one of them
+	maxPollFailures = 3                // consecutive failed polls
+	pollTimeout     = 30 * time.Second // for one poll
 )
 
-// A following is one wait for the end of a task. One goroutine looks at the task from time to time and sends answers; others are in callbacks, or wait for
-// tasks/result.
+// A taskWaiter is one wait for the end of a task. One goroutine polls and sends input responses;
+// others run callbacks or wait for tasks/result.
 type taskWaiter struct {
 	c *Client
 	t *Task
-	r *call // on behalf of which: its time, its progress, its result
+	r *call // the call that provides the deadline, progress and decoding
 
-	ctx    context.Context // of the others
+	ctx    context.Context // of the other goroutines
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	wake   chan struct{} // capacity 1: they have something
+	wake   chan struct{} // capacity 1: another goroutine has finished
 
-	next     time.Time // to look at the task
-	reportedState     mcp.Task  // the state that the call's OnTask has heard of; zero for none
-	pollFailures     int       // looks in a row that came to nothing
-	latest   mcp.Task
-	raw      []byte     // latest as the server wrote it, if the task asks something
-	updates  int        // that the server has taken
-	rejected *rejectedUpdate    // one that it has not
-	fetching bool       // tasks/result is under way
-	refused  int        // times that it was refused though the task had not ended
-	refusal  *rpc.Error // the last one, until the task was looked at
+	next          time.Time // time of the next poll
+	reportedState mcp.Task  // the last state passed to onTask; zero for none
+	pollFailures  int       // consecutive failed polls
+	latest        mcp.Task
+	raw           []byte          // latest as the server wrote it, if it has input requests
+	updates       int             // accepted by the server
+	rejected      *rejectedUpdate // an update that the server rejected
+	fetching      bool            // tasks/result is in flight
+	refused       int             // number of its errors before the task ended
+	refusal       *rpc.Error      // the last such error, until the next poll
 
 	mu      sync.Mutex
-	open    map[string]context.CancelFunc // questions that callbacks are about to answer, by key: takes them back
+	open    map[string]context.CancelFunc // cancels running handlers, by key
 	answers mcp.InputResponses            // to be sent
-	failed  *QuestionError                // the first that was not answered
-	fetched *taskResult                      // what came of tasks/result, until that was looked at
+	failed  *QuestionError                // the first handler that failed
+	fetched *taskResult                   // the outcome of tasks/result, until processed
 }
 
 type taskResult struct {
@@ -56,7 +56,8 @@ type taskResult struct {
 
 // waitTask waits for the end of a task on behalf of a call.
 func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
-	f := &taskWaiter{c: c, t: t, r: r, wake: make(chan struct{}, 1), open: make(map[string]context.CancelFunc), answers: make(mcp.InputResponses)}
+	f := &taskWaiter{c: c, t: t, r: r, wake: make(chan struct{}, 1),
+		open: make(map[string]context.CancelFunc), answers: make(mcp.InputResponses)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	defer f.end()
 	f.latest, f.next = t.lastState()
@@ -78,16 +79,18 @@ func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
 	}
 }
 
-// tell tells the caller of the task's state, if it looks different.
+// reportState calls OnTask if the state has changed.
 func (f *taskWaiter) reportState(now mcp.Task) {
-	if f.r.onTask == nil || now.Status == f.reportedState.Status && now.StatusMessage == f.reportedState.StatusMessage {
+	if f.r.onTask == nil || now.Status == f.reportedState.Status &&
+		now.StatusMessage == f.reportedState.StatusMessage {
 		return
 	}
 	f.reportedState = now
 	f.r.onTask(now)
 }
 
-// end leaves nothing behind. Questions whose answers have not reached the server may be asked again.
+// end waits for the other goroutines. Input requests whose responses were not sent may be answered
+// again.
 func (f *taskWaiter) end() {
 	f.cancel()
 	f.wg.Wait()
@@ -96,7 +99,7 @@ func (f *taskWaiter) end() {
 	}
 }
 
-// signal wakes the goroutine that looks.
+// signal wakes the polling goroutine.
 func (f *taskWaiter) signal() {
 	select {
 	case f.wake <- struct{}{}:
@@ -104,7 +107,7 @@ func (f *taskWaiter) signal() {
 	}
 }
 
-// step waits until there is something to do, and does it.
+// step waits for the next event and handles it.
 func (f *taskWaiter) step() error {
 	if _, reason := f.c.waitCall(f.ctx, f.r, f.wake, max(0, time.Until(f.next))); reason != nil {
 		return f.waitError(reason)
@@ -132,7 +135,7 @@ func (f *taskWaiter) step() error {
 
 func (f *taskWaiter) due() bool { return !time.Now().Before(f.next) }
 
-// gaveUp says what was waited for in vain.
+// waitError adds the state of the task to a timeout.
 func (f *taskWaiter) waitError(reason error) error {
 	if timeout, ok := reason.(*TimeoutError); ok {
 		text := string(f.latest.Status)
@@ -145,12 +148,14 @@ func (f *taskWaiter) waitError(reason error) error {
 }
 
 // request makes one request about the task, as a part of the call.
-func (f *taskWaiter) request(method string, params any, expires time.Time, decode func([]byte) error) error {
-	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(), extra: f.r.extra, decode: decode, startedAt: time.Now(), expires: expires}
+func (f *taskWaiter) request(method string, params any, expires time.Time,
+	decode func([]byte) error) error {
+	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(),
+		extra: f.r.extra, decode: decode, startedAt: time.Now(), expires: expires}
 	return f.c.sendWithRetry(f.ctx, r)
 }
 
-// patience is until when a look, or an update, may take.
+// patience returns the deadline of a poll or an update.
 func (f *taskWaiter) patience() time.Time {
 	limit := time.Now().Add(pollTimeout)
 	if end := f.r.expires; !end.IsZero() && end.Before(limit) {
@@ -159,18 +164,20 @@ func (f *taskWaiter) patience() time.Time {
 	return limit
 }
 
-// look asks how the task is.
+// poll gets the state of the task.
 func (f *taskWaiter) poll() error {
 	var now mcp.Task
-	err := f.request(mcp.MethodGetTask, mcp.TaskParams{TaskID: f.t.id}, f.patience(), func(raw []byte) (err error) {
-		if now, err = f.t.decodeState(raw); err == nil && len(now.InputRequests) > 0 {
-			f.raw = bytes.Clone(raw)
-		}
-		return err
-	})
+	err := f.request(mcp.MethodGetTask, mcp.TaskParams{TaskID: f.t.id}, f.patience(),
+		func(raw []byte) (err error) {
+			if now, err = f.t.decodeState(raw); err == nil && len(now.InputRequests) > 0 {
+				f.raw = bytes.Clone(raw)
+			}
+			return err
+		})
 	if err != nil {
-		if err = f.retryOrFail(err); err != nil && f.t.isGone() && f.refusal != nil && f.refusal.Code != rpc.CodeInvalidParams {
-			return f.refusal // which is what had come of it
+		if err = f.retryOrFail(err); err != nil && f.t.isGone() && f.refusal != nil &&
+			f.refusal.Code != rpc.CodeInvalidParams {
+			return f.refusal // the error of the task
 		}
 		return err
 	}
@@ -188,25 +195,30 @@ func (f *taskWaiter) poll() error {
 	return f.answerInput()
 }
 
-// progressed gives the call more time.
+// extendTimeout extends the deadline of the call.
 func (f *taskWaiter) extendTimeout() {
 	if !f.r.expires.IsZero() {
 		f.c.extend(f.r)
 	}
 }
 
-// stumble returns nil if a request that has failed is to be made again: the next time, and less and less often.
+// retryOrFail returns nil if a failed request should be repeated, with growing delays.
 func (f *taskWaiter) retryOrFail(err error) error {
 	refusal, refused := errors.AsType[*rpc.Error](err)
 	switch {
 	case f.ctx.Err() != nil:
 		return f.c.abortError(f.ctx.Err(), f.r)
-	case f.c.isClosing() || f.c.isLost() || errors.Is(err, rpc.ErrProtocol) || errors.Is(err, framing.ErrTooLarge):
+	case f.c.isClosing() || f.c.isLost() || errors.Is(err, rpc.ErrProtocol) ||
+		errors.Is(err, framing.ErrTooLarge):
 		return err
 	case refused && refusal.Code == rpc.CodeInvalidParams:
 		f.t.markGone()
-		return &textError{fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id, refusal), refusal}
-	case refused && (refusal.Code == rpc.CodeMethodNotFound || refusal.Code == mcp.CodeMissingRequiredClientCapability) || f.pollFailures == maxPollFailures:
+		return &textError{
+			fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id,
+				refusal), refusal}
+	case refused && (refusal.Code == rpc.CodeMethodNotFound ||
+		refusal.Code == mcp.CodeMissingRequiredClientCapability) ||
+		f.pollFailures == maxPollFailures:
 		return fmt.Errorf("the task %.100q cannot be followed: %w", f.t.id, err)
 	}
 	f.pollFailures++
@@ -214,13 +226,15 @@ func (f *taskWaiter) retryOrFail(err error) error {
 	return nil
 }
 
-// fetch asks a server of 2025-11-25 for what comes of the task, which it answers when the task has ended (2025-11-25, Tasks, "Result Retrieval"). Meanwhile it
-// sends requests of its own if the task asks something, so there must be one.
+// fetch sends tasks/result to a server of 2025-11-25, which responds when the task has ended
+// (2025-11-25, Tasks, "Result Retrieval"). Until then the server may send input requests only while
+// this request is in flight.
 func (f *taskWaiter) fetch() {
 	f.fetching = true
 	f.wg.Go(func() {
 		var came taskResult
-		came.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{}, came.result.UnmarshalJSON)
+		came.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{},
+			came.result.UnmarshalJSON)
 		f.mu.Lock()
 		f.fetched = &came
 		f.mu.Unlock()
@@ -228,8 +242,8 @@ func (f *taskWaiter) fetch() {
 	})
 }
 
-// take takes what came of tasks/result. Why it was refused, the state of the task tells: with an error a task fails, but the request itself may have been
-// refused as well.
+// takeResult handles the response to tasks/result. An error may be that of the task or of the
+// request itself; the state of the task shows which.
 func (f *taskWaiter) takeResult(came *taskResult) error {
 	f.fetching = false
 	refusal, refused := errors.AsType[*rpc.Error](came.err)
@@ -244,13 +258,13 @@ func (f *taskWaiter) takeResult(came *taskResult) error {
 	return nil
 }
 
-// result sees to tasks/result after a look at the task.
+// result handles tasks/result after a poll.
 func (f *taskWaiter) result() error {
 	refusal := f.refusal
 	f.refusal = nil
 	switch {
 	case refusal != nil && f.latest.Status.Terminal():
-		f.t.setOutcome(nil, refusal) // which has no effect if it was cancelled
+		f.t.setOutcome(nil, refusal) // no effect if the task was cancelled
 	case refusal != nil:
 		if f.refused++; f.refused > maxPollFailures {
 			return refusal

@@ -10,14 +10,16 @@ import (
 )
 
 const (
-	maxRounds = 10 // of questions in one call
-	maxAsking = 16 // questions of one call that are open at a time
+	maxRounds = 10 // of input requests in one call
+	maxAsking = 16 // input requests of one call that are answered concurrently
 )
 
-// asks are the requests that a modern server may answer with questions (2026-07-28, Multi Round-Trip Requests, "Supported Requests").
-var inputMethods = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true, mcp.MethodReadResource: true}
+// inputMethods are the methods to which a modern server may respond with input requests
+// (2026-07-28, Multi Round-Trip Requests, "Supported Requests").
+var inputMethods = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true,
+	mcp.MethodReadResource: true}
 
-// converse makes a call, and sends it again with answers as long as the server asks.
+// callWithInput makes a call, and repeats it with input responses while the server requests input.
 func (c *Client) callWithInput(ctx context.Context, r *call) error {
 	if r.waitedTask != nil {
 		return c.waitTask(ctx, r, r.waitedTask)
@@ -36,7 +38,8 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 		}
 		asked, _ := err.(*InputRequiredError)
 		switch {
-		case asked == nil || asked.Task != nil || r.byHand || !inputMethods[r.method] || !c.canAnswer(asked.Result.InputRequests):
+		case asked == nil || asked.Task != nil || r.byHand || !inputMethods[r.method] ||
+			!c.canAnswer(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:
 			return &RoundsError{Rounds: round, Last: asked}
@@ -46,13 +49,16 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 			return err
 		}
 		r.answers = mcp.InputAnswers{InputResponses: answers}
-		if r.requestState = jsonscan.Member(asked.Raw, "requestState"); string(r.requestState) == "null" { // which some write for what is not there
+		if r.requestState = jsonscan.Member(asked.Raw,
+			"requestState"); string(r.requestState) == "null" {
+			// some servers encode an absent state as null
 			r.requestState = nil
 		}
 	}
 }
 
-// answerable reports whether there is somebody to answer each of the questions. None at all is fine: the server wants the request again, and no more.
+// canAnswer reports whether each input request has a handler. There may be none: then the server
+// only wants the request to be repeated.
 func (c *Client) canAnswer(questions mcp.InputRequests) bool {
 	for _, q := range questions {
 		if c.inputHandlers[q.Method] == nil {
@@ -62,9 +68,10 @@ func (c *Client) canAnswer(questions mcp.InputRequests) bool {
 	return true
 }
 
-// inquire has all questions answered, several at a time. It returns when none is open any more: what fails ends the others, and so do the end of the call's
-// time, of ctx and of the connection.
-func (c *Client) collectInput(ctx context.Context, r *call, questions mcp.InputRequests) (mcp.InputResponses, error) {
+// collectInput answers input requests concurrently and returns when all handlers have returned. The
+// first failure cancels the others, as do the call's timeout, ctx and the end of the connection.
+func (c *Client) collectInput(ctx context.Context, r *call,
+	questions mcp.InputRequests) (mcp.InputResponses, error) {
 	if len(questions) == 0 {
 		return nil, nil
 	}

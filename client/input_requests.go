@@ -11,11 +11,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An answerer answers a question of the server's, which is the same in both eras: a request of a legacy server, a part of a modern one's result. The error
-// is a *badQuestion, or the callback's.
-type inputHandler func(ctx context.Context, params json.RawMessage) (answer json.RawMessage, err error)
+// An inputHandler answers an input request: a request of a legacy server, or a part of a modern
+// server's result. The error is an *invalidInputRequest or that of the callback.
+type inputHandler func(ctx context.Context, params json.RawMessage) (answer json.RawMessage,
+	err error)
 
-// questionTable returns what answers each of the questions that the application wants to hear, and so declares.
+// newInputHandlers returns the handlers of the input requests that have callbacks and so are
+// declared.
 func (c *Client) newInputHandlers() map[string]inputHandler {
 	table := make(map[string]inputHandler)
 	if c.o.Roots != nil || c.o.OnRoots != nil {
@@ -30,7 +32,8 @@ func (c *Client) newInputHandlers() map[string]inputHandler {
 	return table
 }
 
-// A badQuestion is one that makes no sense: the server's fault. It matches [rpc.ErrProtocol].
+// An invalidInputRequest is the error of an input request that is invalid. It matches
+// [rpc.ErrProtocol].
 type invalidInputRequest struct{ text string }
 
 func (e *invalidInputRequest) Error() string        { return e.text }
@@ -45,11 +48,12 @@ func encode(v any) (json.RawMessage, error) {
 	return raw, err
 }
 
-// errExited is the error of a callback that calls runtime.Goexit.
+// errCallbackGoexit is the error of a callback that calls runtime.Goexit.
 var errCallbackGoexit = errors.New("a callback has ended its goroutine instead of returning")
 
-// consult runs a callback that answers a question. A panic is an error.
-func runInputCallback[P, R any](ctx context.Context, c *Client, name, method string, callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
+// runInputCallback runs a callback that answers an input request. A panic becomes an error.
+func runInputCallback[P, R any](ctx context.Context, c *Client, name, method string,
+	callback func(context.Context, P) (*R, error), params P) (result *R, err error) {
 	failure := contain.Run(func() { result, err = callback(ctx, params) })
 	switch {
 	case failure != nil && failure.Stack == nil:

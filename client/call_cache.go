@@ -11,15 +11,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Fresh has the server asked although the result may be in the cache (see the package comment, "Caching"). What it answers is kept, if it may be. Given to
-// a list, it makes all pages of one age.
+// Fresh bypasses the cache; the new result is stored if it may be (see the package comment,
+// "Caching"). For a list, it makes all pages equally recent.
 func Fresh() CallOption { return func(c *call) { c.fresh = true } }
 
-// indifferent are the members of a request's _meta that are not about its result.
-var ignoredMeta = []string{mcp.MetaProgressToken, mcp.MetaLogLevel, mcp.MetaTraceparent, mcp.MetaTracestate, mcp.MetaBaggage}
+// ignoredMeta are the members of _meta that do not affect the result.
+var ignoredMeta = []string{mcp.MetaProgressToken, mcp.MetaLogLevel, mcp.MetaTraceparent,
+	mcp.MetaTracestate, mcp.MetaBaggage}
 
-// identity is what else than its method the result of a request depends on (2026-07-28, Caching, "Cache Key"): all of its params, of which _meta has the
-// capabilities that the client declares, but for what is indifferent. The URI is "" for a list. ok is false if it answers questions, or cannot be encoded.
+// cacheParams returns the part of the params that the result depends on (2026-07-28, Caching,
+// "Cache Key"): all of them except ignoredMeta. The URI is "" for a list. ok is false if the
+// request contains input responses or cannot be encoded.
 func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 	sent, err := r.AppendJSON(make([]byte, 0, 512))
 	if err != nil {
@@ -36,7 +38,8 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 			o.key("_meta")
 			m := openObject(o.b)
 			for name, value := range jsonscan.Members(value) {
-				if !slices.ContainsFunc(ignoredMeta, func(i string) bool { return jsonscan.KeyIs(name, i) }) {
+				if !slices.ContainsFunc(ignoredMeta,
+					func(i string) bool { return jsonscan.KeyIs(name, i) }) {
 					m.member(name, value)
 				}
 			}
@@ -48,7 +51,7 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 	return o.close(), uri, true
 }
 
-// fetch takes the result of a call from the cache or has the server give it, which is then kept if it may be.
+// callCached takes the result of a call from the cache, or sends the request and stores the result.
 func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 	s, cache := c.session.Load(), c.o.Cache
 	if m, _ := mcp.MethodAt(r.method, s.revision); !m.Cacheable || cache.max <= 0 {
@@ -59,8 +62,9 @@ func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 		return c.callWithInput(ctx, r)
 	}
 	if !r.fresh && c.isOpen(ctx) {
-		// One that makes no sense is there if only its bytes were asked for.
-		if kept := cache.get(r.method, c.o.Principal, params, r.startedAt); kept != nil && r.decode(kept) == nil {
+		// A call for the raw result may have stored an invalid one.
+		if kept := cache.get(r.method, c.o.Principal, params, r.startedAt); kept != nil &&
+			r.decode(kept) == nil {
 			r.fromCache = true
 			return nil
 		}
@@ -68,7 +72,7 @@ func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 	asked := cache.startFetch(r.method, c.o.Principal, string(params), uri)
 	defer func() {
 		switch _, refused := errors.AsType[*rpc.Error](err); {
-		case refused && uri == "": // if for its cursor, then the page that it came from is no good any more, nor any other
+		case refused && uri == "": // its cursor may be invalid, and then so are all pages
 			cache.drop(r.method, "")
 		case refused:
 			asked.keep(nil, r.startedAt)
@@ -82,9 +86,10 @@ func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 		}
 		received := time.Now()
 		if r.onProgress != nil {
-			received = r.startedAt // at the earliest: the callback may have held it up since
+			received = r.startedAt // the earliest possible time: the callback may have delayed it
 		}
-		if r.answers.InputResponses == nil && r.requestState == nil { // else it is not the result of the request alone
+		if r.answers.InputResponses == nil && r.requestState == nil {
+			// otherwise the result depends on the responses
 			asked.keep(result, received)
 		}
 		return nil
@@ -92,7 +97,8 @@ func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 	return c.callWithInput(ctx, r)
 }
 
-// live reports whether a call would be sent: what is kept does not hide that there is no server any more.
+// isOpen reports whether a call could be sent. The cache must not hide that the connection has
+// ended.
 func (c *Client) isOpen(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():

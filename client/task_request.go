@@ -10,17 +10,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// TaskTTL asks a server of 2025-11-25 to keep the task that a call becomes for that long, from its beginning on; the server decides, and [Task.State] has what.
-// To other servers it says nothing.
+// TaskTTL asks a server of 2025-11-25 to keep the task of a call for this time from its creation.
+// The server decides; [Task.State] has the actual time. It has no effect on other servers.
 func TaskTTL(d time.Duration) CallOption { return func(c *call) { c.ttl = d } }
 
 const (
-	maxSupports    = 10_000 // tools of which it is known whether they run as tasks
-	maxSupportName = 1024   // bytes
+	maxSupports    = 10_000 // tools whose task support is stored
+	maxSupportName = 1024   // in bytes
 )
 
-// taskSupports is which tools run as tasks, as far as they have been listed. Only servers of 2025-11-25 tell, and want to be obeyed (Tasks, "Tool-Level
-// Negotiation").
+// taskSupports stores which of the listed tools support tasks. Only servers of 2025-11-25 declare
+// that (Tasks, "Tool-Level Negotiation").
 type taskSupports struct {
 	mu  sync.Mutex
 	all map[string]mcp.TaskSupport
@@ -33,7 +33,8 @@ func (s *taskSupports) learn(tools []*mcp.Tool) {
 		s.all = make(map[string]mcp.TaskSupport)
 	}
 	for _, tool := range tools {
-		if _, known := s.all[tool.Name]; len(tool.Name) > maxSupportName || !known && len(s.all) == maxSupports {
+		if _, known := s.all[tool.Name]; len(tool.Name) > maxSupportName || !known &&
+			len(s.all) == maxSupports {
 			continue
 		}
 		support := mcp.TaskForbidden
@@ -50,13 +51,15 @@ func (s *taskSupports) of(tool string) mcp.TaskSupport {
 	return s.all[tool]
 }
 
-// toolTasks reports whether the server runs tools as tasks if it is asked to, as those of 2025-11-25 do.
+// toolTasks reports whether the server runs tools as tasks on request (2025-11-25).
 func (s *session) toolTasks() bool {
 	t := s.capabilities.Tasks
-	return s.features.ExperimentalTasks && t != nil && t.Requests != nil && t.Requests.Tools != nil && t.Requests.Tools.Call != nil
+	return s.features.ExperimentalTasks && t != nil && t.Requests != nil &&
+		t.Requests.Tools != nil && t.Requests.Tools.Call != nil
 }
 
-// wishTask reports whether the call of a tool is to ask for a task: because that is wanted, or the tool does not run otherwise.
+// shouldRequestTask reports whether to request a task for a tool: the caller wants one, or the tool
+// requires it.
 func (c *Client) shouldRequestTask(r *call) bool {
 	if !c.session.Load().toolTasks() {
 		return false
@@ -70,7 +73,7 @@ func (c *Client) shouldRequestTask(r *call) bool {
 	return r.started != nil
 }
 
-// appendWish writes the param that makes a call a task.
+// appendTask appends the param that requests a task.
 func (r *call) appendTask(o *object) {
 	if !r.requestTask {
 		return
@@ -84,14 +87,16 @@ func (r *call) appendTask(o *object) {
 	o.b = wish.close()
 }
 
-// refusedTask tells what is the matter with a tool that the server does not know as it was called.
+// taskRefusalError explains a method-not-found error of a tool call.
 func (c *Client) taskRefusalError(r *call, refusal *rpc.Error) error {
 	switch {
 	case refusal.Code != rpc.CodeMethodNotFound || r.method != mcp.MethodCallTool:
 	case r.requestTask:
 		return &textError{"the server does not run it as a task: " + refusal.Error(), refusal}
 	case c.session.Load().toolTasks():
-		return &textError{"the server does not run it, or only as a task, for which see StartTool: " + refusal.Error(), refusal}
+		return &textError{
+			"the server does not run it, or only as a task, for which see StartTool: " +
+				refusal.Error(), refusal}
 	}
 	return refusal
 }

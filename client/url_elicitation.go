@@ -13,31 +13,32 @@ import (
 
 const (
 	maxURLElicitations      = 1024 // that are remembered; also, that wait for OnElicitComplete
-	maxElicitationID     = 1024 // bytes
+	maxElicitationID        = 1024 // bytes
 	maxRequiredElicitations = 64   // in one refusal
-	// firstTry is when a request is made again although nobody has said that the user is done. Servers need not say so, and the user needs his time. Each try
-	// after that takes twice as long to come.
+	// firstRetryDelay is the delay before a request is retried without a completion notification.
+	// Servers need not send one, and the user needs time. Each further delay is twice as long.
 	firstRetryDelay = 15 * time.Second
 )
 
-// errands is what the server has sent the user to do on web pages, and what it has said is done (2025-11-25, Elicitation, "Completion Notifications for URL Mode
-// Elicitation"). What is said of an errand before we know of it counts, as it may overtake the request.
+// urlElicitations tracks the URL elicitations of the connection and their completion (2025-11-25,
+// Elicitation, "Completion Notifications for URL Mode Elicitation"). It also records the completion
+// of an unknown id, because the notification may arrive before the request.
 type urlElicitations struct {
-	ready chan struct{} // capacity 1: there is something to tell; nil if the application does not want to know
+	ready chan struct{} // capacity 1: there are completions; nil without OnElicitComplete
 
-	mu    sync.Mutex
-	all   map[[sha256.Size]byte]*urlElicitation // by id
-	order [][sha256.Size]byte           // the oldest first
-	completions  []string                      // to be told
+	mu          sync.Mutex
+	all         map[[sha256.Size]byte]*urlElicitation // by id
+	order       [][sha256.Size]byte                   // the oldest first
+	completions []string                              // ids for OnElicitComplete
 }
 
 type urlElicitation struct {
-	requested bool          // the user was to be sent on it
-	completed  bool          // the server says so
-	done  chan struct{} // closed then
+	requested bool          // the user was asked to visit the page
+	completed bool          // the server sent the notification
+	done      chan struct{} // closed on completion
 }
 
-// find returns the errand with that id. With mu.
+// find returns the elicitation with an id, and adds it if it is new. The caller holds mu.
 func (s *urlElicitations) find(id string) *urlElicitation {
 	key := sha256.Sum256([]byte(id))
 	e := s.all[key]
@@ -52,7 +53,7 @@ func (s *urlElicitations) find(id string) *urlElicitation {
 	return e
 }
 
-// put takes the params of notifications/elicitation/complete, on the reader's goroutine.
+// put handles notifications/elicitation/complete, on the reader's goroutine.
 func (s *urlElicitations) put(params []byte) {
 	id, ok := jsonscan.Text(jsonscan.Member(params, "elicitationId"))
 	if !ok || len(id) > maxElicitationID {
@@ -71,7 +72,7 @@ func (s *urlElicitations) put(params []byte) {
 	}
 }
 
-// tell has the application told, if it wants to know. With mu.
+// queueCompletion queues a call of OnElicitComplete, if it is set. The caller holds mu.
 func (s *urlElicitations) queueCompletion(id string) {
 	if s.ready == nil || len(s.completions) == maxURLElicitations {
 		return
@@ -83,7 +84,7 @@ func (s *urlElicitations) queueCompletion(id string) {
 	}
 }
 
-// begin takes note that the user is to be sent on an errand.
+// markRequested records that the user is asked to visit the page.
 func (s *urlElicitations) markRequested(id string) {
 	if len(id) > maxElicitationID {
 		return
@@ -97,7 +98,8 @@ func (s *urlElicitations) markRequested(id string) {
 	e.requested = true
 }
 
-// expect returns what is closed when the errand is done. One that was done before has to be done again.
+// awaitCompletion returns a channel that is closed on completion. A completed elicitation starts
+// over.
 func (s *urlElicitations) awaitCompletion(id string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +118,7 @@ func (s *urlElicitations) take() []string {
 	return news
 }
 
-// deliverErrands tells the application what the user has done, until the connection ends.
+// deliverElicitCompletions calls OnElicitComplete until the connection ends.
 func (c *Client) deliverElicitCompletions() {
 	for {
 		select {
@@ -133,29 +135,33 @@ func (c *Client) deliverElicitCompletions() {
 	}
 }
 
-// A trip is all the errands of one call.
+// A urlElicitationRetry is the state of a call that the server rejects until URL elicitations are
+// complete.
 type urlElicitationRetry struct {
-	seen   map[string]bool   // ids of those that the user has accepted
-	pending   []<-chan struct{} // those that are not done, as far as is known
-	rounds int               // how many times the user was asked
-	wait   time.Duration     // until the request is made again all the same
+	seen    map[string]bool   // ids of those that the user accepted
+	pending []<-chan struct{} // of those not known to be complete
+	rounds  int               // how many times the user was asked
+	wait    time.Duration     // until the request is retried without a notification
 }
 
-// errandsIn returns the questions whether the user goes on the errands that a request was refused for (2025-11-25, Elicitation, "URL Elicitation Required
-// Error"); nil if there are none, or nobody can be asked.
+// requiredElicitations returns the elicitations in an error -32042 (2025-11-25, Elicitation, "URL
+// Elicitation Required Error"); nil if err is another error or there is no callback for them.
 func (c *Client) requiredElicitations(r *call, err error) mcp.InputRequests {
 	refusal, _ := err.(*rpc.Error)
-	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.byHand || !c.canElicitURL() {
+	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.byHand ||
+		!c.canElicitURL() {
 		return nil
 	}
 	var data mcp.URLElicitationRequiredData
-	if mcp.Unmarshal(refusal.Data, &data) != nil || len(data.Elicitations) > maxRequiredElicitations {
+	if mcp.Unmarshal(refusal.Data, &data) != nil ||
+		len(data.Elicitations) > maxRequiredElicitations {
 		return nil
 	}
 	pages := make(mcp.InputRequests)
 	for _, page := range data.Elicitations {
 		q, err := mcp.NewInputRequest(mcp.MethodElicit, page)
-		if err != nil || page.Mode != mcp.ElicitURL || page.ElicitationID == "" || len(page.ElicitationID) > maxElicitationID {
+		if err != nil || page.Mode != mcp.ElicitURL || page.ElicitationID == "" ||
+			len(page.ElicitationID) > maxElicitationID {
 			return nil
 		}
 		pages[page.ElicitationID] = q
@@ -166,14 +172,18 @@ func (c *Client) requiredElicitations(r *call, err error) mcp.InputRequests {
 	return pages
 }
 
-// sendsOnErrands reports whether the application sends the user to web pages, and the server says when he is done there.
+// canElicitURL reports whether OnElicit supports URLs and the revision has completion
+// notifications.
 func (c *Client) canElicitURL() bool {
-	return c.session.Load().features.ElicitationComplete && c.inputHandlers[mcp.MethodElicit] != nil && c.o.elicits(mcp.ElicitURL)
+	return c.session.Load().features.ElicitationComplete &&
+		c.inputHandlers[mcp.MethodElicit] != nil && c.o.elicits(mcp.ElicitURL)
 }
 
-// errand asks the user to go on the errands that a request was refused for, and waits for them. nil means that the request is to be made again: because all is
-// done, or to see whether it is. The refusal is what is returned if the user does not want to, or has done it in vain.
-func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicitationRetry, pages mcp.InputRequests, refusal error) error {
+// completeElicitations asks the user to visit the pages of an error -32042 and waits for
+// completion. It returns nil when the request should be retried, and refusal if the user declines
+// or visited the pages without effect.
+func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicitationRetry,
+	pages mcp.InputRequests, refusal error) error {
 	if len(t.pending) == 0 {
 		fresh := make(mcp.InputRequests)
 		for id, page := range pages {
@@ -197,7 +207,7 @@ func (c *Client) completeElicitations(ctx context.Context, r *call, t *urlElicit
 			t.seen[id] = true
 		}
 		t.wait = firstRetryDelay
-	} // else the user is on the way, and what the server says now it has said before
+	} // otherwise the user was asked before, and the server repeats itself
 	for until := time.Now().Add(t.wait); len(t.pending) > 0; {
 		if _, reason := c.waitCall(ctx, r, t.pending[0], max(0, time.Until(until))); reason != nil {
 			if timeout, ok := reason.(*TimeoutError); ok {

@@ -9,19 +9,20 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxMirrored is of how many tools a mirror keeps what it knows.
+// maxHeaderTools is the largest number of tools in a headerTools.
 const maxHeaderTools = 10_000
 
-// A mirror knows which arguments of the server's tools go into headers (2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters").
+// headerTools stores which arguments of tools are sent as headers (2026-07-28, Streamable HTTP,
+// "Custom Headers from Tool Parameters").
 type headerTools struct {
 	mu    sync.Mutex
-	tools map[string]toolHeaders // without those of which no argument does
+	tools map[string]toolHeaders // without tools that have no such argument
 }
 
-// mirrored is what is known of one tool.
+// toolHeaders are the header arguments of one tool.
 type toolHeaders struct {
 	params []mcp.HeaderParam
-	bad    error // an annotation that breaks the rules: the tool must not be used
+	bad    error // an invalid annotation; the tool must not be called
 }
 
 func (m *headerTools) params(tool string) []mcp.HeaderParam { return m.tool(tool).params }
@@ -36,7 +37,8 @@ func (m *headerTools) tool(name string) toolHeaders {
 	return m.tools[name]
 }
 
-// learn takes a page of the list of tools, and returns those on it that cannot be used for the first time that this is seen.
+// learn stores the tools of a page, and returns the names of those found invalid for the first
+// time.
 func (m *headerTools) learn(tools []*mcp.Tool) (bad []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -60,7 +62,8 @@ func (m *headerTools) learn(tools []*mcp.Tool) (bad []string) {
 	return bad
 }
 
-// relearn has a look at the list of tools, because the server misses headers with a call of one of them. If nothing has changed, the server's refusal stands.
+// refreshHeaderTools lists the tools after the server rejected the headers of a call. If the tool
+// is unchanged, it returns refusal.
 func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal error) error {
 	before := c.headerTools.tool(tool)
 	for _, err := range c.ToolPages(ctx, Fresh()) {
@@ -68,13 +71,14 @@ func (c *Client) refreshHeaderTools(ctx context.Context, tool string, refusal er
 			return refusal
 		}
 	}
-	if now := c.headerTools.tool(tool); now.bad != nil || reflect.DeepEqual(now.params, before.params) {
+	if now := c.headerTools.tool(tool); now.bad != nil ||
+		reflect.DeepEqual(now.params, before.params) {
 		return refusal
 	}
 	return nil
 }
 
-// usable returns those of the tools that can be called.
+// usable returns the tools that can be called.
 func (m *headerTools) usable(tools []*mcp.Tool) []*mcp.Tool {
 	return slices.DeleteFunc(tools, func(t *mcp.Tool) bool { return m.tool(t.Name).bad != nil })
 }

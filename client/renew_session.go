@@ -9,8 +9,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// renew begins a session in place of one that the server has forgotten (2025-11-25, Transports, "Session Management"), and asks the server again for what it was
-// asked for in that. Many calls may find out at once; one of them does it, and the others wait.
+// renewSession replaces a session that the server no longer knows (2025-11-25, Transports, "Session
+// Management"), and restores the log level and the subscriptions. If several calls find the session
+// lost, one of them renews it and the others wait.
 func (c *Client) renewSession(ctx context.Context, lost *session) error {
 	select {
 	case c.renewing <- struct{}{}:
@@ -27,25 +28,27 @@ func (c *Client) renewSession(ctx context.Context, lost *session) error {
 	s, err := h.run(ctx)
 	h.cancelPending()
 	if err == nil {
-		c.peer.CancelInbound("the session has ended") // in the next, an answer could be taken for that to another question
+		// in the new session, a response could match another request
+		c.peer.CancelInbound("the session has ended")
 		s.handshake.Took = lost.handshake.Took
 		err = c.begin(ctx, s)
 	}
 	if err != nil {
 		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
 	}
-	c.background(c.resubscribe) // what calls need not wait for
+	c.background(c.resubscribe) // calls need not wait for it
 	return nil
 }
 
-// resubscribe asks a legacy server again to tell of the resources that are subscribed to.
+// resubscribe subscribes again to all resources after a legacy session was renewed.
 func (c *Client) resubscribe() {
 	ctx, cancel := c.callContext()
 	defer cancel()
-	defer c.assumeChanged() // only now: who then looks again misses nothing that changes after that
+	defer c.assumeChanged() // last: a resource that is read after this misses no change
 	var refused []error
 	for uri := range c.listening.subscribed() {
-		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe, &call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
+		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe,
+			&call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
 		if err == nil {
 			err = pending.Wait(ctx, nil)
 		}
@@ -54,6 +57,7 @@ func (c *Client) resubscribe() {
 		}
 	}
 	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
-		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources", slog.Any("error", err))
+		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources",
+			slog.Any("error", err))
 	}
 }

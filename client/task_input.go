@@ -12,16 +12,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxTaskQuestions is how many questions of one task are answered.
+// maxTaskQuestions is the number of input requests of one task that are answered.
 const maxTaskQuestions = 256
 
-// A reject is a tasks/update that the server has refused.
+// A rejectedUpdate is a tasks/update that the server has rejected.
 type rejectedUpdate struct {
 	answers mcp.InputResponses
 	err     *rpc.Error
 }
 
-// note takes note that a question is answered, or being answered. It is not if it was noted before, nor if there were too many: then full is true.
+// markAsked marks an input request as being answered. It returns false if it was marked before or
+// the limit is reached; full is true in the second case.
 func (t *Task) markAsked(key string) (noted, full bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,14 +44,15 @@ func (t *Task) wasAsked(key string) bool {
 	return t.asked[sha256.Sum256([]byte(key))]
 }
 
-// forget has a question asked again if it comes again. It has counted all the same.
+// unmarkAsked allows an input request to be answered again. It still counts.
 func (t *Task) unmarkAsked(key string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.asked, sha256.Sum256([]byte(key)))
 }
 
-// ask has the callbacks answer what the task asks, each question once (tasks extension, "Task Update Requests").
+// answerInput starts the handlers of the task's input requests, once for each (tasks extension,
+// "Task Update Requests").
 func (f *taskWaiter) answerInput() error {
 	for key, q := range f.latest.InputRequests {
 		if !f.t.wasAsked(key) && (f.r.byHand || f.c.inputHandlers[q.Method] == nil) {
@@ -62,7 +64,7 @@ func (f *taskWaiter) answerInput() error {
 		busy := len(f.open) == maxAsking
 		f.mu.Unlock()
 		if busy {
-			return nil // the rest when one of them is answered
+			return nil // continued when a handler returns
 		}
 		switch noted, full := f.t.markAsked(key); {
 		case full:
@@ -74,16 +76,19 @@ func (f *taskWaiter) answerInput() error {
 	return nil
 }
 
-// unanswered is the error of a task that asks what nobody here answers.
+// inputRequiredError returns the error of a task whose input requests have no handlers.
 func (f *taskWaiter) inputRequiredError() *InputRequiredError {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	left := maps.Clone(f.latest.InputRequests)
-	maps.DeleteFunc(left, func(key string, _ mcp.InputRequest) bool { return f.open[key] == nil && f.t.wasAsked(key) })
-	return &InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: left}, Raw: f.raw, Task: f.t}
+	maps.DeleteFunc(left, func(key string, _ mcp.InputRequest) bool {
+		return f.open[key] == nil && f.t.wasAsked(key)
+	})
+	return &InputRequiredError{Result: &mcp.InputRequiredResult{InputRequests: left}, Raw: f.raw,
+		Task: f.t}
 }
 
-// consult has one question answered.
+// startCallback answers one input request on a goroutine.
 func (f *taskWaiter) startCallback(key string, q mcp.InputRequest) {
 	ctx, cancel := context.WithCancel(f.ctx)
 	f.mu.Lock()
@@ -115,7 +120,7 @@ func (f *taskWaiter) startCallback(key string, q mcp.InputRequest) {
 	})
 }
 
-// withdraw takes back the questions that the task does not ask any more.
+// cancelWithdrawn cancels the handlers of input requests that the task no longer has.
 func (f *taskWaiter) cancelWithdrawn() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +132,7 @@ func (f *taskWaiter) cancelWithdrawn() {
 	}
 }
 
-// send sends what is answered. One answer does not wait for another.
+// send sends the available input responses. It does not wait for the others.
 func (f *taskWaiter) send() error {
 	f.mu.Lock()
 	answers := f.answers
@@ -136,14 +141,16 @@ func (f *taskWaiter) send() error {
 	if len(answers) == 0 {
 		return nil
 	}
-	err := f.request(mcp.MethodUpdateTask, mcp.UpdateTaskParams{TaskID: f.t.id, InputResponses: answers}, f.patience(), ignore)
+	err := f.request(mcp.MethodUpdateTask,
+		mcp.UpdateTaskParams{TaskID: f.t.id, InputResponses: answers}, f.patience(), ignore)
 	if err == nil {
 		f.updates++
 		f.extendTimeout()
 		return nil
 	}
-	if refusal, refused := errors.AsType[*rpc.Error](err); refused && refusal.Code == rpc.CodeInvalidParams {
-		// Of the answers, or of a task that has ended meanwhile: that is to be seen.
+	if refusal, refused := errors.AsType[*rpc.Error](err); refused &&
+		refusal.Code == rpc.CodeInvalidParams {
+		// The responses are invalid, or the task has ended: the next poll shows which.
 		f.rejected, f.next = &rejectedUpdate{answers, refusal}, time.Now()
 		return nil
 	}
@@ -153,7 +160,7 @@ func (f *taskWaiter) send() error {
 	return f.retryOrFail(err)
 }
 
-// unheard returns why the server has refused answers, if it still waits for them.
+// rejectedError returns the error of a rejected update if the task still requests the same input.
 func (f *taskWaiter) rejectedError() error {
 	rejected := f.rejected
 	f.rejected = nil
@@ -162,7 +169,8 @@ func (f *taskWaiter) rejectedError() error {
 	}
 	for key := range rejected.answers {
 		if _, still := f.latest.InputRequests[key]; still {
-			return &textError{"the server refuses what it was answered: " + rejected.err.Error(), rejected.err}
+			return &textError{"the server refuses what it was answered: " + rejected.err.Error(),
+				rejected.err}
 		}
 	}
 	return nil
