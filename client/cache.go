@@ -18,66 +18,69 @@ const (
 	entryBytes   = 512      // about what a result takes besides its bytes and those of its request
 )
 
-// A Cache keeps results of a modern server that may be used again (2026-07-28, Caching), as the server wrote them and for as long as it says: see the package
-// comment, "Caching". Any number of clients may share it, as their [Options].Cache, but only clients of the same server: whose results they are, it does not
-// know. It is safe for concurrent use.
+// A Cache stores results of modern servers for as long as the server allows (2026-07-28, Caching),
+// every byte as the server wrote it. See "Caching" in the package comment. Several clients may
+// share a Cache through [Options].Cache, but only if they are clients of the same server: a Cache
+// does not record the server of a result. It is safe for concurrent use.
 type Cache struct {
-	max int // bytes
+	max int // in bytes
 
-	mu      sync.Mutex
-	shelves map[string]*shelf // by method
-	used    linked.List       // all entries, the one that was used last in front
-	expiry  expiries          // all entries, the one that expires first on top
-	size    int               // of all entries
-	turn    uint64            // the last that was given to a fetching
+	mu       sync.Mutex
+	byMethod map[string]*methodEntries // by method
+	used     linked.List               // all entries, the most recently used first
+	expiry   expiries                  // all entries, the next one to expire first
+	size     int                       // of all entries, in bytes
+	turn     uint64                    // the number of the last cacheFetch
 }
 
-// A shelf is what there is of one method.
-type shelf struct {
-	entries map[owner]*entry
-	asked   map[*fetching]struct{}
+// methodEntries are the entries and the running fetches of one method.
+type methodEntries struct {
+	entries map[cacheKey]*entry
+	fetches map[*cacheFetch]struct{}
 }
 
-// An owner is the request that a result answers, and whom: everybody, or one principal.
-type owner struct {
+// A cacheKey identifies a result by its request and by its scope: public, or private to a
+// principal.
+type cacheKey struct {
 	public    bool
 	principal string // "" if public
-	params    string // see [call.identity]
+	params    string // see [call.cacheParams]
 }
 
-// An entry is a result that is kept.
+// An entry is a stored result.
 type entry struct {
-	owner
-	answers *fetching
-	result  []byte // is never changed
+	cacheKey
+	fetch   *cacheFetch
+	result  []byte // never modified
 	expires time.Time
 	place   *linked.Element // in Cache.used
 	index   int             // in Cache.expiry
 }
 
 func (e *entry) size() int {
-	f := e.answers
+	f := e.fetch
 	return entryBytes + len(f.principal) + len(f.params) + len(f.uri) + len(e.result)
 }
 
-// NewCache returns a cache that takes maxBytes at most, the requests that its results answer included. When it is full, what has not been used for longest
-// goes; a result that would take more than a quarter is not kept. With 0 or less, nothing is.
+// NewCache returns a cache of at most maxBytes, which include the params of the requests. When it
+// is full, it removes the least recently used results. It does not store a result larger than a
+// quarter of maxBytes. If maxBytes is 0 or less, it stores nothing.
 func NewCache(maxBytes int) *Cache {
-	return &Cache{max: maxBytes, shelves: make(map[string]*shelf)}
+	return &Cache{max: maxBytes, byMethod: make(map[string]*methodEntries)}
 }
 
-// get returns the fresh result that is kept for a request; nil if there is none. It must not be changed.
+// get returns the fresh result stored for a request, or nil. The caller must not modify it.
 func (c *Cache) get(method, principal string, params []byte, now time.Time) []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.expire(now)
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
 		return nil
 	}
-	e := s.entries[owner{principal: principal, params: string(params)}]
+	e := s.entries[cacheKey{principal: principal, params: string(params)}]
 	if e == nil {
-		e = s.entries[owner{public: true, params: string(params)}]
+		e = s.entries[cacheKey{public: true, params: string(params)}]
 	}
 	if e == nil {
 		return nil
@@ -86,45 +89,49 @@ func (c *Cache) get(method, principal string, params []byte, now time.Time) []by
 	return e.result
 }
 
-// A fetching is a request on its way whose result may be kept. It is known to the cache, because what changes meanwhile outdates the result before it is there.
-type fetching struct {
+// A cacheFetch is a request in flight whose result may be stored. The cache keeps track of it,
+// because a change notification invalidates the result even if it arrives before the result does.
+type cacheFetch struct {
 	cache             *Cache
 	method, principal string
-	params, uri       string // uri is "" for a list
+	params, uri       string // "" for a list
 	turn              uint64
-	outdated          bool
+	invalidated       bool
 }
 
-// ask notes that a request is about to be sent. The fetching has to be ended.
-func (c *Cache) ask(method, principal, params, uri string) *fetching {
+// startFetch registers a request that is about to be sent. The caller must call end.
+func (c *Cache) startFetch(method, principal, params, uri string) *cacheFetch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
-		s = &shelf{make(map[owner]*entry), make(map[*fetching]struct{})}
-		c.shelves[method] = s
+		s = &methodEntries{make(map[cacheKey]*entry), make(map[*cacheFetch]struct{})}
+		c.byMethod[method] = s
 	}
 	c.turn++
-	f := &fetching{cache: c, method: method, principal: principal, params: params, uri: uri, turn: c.turn}
-	s.asked[f] = struct{}{}
+	f := &cacheFetch{cache: c, method: method, principal: principal, params: params, uri: uri,
+		turn: c.turn}
+	s.fetches[f] = struct{}{}
 	return f
 }
 
-// end is called once a request is over, whatever became of it.
-func (f *fetching) end() {
+// end removes the registration of a request, whether it succeeded or not.
+func (f *cacheFetch) end() {
 	f.cache.mu.Lock()
 	defer f.cache.mu.Unlock()
-	delete(f.cache.shelves[f.method].asked, f)
+	delete(f.cache.byMethod[f.method].fetches, f)
 }
 
-// keep takes the result of a request; nil is that there was an error. What was kept for the request goes even if nothing comes in its place: the server's latest
-// word counts.
-func (f *fetching) keep(result []byte, received time.Time) {
+// keep stores the result of a request. A nil result means that the request failed. The result
+// stored before for the same request is removed in any case, because the latest response replaces
+// it.
+func (f *cacheFetch) keep(result []byte, received time.Time) {
 	var hints mcp.CacheHints
 	if mcp.Unmarshal(result, &hints) != nil {
 		hints = mcp.CacheHints{}
 	}
-	e := &entry{owner: owner{public: hints.Public(), params: f.params}, answers: f, result: result, expires: received.Add(hints.TTL())}
+	e := &entry{cacheKey: cacheKey{public: hints.Public(), params: f.params}, fetch: f,
+		result: result, expires: received.Add(hints.TTL())}
 	if !e.public {
 		e.principal = f.principal
 	}
@@ -135,13 +142,14 @@ func (f *fetching) keep(result []byte, received time.Time) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f.outdated {
+	if f.invalidated {
 		return
 	}
-	entries := c.shelves[f.method].entries
-	for _, o := range []owner{{principal: f.principal, params: f.params}, {public: true, params: f.params}} {
+	entries := c.byMethod[f.method].entries
+	for _, o := range []cacheKey{{principal: f.principal, params: f.params},
+		{public: true, params: f.params}} {
 		if old := entries[o]; old != nil {
-			if old.answers.turn > f.turn {
+			if old.fetch.turn > f.turn {
 				return
 			}
 			c.remove(old)
@@ -150,7 +158,7 @@ func (f *fetching) keep(result []byte, received time.Time) {
 	if !fits {
 		return
 	}
-	entries[e.owner] = e
+	entries[e.cacheKey] = e
 	e.place = c.used.PushFront(e)
 	heap.Push(&c.expiry, e)
 	c.size += e.size()
@@ -160,7 +168,7 @@ func (f *fetching) keep(result []byte, received time.Time) {
 	}
 }
 
-// expire removes what is not fresh any more.
+// expire removes the results that are no longer fresh.
 func (c *Cache) expire(now time.Time) {
 	for len(c.expiry) > 0 && !now.Before(c.expiry[0].expires) {
 		c.remove(c.expiry[0])
@@ -168,23 +176,24 @@ func (c *Cache) expire(now time.Time) {
 }
 
 func (c *Cache) remove(e *entry) {
-	delete(c.shelves[e.answers.method].entries, e.owner)
+	delete(c.byMethod[e.fetch.method].entries, e.cacheKey)
 	c.used.Remove(e.place)
 	heap.Remove(&c.expiry, e.index)
 	c.size -= e.size()
 }
 
-// outdates are the methods whose results a notification says to be different from now on.
-var outdates = map[string][]string{
+// invalidatedMethods lists, for each change notification, the methods whose results it invalidates.
+var invalidatedMethods = map[string][]string{
 	mcp.NotificationToolListChanged:     {mcp.MethodListTools},
 	mcp.NotificationPromptListChanged:   {mcp.MethodListPrompts},
 	mcp.NotificationResourceListChanged: {mcp.MethodListResources, mcp.MethodListResourceTemplates},
 	mcp.NotificationResourceUpdated:     {mcp.MethodReadResource},
 }
 
-// notified takes any notification of the server's, on the reader's goroutine. Without params, one about resources is about all of them.
-func (c *Cache) notified(notification string, params []byte) {
-	for _, method := range outdates[notification] {
+// invalidate handles any notification of the server, on the reader's goroutine. A notification
+// about resources without params invalidates all resources.
+func (c *Cache) invalidate(notification string, params []byte) {
+	for _, method := range invalidatedMethods[notification] {
 		uri := ""
 		if method == mcp.MethodReadResource {
 			uri, _ = jsonscan.Text(jsonscan.Member(params, "uri"))
@@ -193,35 +202,36 @@ func (c *Cache) notified(notification string, params []byte) {
 	}
 }
 
-// drop removes the results of a method, and outdates those on their way; of resources only that of the URI, of what lies below it, and of what it lies below,
-// unless the URI is "".
+// drop removes the results of a method and invalidates those in flight. If uri is not "", it only
+// affects that resource, the resources below it and those above it.
 func (c *Cache) drop(method, uri string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.shelves[method]
+	s := c.byMethod[method]
 	if s == nil {
 		return
 	}
-	related := func(f *fetching) bool { return within(f.uri, uri) || within(uri, f.uri) }
-	for f := range s.asked {
+	related := func(f *cacheFetch) bool { return within(f.uri, uri) || within(uri, f.uri) }
+	for f := range s.fetches {
 		if related(f) {
-			f.outdated = true
+			f.invalidated = true
 		}
 	}
 	for _, e := range s.entries {
-		if related(e.answers) {
+		if related(e.fetch) {
 			c.remove(e)
 		}
 	}
 }
 
-// within reports whether a URI is that of top, or of something below it. Everything is below "".
+// within reports whether uri is top or something below it. Every URI is below "".
 func within(uri, top string) bool {
 	rest, ok := strings.CutPrefix(uri, top)
-	return ok && (rest == "" || top == "" || strings.HasSuffix(top, "/") || strings.IndexByte("/?#", rest[0]) >= 0)
+	return ok && (rest == "" || top == "" || strings.HasSuffix(top, "/") ||
+		strings.IndexByte("/?#", rest[0]) >= 0)
 }
 
-// expiries is a heap by the time of expiry.
+// expiries is a heap ordered by expiry time.
 type expiries []*entry
 
 func (x expiries) Len() int           { return len(x) }
@@ -231,7 +241,7 @@ func (x expiries) Swap(i, j int) {
 	x[i].index, x[j].index = i, j
 }
 
-// Push and Pop are for container/heap.
+// Push and Pop implement heap.Interface.
 func (x *expiries) Push(e any) {
 	e.(*entry).index = len(*x)
 	*x = append(*x, e.(*entry))

@@ -27,8 +27,8 @@ import (
 func assertEmpty(t *testing.T, c *Cache) {
 	t.Helper()
 	assert.Equal(t, balance(t, c), 0)
-	for method, s := range c.shelves {
-		assert.Equal(t, len(s.asked), 0, method)
+	for method, s := range c.byMethod {
+		assert.Equal(t, len(s.fetches), 0, method)
 	}
 }
 
@@ -38,9 +38,9 @@ func balance(t *testing.T, c *Cache) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, size := 0, 0
-	for _, s := range c.shelves {
+	for _, s := range c.byMethod {
 		for o, e := range s.entries {
-			assert.Equal(t, o, e.owner)
+			assert.Equal(t, o, e.cacheKey)
 			assert.Assert(t, c.expiry[e.index] == e)
 			n++
 			size += e.size()
@@ -57,7 +57,7 @@ func balance(t *testing.T, c *Cache) int {
 func (c *Cache) put(name string, ttl int, bytes int) {
 	result := fmt.Sprintf(`{"ttlMs":%d,"x":""}`, ttl)
 	result = strings.TrimSuffix(result, `"}`) + pad(bytes-len(result)) + `"}`
-	f := c.ask(mcp.MethodReadResource, "", name, name)
+	f := c.startFetch(mcp.MethodReadResource, "", name, name)
 	f.keep([]byte(result), time.Now())
 	f.end()
 }

@@ -18,111 +18,126 @@ import (
 // A CallOption changes one call.
 type CallOption func(*call)
 
-// OnProgress asks the server to report progress on the call, and calls f with it: on the goroutine that made the call, and never after the call has
-// returned. If the server is faster than f, f gets the newest only. Progress extends the call's timeout.
+// OnProgress asks the server to report progress, and calls f with it on the goroutine that made the
+// call, never after the call has returned. If progress arrives faster than f returns, f gets the
+// latest only. Progress extends the call's timeout.
 func OnProgress(f func(mcp.ProgressParams)) CallOption { return func(c *call) { c.onProgress = f } }
 
-// OnTask calls f with the state of the task that the call becomes, if it does: at once, and
-// whenever its status or what the server says of it is found to have changed, the last time when it
-// has ended. f runs on the goroutine that made the call, and must not change what it is given.
+// OnTask calls f with the state of the task, if the call becomes one: at the start, when a poll
+// finds that the status or its message has changed, and at the end. f runs on the goroutine that
+// made the call, and must not modify its argument.
 func OnTask(f func(mcp.Task)) CallOption { return func(c *call) { c.onTask = f } }
 
-// Timeout sets how long the call waits for an answer, or for progress if there is an [OnProgress], in place of Options.CallTimeout. Negative is for ever, 0 leaves it.
-// Progress extends it up to Options.MaxCallTime, or up to d if that is more.
+// Timeout sets how long the call waits for a response, or for progress if [OnProgress] is given, in
+// place of Options.CallTimeout. A negative d means no timeout; 0 keeps the default. Progress
+// extends the call up to Options.MaxCallTime, or up to d if that is longer.
 func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d } }
 
-// Meta adds members to the request's _meta, such as a trace context. Those that the client sets itself cannot be replaced.
+// Meta adds members to the request's _meta, such as a trace context. It cannot replace members that
+// the client sets.
 func Meta(m mcp.Meta) CallOption { return func(c *call) { c.extra = m } }
 
-// ByHand has questions of a modern server returned, as an [*InputRequiredError], although there are callbacks in [Options] that could answer them; and of a
-// legacy one the error -32042, which says that the user has to do something first.
+// ByHand makes the call return input requests of a modern server as an [*InputRequiredError], even
+// if callbacks in [Options] could answer them. From a legacy server it returns error -32042 (URL
+// elicitation required).
 func ByHand() CallOption { return func(c *call) { c.byHand = true } }
 
-// Answers answers what an [*InputRequiredError] asks for. The call must be the same as the one that it came from otherwise; the answers have the names
-// that the requests have, and RequestState is as it came.
+// Answers gives the input responses for an [*InputRequiredError]. Except for them, the call must
+// equal the one that failed. The keys are those of the input requests, and RequestState is a copy
+// of the one in the result.
 func Answers(a mcp.InputAnswers) CallOption { return func(c *call) { c.answers = a } }
 
-// A call is a request on its way, and encodes its own params.
+// A call is a request of the client. It encodes its own params.
 type call struct {
-	method     string
-	tool       string // of tools/call
-	name       string // of resources/read the URI, of prompts/get the prompt: for errors
-	params     any    // of all else; of tools/call, its arguments
-	meta       *requestMeta
-	extra      mcp.Meta
-	answers    mcp.InputAnswers
-	state      []byte // the requestState that goes with them, encoded as the server wrote it, if the client answers by itself
-	byHand     bool
-	fresh      bool // is not looked for in the cache
-	kept       bool // was found there
-	timeout    time.Duration
-	onProgress func(mcp.ProgressParams)
-	box        *mailbox // nil without onProgress
-	onTask     func(mcp.Task)
+	method  string
+	tool    string // of tools/call
+	name    string // for errors: the URI of resources/read, the prompt of prompts/get
+	params  any    // the arguments of tools/call, the params of any other method
+	meta    *requestMeta
+	extra   mcp.Meta
+	answers mcp.InputAnswers
+	// the encoded requestState of the last input_required result, if the client answers it
+	requestState []byte
+	byHand       bool
+	fresh        bool // bypasses the cache
+	fromCache    bool // the result came from the cache
+	timeout      time.Duration
+	onProgress   func(mcp.ProgressParams)
+	progress     *progressMailbox // nil without onProgress
+	onTask       func(mcp.Task)
 
-	asTask  bool          // asks to become a task, as 2025-11-25 has them
-	ttl     time.Duration // to keep that; 0 does not say
-	started **Task        // takes the task that the call becomes, which is not waited for; nil if it is
-	waits   *Task         // the call is no request but the wait for a task
+	requestTask bool          // the request asks for a task (2025-11-25)
+	ttl         time.Duration // the requested time to live of that task; 0 leaves it to the server
+	// receives the task that the call becomes, without waiting for it; nil to wait
+	started    **Task
+	waitedTask *Task // if set, no request is sent: the call waits for this task
 
-	decode  func(result []byte) error // must not keep the result
-	typed   bool                      // results have a resultType
-	at      time.Time                 // when the call was made
-	expires time.Time                 // when its time runs out, as it looks now; zero for never
-	sending sendContext
-	bad     error // why the params cannot be encoded, or the result not decoded
+	decode        func(result []byte) error // must not retain the result
+	hasResultType bool                      // results have a resultType
+	startedAt     time.Time                 // when the call was made
+	expires       time.Time                 // the current deadline; zero for none
+	sendCtx       sendContext
+	codecErr      error // why the params cannot be encoded or the result not decoded
 }
 
-// Call sends a request of any method, unless its result is in the cache, and returns the result, every byte of it as the server wrote it. Params must encode
-// as a JSON object; nil is none. What the revision wants in _meta is added. The server's questions on the way are answered by the callbacks in [Options]: see the
-// package comment.
+// Call sends a request of any method, or takes its result from the cache, and returns the result as
+// the server wrote it. Params must encode as a JSON object; nil means no params. Call adds the
+// _meta members that the revision requires. The callbacks in [Options] answer the server's input
+// requests; see the package comment.
 //
-// It blocks until the answer is there, the call has timed out (see [Options]), or ctx ends; in the last two cases the server is told that the answer is
-// not wanted any more. The error is a [*CallError].
-func (c *Client) Call(ctx context.Context, method string, params any, opts ...CallOption) (json.RawMessage, error) {
+// Call blocks until the response arrives, the call times out (see [Options]) or ctx ends. In the
+// last two cases it sends notifications/cancelled. The error is a [*CallError].
+func (c *Client) Call(ctx context.Context, method string, params any,
+	opts ...CallOption) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := c.do(ctx, &call{method: method, params: params, decode: raw.UnmarshalJSON}, opts)
 	return raw, err
 }
 
-// do makes a call.
+// do applies the options and makes a call. It is the common path of all methods that call the
+// server.
 func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
-	r.meta, r.typed, r.at = c.meta.Load(), c.session.Load().features.ResultType, time.Now()
+	r.meta, r.hasResultType, r.startedAt = c.meta.Load(), c.session.Load().features.ResultType,
+		time.Now()
 	for _, option := range opts {
 		option(r)
 	}
 	if r.timeout = cmp.Or(r.timeout, c.o.CallTimeout); r.timeout >= 0 {
-		r.expires = r.at.Add(r.timeout)
+		r.expires = r.startedAt.Add(r.timeout)
 	}
 	if r.onProgress != nil {
-		r.box = c.calls.open()
-		defer c.calls.close(r.box)
+		r.progress = c.calls.open()
+		defer c.calls.close(r.progress)
 	}
-	if r.method == mcp.MethodListTools && c.learns() {
+	if r.method == mcp.MethodListTools && c.needsToolList() {
 		decode := r.decode
 		r.decode = func(result []byte) error {
 			c.learnTools(result)
 			return decode(result)
 		}
 	}
-	if err := c.fetch(ctx, r); err != nil {
+	if err := c.callCached(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
 }
 
-// exchange sends the request of a call and takes the answer. What the server has not even looked at is sent once more, when the reason was put right.
-func (c *Client) exchange(ctx context.Context, r *call) error {
+// sendWithRetry sends the request of a call and receives the response. If the server rejected the
+// request without processing it, and the reason can be fixed, it sends the request a second time.
+func (c *Client) sendWithRetry(ctx context.Context, r *call) error {
 	before := c.session.Load()
-	err := c.attempt(ctx, r)
+	err := c.sendOnce(ctx, r)
 	if err == nil {
 		return nil
 	}
 	var again func(context.Context) error
 	if errors.Is(err, ErrSessionLost) {
-		again = func(ctx context.Context) error { return c.renew(ctx, before) }
-	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch && c.mirror != nil && r.tool != "" {
-		again = func(ctx context.Context) error { return c.relearn(ctx, r.tool, refusal) }
+		again = func(ctx context.Context) error { return c.renewSession(ctx, before) }
+	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch &&
+		c.headerTools != nil && r.tool != "" {
+		again = func(ctx context.Context) error {
+			return c.refreshHeaderTools(ctx, r.tool, refusal)
+		}
 	} else {
 		return err
 	}
@@ -134,42 +149,42 @@ func (c *Client) exchange(ctx context.Context, r *call) error {
 	defer cancel()
 	if err := again(limited); err != nil {
 		if limited.Err() != nil {
-			return c.gaveUp(limited.Err(), r)
+			return c.abortError(limited.Err(), r)
 		}
 		return err
 	}
-	if err = c.attempt(ctx, r); errors.Is(err, ErrSessionLost) {
+	if err = c.sendOnce(ctx, r); errors.Is(err, ErrSessionLost) {
 		return fmt.Errorf("%w, and the next one too", ErrSessionLost)
 	}
 	return err
 }
 
-// attempt sends the request of a call once and takes the answer.
-func (c *Client) attempt(ctx context.Context, r *call) error {
+// sendOnce sends the request of a call and receives the response.
+func (c *Client) sendOnce(ctx context.Context, r *call) error {
 	if err := ctx.Err(); err != nil {
-		return c.gaveUp(err, r) // nothing is sent in vain
+		return c.abortError(err, r) // a request would only be cancelled
 	}
 	if c.isClosing() {
 		return errClosed
 	}
-	r.sending = sendContext{Context: ctx, expires: r.expires}
-	pending, err := c.peer.Start(&r.sending, r.method, r)
-	r.sending.release()
+	r.sendCtx = sendContext{Context: ctx, expires: r.expires}
+	pending, err := c.peer.Start(&r.sendCtx, r.method, r)
+	r.sendCtx.release()
 	if err != nil {
-		return c.unsent(r, err)
+		return c.sendError(r, err)
 	}
 	if err := c.await(ctx, r, pending); err != nil {
 		return err
 	}
-	return c.answer(r, pending)
+	return c.receiveResult(r, pending)
 }
 
-// A sendContext limits how long a request may take to be sent. That is no time at all unless the server has stopped reading, so nothing is
-// made before somebody waits.
+// A sendContext limits how long sending a request may block. Sending blocks only if the server does
+// not read, so the timer is created on the first call of Done.
 type sendContext struct {
 	context.Context
 	expires time.Time       // zero for never
-	limited context.Context // nil if nobody has waited
+	limited context.Context // nil until Done is called
 	cancel  context.CancelFunc
 }
 
@@ -196,11 +211,12 @@ func (s *sendContext) release() {
 	}
 }
 
-// errExpired is the cause of a call's end when its time has run out.
+// errExpired is the cancellation cause of a call that timed out.
 var errExpired = errors.New("timed out")
 
-// await waits until the call is done, and delivers its progress meanwhile. It gives the call up, and returns the reason, when its time has run out, ctx
-// has ended or the client is closed. If the answer comes at the same moment, it is taken.
+// await waits for the response and delivers progress. It cancels the request and returns the reason
+// when the call times out, ctx ends or the client is closed. A response that arrives at the same
+// moment is used.
 func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error {
 	settled := false
 	defer func() {
@@ -209,10 +225,10 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 		}
 	}()
 	for {
-		cause, reason := c.rest(ctx, r, pending.Done(), -1)
+		cause, reason := c.waitCall(ctx, r, pending.Done(), -1)
 		if reason == nil {
 			settled = true
-			r.deliver() // what came before the answer
+			r.deliver() // progress that arrived before the response
 			return nil
 		}
 		if c.giveUp(r, pending, cause) {
@@ -222,9 +238,10 @@ func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error
 	}
 }
 
-// rest waits until ready is, or for d if that is not negative, and delivers the progress of a call meanwhile. If the call has to end before, reason says why, and
-// cause is what its requests are to be cancelled for.
-func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d time.Duration) (cause, reason error) {
+// waitCall waits for ready, or for d if d is not negative, and delivers progress meanwhile. If the
+// call must end first, reason is its error and cause is the cancellation cause of its requests.
+func (c *Client) waitCall(ctx context.Context, r *call, ready <-chan struct{},
+	d time.Duration) (cause, reason error) {
 	var expired, over <-chan time.Time
 	var expiry *time.Timer
 	if !r.expires.IsZero() {
@@ -232,15 +249,15 @@ func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d tim
 		defer expiry.Stop()
 		expired = expiry.C
 	}
-	var lost <-chan struct{} // what is ready when an answer is, is also when there will be none
+	var lost <-chan struct{} // ready is also closed when the connection ends
 	if d >= 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		over, lost = timer.C, c.peer.Closed()
 	}
 	var progress <-chan struct{}
-	if r.box != nil {
-		progress = r.box.ready
+	if r.progress != nil {
+		progress = r.progress.ready
 	}
 	for {
 		select {
@@ -253,112 +270,115 @@ func (c *Client) rest(ctx context.Context, r *call, ready <-chan struct{}, d tim
 				more := c.extend(r)
 				expiry.Reset(more)
 				if more == 0 {
-					progress = nil // it does not count any more
+					progress = nil // it no longer extends the deadline
 				}
 			}
 		case <-expired:
 			if c.extension(r) == 0 || !r.deliver() {
-				return errExpired, c.gaveUp(context.DeadlineExceeded, r)
+				return errExpired, c.abortError(context.DeadlineExceeded, r)
 			}
-			expiry.Reset(c.extend(r)) // progress came in time, but was not looked at yet
+			expiry.Reset(c.extend(r)) // progress arrived in time
 		case <-ctx.Done():
-			return context.Cause(ctx), c.gaveUp(ctx.Err(), r)
+			return context.Cause(ctx), c.abortError(ctx.Err(), r)
 		case <-c.closing:
 			return errClosed, errClosed
 		case <-lost:
-			return rpc.ErrClosed, c.broken(rpc.ErrClosed)
+			return rpc.ErrClosed, c.connectionError(rpc.ErrClosed)
 		}
 	}
 }
 
-// extension is how long a call may go on after it has made progress.
+// extension returns how long a call may continue after progress.
 func (c *Client) extension(r *call) time.Duration {
 	if c.o.MaxCallTime < 0 {
 		return r.timeout
 	}
-	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.at)))
+	return max(0, min(r.timeout, max(c.o.MaxCallTime, r.timeout)-time.Since(r.startedAt)))
 }
 
-// extend gives a call that has made progress more time, and returns how much.
+// extend moves the deadline of a call after progress, and returns the time left.
 func (c *Client) extend(r *call) time.Duration {
 	more := c.extension(r)
 	r.expires = time.Now().Add(more)
 	return more
 }
 
-// deliver hands progress to the application, if there is any that is new.
+// deliver passes new progress to the application, and reports whether there was any.
 func (r *call) deliver() bool {
-	if r.box == nil {
+	if r.progress == nil {
 		return false
 	}
-	p, ok := r.box.take()
+	p, ok := r.progress.take()
 	if ok {
 		r.onProgress(p)
 	}
 	return ok
 }
 
-// gaveUp is the error of a call that is not waited for any more, because of the error of its context.
-func (c *Client) gaveUp(err error, r *call) error {
-	after := time.Since(r.at)
+// abortError returns the error of a call that is given up because of its context's error err.
+func (c *Client) abortError(err error, r *call) error {
+	after := time.Since(r.startedAt)
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &TimeoutError{After: after, Silence: c.link.silence()}
 	}
 	return fmt.Errorf("%w after %s", err, round(after))
 }
 
-// unsent makes of the error of sending a request one that tells the whole story.
-func (c *Client) unsent(r *call, err error) error {
+// sendError converts the error of sending a request into one that describes the cause.
+func (c *Client) sendError(r *call, err error) error {
 	broken, _ := errors.AsType[*framing.FrameError](err)
 	switch {
-	case r.bad != nil:
-		return r.bad
+	case r.codecErr != nil:
+		return r.codecErr
 	case broken != nil:
-		return &saying{fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)", broken.Size, broken.Limit), broken}
+		return &textError{
+			fmt.Sprintf("not sent: the request has %d bytes, over the limit of %d (Options.MaxSend)",
+				broken.Size, broken.Limit), broken}
 	case errors.Is(err, rpc.ErrClosed):
-		return c.broken(err)
+		return c.connectionError(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return c.gaveUp(context.DeadlineExceeded, r)
+		return c.abortError(context.DeadlineExceeded, r)
 	case errors.Is(err, context.Canceled):
-		return c.gaveUp(context.Canceled, r)
+		return c.abortError(context.Canceled, r)
 	}
-	return c.broken(err)
+	return c.connectionError(err)
 }
 
-// answer takes the answer of a call that is done.
-func (c *Client) answer(r *call, pending *rpc.Pending) error {
+// receiveResult decodes the response of a call that is done.
+func (c *Client) receiveResult(r *call, pending *rpc.Pending) error {
 	if err := pending.Wait(context.Background(), r); err != nil {
-		return c.broken(err)
+		return c.connectionError(err)
 	}
-	return r.bad
+	return r.codecErr
 }
 
-// UnmarshalJSON gets the result, right in the buffer that it arrived in, and hands it on if it is of a type to be handed on. Its error is for bad: what it
-// returns would be wrapped.
+// UnmarshalJSON decodes the result in the receive buffer. It stores its error in codecErr, because
+// rpc would wrap an error that it returns.
 func (r *call) UnmarshalJSON(result []byte) error {
 	switch {
-	case r.asTask:
-		r.bad = promisedInside(result)
-	case r.typed && r.method != mcp.MethodGetTask: // where the specification's own examples have "task"
-		r.bad = checkResultType(result)
+	case r.requestTask:
+		r.codecErr = decodeExperimentalTaskCreated(result)
+	case r.hasResultType && r.method != mcp.MethodGetTask:
+		// the examples in the specification have "task" there
+		r.codecErr = checkResultType(result)
 	}
-	if r.bad == nil {
-		r.bad = r.take(result)
+	if r.codecErr == nil {
+		r.codecErr = r.take(result)
 	}
 	return nil
 }
 
-// take decodes the result, be it the answer or a task's. Those of the protocol's methods are
+// take decodes a result, from the response or from a task. Results of MCP's own methods must be
 // objects.
 func (r *call) take(result []byte) error {
-	if result[0] != '{' && isProtocols(r.method) {
+	if result[0] != '{' && isProtocolMethod(r.method) {
 		return protocolError("its result is no object: %.40s", result)
 	}
 	return r.decode(result)
 }
 
-// isProtocols reports whether a method is one of the protocol's.
-func isProtocols(method string) bool {
+// isProtocolMethod reports whether any supported revision of MCP defines the method.
+func isProtocolMethod(method string) bool {
 	for _, revision := range mcp.Supported() {
 		if _, ok := mcp.MethodAt(method, revision); ok {
 			return true
@@ -367,10 +387,10 @@ func isProtocols(method string) bool {
 	return false
 }
 
-// into is the decode of a call whose result is of the type R.
-func into[R any](result *R) func([]byte) error {
+// decodeInto returns a decode function that stores the result in *result.
+func decodeInto[R any](result *R) func([]byte) error {
 	return func(raw []byte) error {
-		*result = *new(R) // what was in the cache may not have been one
+		*result = *new(R) // decoding a cached result may have failed half-way
 		if err := mcp.Unmarshal(raw, result); err != nil {
 			return protocolError("its result is not one: %v", err)
 		}
@@ -378,7 +398,8 @@ func into[R any](result *R) func([]byte) error {
 	}
 }
 
-// checkResultType refuses what is not a complete result (2026-07-28, Base Protocol, "ResultType").
+// checkResultType returns an error unless the result is complete (2026-07-28, Base Protocol,
+// "ResultType").
 func checkResultType(result []byte) error {
 	kind := jsonscan.Member(result, "resultType")
 	switch text, _ := jsonscan.Unquote(kind); {
@@ -391,7 +412,7 @@ func checkResultType(result []byte) error {
 		}
 		return e
 	case string(text) == "task":
-		return promised(result)
+		return decodeTaskCreated(result)
 	}
 	return protocolError("a result of the unknown type %.100s", kind)
 }

@@ -6,28 +6,34 @@ import (
 	"iter"
 )
 
-// A capability is something that a server may declare.
+// A capability is a feature that a server may declare.
 type capability struct {
 	name string
 	in   func(*session) bool
 }
 
 var (
-	resourcesCapability = capability{"resources", func(s *session) bool { return s.capabilities.Resources != nil }}
+	resourcesCapability = capability{"resources",
+		func(s *session) bool { return s.capabilities.Resources != nil }}
 	subscribeCapability = capability{"resources.subscribe", func(s *session) bool {
 		return s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe
 	}}
-	promptsCapability = capability{"prompts", func(s *session) bool { return s.capabilities.Prompts != nil }}
-	// Before 2025-03-26 there was no word for completion, but there was completion.
-	completionsCapability = capability{"completions", func(s *session) bool { return s.capabilities.Completions != nil || !s.features.Completions }}
+	promptsCapability = capability{"prompts",
+		func(s *session) bool { return s.capabilities.Prompts != nil }}
+	// Before 2025-03-26, servers supported completion without declaring it.
+	completionsCapability = capability{"completions", func(s *session) bool {
+		return s.capabilities.Completions != nil || !s.features.Completions
+	}}
 )
 
-// require returns nil, or the error of a call that needs a capability that the server does not declare.
+// require returns nil, or the error of a call that needs a capability that the server does not
+// declare.
 func (c *Client) require(needed capability, method, name string) error {
 	if needed.in(c.session.Load()) {
 		return nil
 	}
-	return &CallError{Server: c.o.Name, Method: method, Name: name, Err: &UndeclaredError{needed.name}}
+	return &CallError{Server: c.o.Name, Method: method, Name: name,
+		Err: &UndeclaredError{needed.name}}
 }
 
 // request makes a call that needs a capability.
@@ -38,8 +44,9 @@ func (c *Client) request(ctx context.Context, needed capability, r *call, opts [
 	return c.do(ctx, r, opts)
 }
 
-// pagesOf is pages of a list that needs a capability.
-func (c *Client) pagesOf(ctx context.Context, needed capability, method string, opts []CallOption) iter.Seq2[json.RawMessage, error] {
+// pagesOf is pages for a list that needs a capability.
+func (c *Client) pagesOf(ctx context.Context, needed capability, method string,
+	opts []CallOption) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if err := c.require(needed, method, ""); err != nil {
 			yield(nil, err)

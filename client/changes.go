@@ -10,67 +10,80 @@ import (
 )
 
 const (
-	quiet    = 100 * time.Millisecond // without another change, before a list is fetched again
-	maxQuiet = time.Second            // after the first change it is fetched anyway
+	// without another change, before a list is fetched again
+	debounceDelay    = 100 * time.Millisecond
+	maxDebounceDelay = time.Second // after the first change it is fetched anyway
 )
 
-// A list is one of those whose changes a server can tell. All that it takes to watch another is another one in wantedLists.
-type list struct {
+// A watchedList is a list whose changes the server can announce. newWatchedLists returns all of
+// them.
+type watchedList struct {
 	notification string
-	// told reports whether the server says that it will tell.
-	told func(*mcp.ServerCapabilities) bool
-	// want asks for it in a modern subscription.
-	want func(*mcp.SubscriptionFilter)
-	// refresh fetches the list, if the application wants that, and calls it.
+	// isDeclared reports whether the server declares that it announces changes.
+	isDeclared func(*mcp.ServerCapabilities) bool
+	// addTo adds the list to the filter of a modern subscription.
+	addTo func(*mcp.SubscriptionFilter)
+	// refresh fetches the list, if the application wants it, and runs the callback.
 	refresh func(context.Context)
 
-	changed chan struct{} // capacity 1: it has, since the last look
+	changed chan struct{} // capacity 1: the list has changed since the last refresh
 }
 
-func (l *list) note() {
+func (l *watchedList) markChanged() {
 	select {
 	case l.changed <- struct{}{}:
 	default:
 	}
 }
 
-// wantedLists returns the lists that the application wants to hear of.
-func (c *Client) wantedLists() []*list {
-	lists := []*list{{
+// newWatchedLists returns the lists whose changes the application has callbacks for.
+func (c *Client) newWatchedLists() []*watchedList {
+	lists := []*watchedList{{
 		notification: mcp.NotificationToolListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Tools != nil && s.Tools.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
-		refresh:      refresh(c, "OnToolsChanged", mcp.MethodListTools, c.Tools, c.o.OnToolsChanged),
+		isDeclared: func(s *mcp.ServerCapabilities) bool {
+			return s.Tools != nil && s.Tools.ListChanged
+		},
+		addTo:   func(w *mcp.SubscriptionFilter) { w.ToolsListChanged = true },
+		refresh: refresh(c, "OnToolsChanged", mcp.MethodListTools, c.Tools, c.o.OnToolsChanged),
 	}, {
 		notification: mcp.NotificationResourceListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Resources != nil && s.Resources.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
-		refresh:      refresh(c, "OnResourcesChanged", mcp.MethodListResources, c.Resources, c.o.OnResourcesChanged),
+		isDeclared: func(s *mcp.ServerCapabilities) bool {
+			return s.Resources != nil && s.Resources.ListChanged
+		},
+		addTo: func(w *mcp.SubscriptionFilter) { w.ResourcesListChanged = true },
+		refresh: refresh(c, "OnResourcesChanged", mcp.MethodListResources, c.Resources,
+			c.o.OnResourcesChanged),
 	}, {
 		notification: mcp.NotificationPromptListChanged,
-		told:         func(s *mcp.ServerCapabilities) bool { return s.Prompts != nil && s.Prompts.ListChanged },
-		want:         func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
-		refresh:      refresh(c, "OnPromptsChanged", mcp.MethodListPrompts, c.Prompts, c.o.OnPromptsChanged),
+		isDeclared: func(s *mcp.ServerCapabilities) bool {
+			return s.Prompts != nil && s.Prompts.ListChanged
+		},
+		addTo: func(w *mcp.SubscriptionFilter) { w.PromptsListChanged = true },
+		refresh: refresh(c, "OnPromptsChanged", mcp.MethodListPrompts, c.Prompts,
+			c.o.OnPromptsChanged),
 	}}
-	lists = slices.DeleteFunc(lists, func(l *list) bool { return l.refresh == nil })
+	lists = slices.DeleteFunc(lists, func(l *watchedList) bool { return l.refresh == nil })
 	for _, l := range lists {
 		l.changed = make(chan struct{}, 1)
 	}
 	return lists
 }
 
-// refresh returns a function that fetches a list and calls the application with it, or only calls the application; nil if nobody wants to know.
-func refresh[T any](c *Client, callback, method string, all func(context.Context, ...CallOption) iter.Seq2[T, error], f func([]T, error)) func(context.Context) {
+// refresh returns a function that fetches a list and passes it to f, or that only calls
+// OnListChanged; nil without a callback.
+func refresh[T any](c *Client, callback, method string,
+	all func(context.Context, ...CallOption) iter.Seq2[T, error],
+	f func([]T, error)) func(context.Context) {
 	switch told := c.o.OnListChanged; {
 	case f != nil:
 		return func(ctx context.Context) {
 			items, err := collect(all(ctx))
 			if ctx.Err() == nil {
-				c.guard(callback, func() { f(items, err) })
+				c.runCallback(callback, func() { f(items, err) })
 			}
 		}
 	case told != nil:
-		return func(context.Context) { c.guard("OnListChanged", func() { told(method) }) }
+		return func(context.Context) { c.runCallback("OnListChanged", func() { told(method) }) }
 	}
 	return nil
 }
@@ -87,16 +100,17 @@ func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// watchLists starts to follow the changes of the lists. A legacy server tells them unasked, a modern one if asked to.
+// watchLists starts watching the lists. A legacy server announces changes by itself, a modern one
+// after subscriptions/listen.
 func (c *Client) watchLists() {
 	s := c.session.Load()
 	var filter mcp.SubscriptionFilter
 	told := false
 	for _, l := range c.lists {
-		c.wg.Go(func() { c.follow(l) })
-		if l.told(&s.capabilities) {
+		c.wg.Go(func() { c.watchList(l) })
+		if l.isDeclared(&s.capabilities) {
 			told = true
-			l.want(&filter)
+			l.addTo(&filter)
 		}
 	}
 	if s.features.Listen && (told || c.updates != nil) {
@@ -104,20 +118,21 @@ func (c *Client) watchLists() {
 	}
 }
 
-// follow fetches a list anew after it has changed. A server that registers a hundred tools says so a hundred times, often while it is still at it: so a
-// moment of quiet is waited for. What changes while the list is being fetched, or while the application looks at it, leads to another round.
-func (c *Client) follow(l *list) {
+// watchList refreshes a list when it has changed. A server that registers a hundred tools sends a
+// hundred notifications, so it waits until they pause. A change during a refresh causes another
+// one.
+func (c *Client) watchList(l *watchedList) {
 	for {
 		select {
 		case <-l.changed:
 		case <-c.ctx.Done():
 			return
 		}
-		calm, enough := time.NewTimer(quiet), time.NewTimer(maxQuiet)
+		calm, enough := time.NewTimer(debounceDelay), time.NewTimer(maxDebounceDelay)
 		for settled := false; !settled; {
 			select {
 			case <-l.changed:
-				calm.Reset(quiet)
+				calm.Reset(debounceDelay)
 			case <-calm.C:
 				settled = true
 			case <-enough.C:

@@ -15,50 +15,52 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Client is a connection to one MCP server. [Spawn] and [Connect] make one. All methods may be called from anywhere at any time, also from the
-// callbacks in [Options], but for Wait, which a callback would wait for itself in.
+// A Client is a connection to one MCP server. [Spawn] and [Connect] create one. All methods are
+// safe for concurrent use and may be called from the callbacks in [Options], except Wait, which
+// would wait for its own callback.
 type Client struct {
 	o     Options
-	proc  *child.Process // nil if the transport came from elsewhere
-	spawn Command        // what proc was started as
+	proc  *child.Process // nil if the client did not start the server
+	spawn Command        // the command of proc
 
 	link    *Link
 	codec   *codec
 	peer    *rpc.Peer
-	session atomic.Pointer[session] // stored by open, nothing else from then on
+	session atomic.Pointer[session] // stored by open before the client is used
 	meta    atomic.Pointer[requestMeta]
-	level   atomic.Pointer[mcp.LoggingLevel] // that a legacy server was last asked for, or is to be
+	level   atomic.Pointer[mcp.LoggingLevel] // the log level requested from a legacy server
 
-	renewing  chan struct{} // capacity 1: held by who begins a session anew
-	mirror    *mirror       // nil if the transport has no headers
-	outputs   outputs
-	calls     progressTable
-	supports  taskSupports
-	errands   errands
-	late      lateCalls
-	lists     []*list // whose changes the application wants to hear of
-	logs      *logQueue
-	updates   *updateQueue // nil without OnResourceUpdated
-	listening subscription
-	noise     noise
-	routes    map[string]func(params []byte) // of notifications
-	questions map[string]answerer            // by method: those that are answered
+	renewing        chan struct{} // capacity 1: held while a session is renewed
+	headerTools     *headerTools  // nil if the transport has no headers
+	outputSchemas   outputSchemas
+	calls           progressTable
+	taskSupports    taskSupports
+	urlElicitations urlElicitations
+	late            cancelledCalls
+	lists           []*watchedList // lists with a callback for changes
+	logs            *logQueue
+	updates         *updateQueue // nil without OnResourceUpdated
+	listening       subscription
+	noise           noise
+	routes          map[string]func(params []byte) // notification handlers by method
+	inputHandlers   map[string]inputHandler        // input request handlers by method
 
 	mu        sync.Mutex
-	abandoned int // tasks that are being cancelled
+	abandoned int // number of tasks being cancelled
 
 	ctx     context.Context    // ends with the connection; for the goroutines of wg
-	cancel  context.CancelFunc // ends ctx; with mu, so that wg does not grow from then on
-	wg      sync.WaitGroup     // all goroutines of the client's own but run
-	closing chan struct{}      // closed by Close, first thing
-	once    sync.Once          // of closing
+	cancel  context.CancelFunc // ends ctx; called with mu held, so that wg does not grow afterwards
+	wg      sync.WaitGroup     // all goroutines of the client except run
+	closing chan struct{}      // closed at the start of Close
+	once    sync.Once          // closes closing
 	err     error              // why the connection ended; set before done is closed
 	done    chan struct{}
 }
 
-// newClient starts a client on a transport, and owns that. Nothing is sent.
+// newClient creates a client on a transport, which it then owns. It sends nothing.
 func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
-	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}), done: make(chan struct{})}
+	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}),
+		done: make(chan struct{})}
 	c.link = &Link{c: c, heard: make(chan struct{})}
 	if err := t.Open(c.link); err != nil {
 		_ = t.Close()
@@ -67,31 +69,31 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c.listening.busy, c.listening.replaced = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.level.Store(&o.LogLevel)
-	c.lists = c.wantedLists()
-	c.questions = c.questionTable()
+	c.lists = c.newWatchedLists()
+	c.inputHandlers = c.newInputHandlers()
 	c.route()
 	c.attach(t)
 	go c.run()
 	return c, nil
 }
 
-// run sees the connection to its end, whoever ends it.
+// run waits for the end of the connection and then releases everything.
 func (c *Client) run() {
 	err := c.peer.Wait()
 	c.mu.Lock()
 	c.cancel()
 	c.mu.Unlock()
 	if !c.isClosing() && err != nil {
-		c.err = c.lost(err)
+		c.err = c.newLostError(err)
 	}
 	if c.proc != nil {
-		_ = c.proc.Close() // the server may have closed its stdout and live on
+		_ = c.proc.Close() // the server may have closed only its stdout
 	}
 	c.wg.Wait()
 	close(c.done)
 }
 
-// background runs f on a goroutine of the client's own, unless the connection has ended.
+// background runs f on a goroutine, unless the connection has ended.
 func (c *Client) background(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,27 +102,29 @@ func (c *Client) background(f func()) {
 	}
 }
 
-// Close ends the connection. The server's process, if it is ours, is asked to end by closing its stdin; if it and what it has started have not ended
-// after [Command].Grace it is sent SIGTERM, and after another SIGKILL. Close returns when it has ended; the error is that it cannot be killed.
-// Calls that wait for an answer fail at once. Goroutines may outlive Close, as long as a callback runs; see Wait. Where the connection is lost already, that stays why it ended.
+// Close ends the connection. If the client started the server's process, Close closes its stdin,
+// sends SIGTERM to it and to the processes it has started after [Command].Grace, and SIGKILL after
+// the same time again. Close returns when they have ended; the error says that they cannot be
+// killed. Calls in flight fail at once. A goroutine may outlive Close while a callback runs; see
+// Wait. If the connection was lost before, Err keeps that reason.
 func (c *Client) Close() error {
-	if !c.isLost() { // else it was not this that ended it, and no call may be told so
+	if !c.isLost() { // otherwise calls would report the client as closed
 		c.once.Do(func() { close(c.closing) })
 	}
-	flush, cancel := context.WithTimeout(context.Background(), flushPatience)
+	flush, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	_ = c.peer.Flush(flush) // such as the cancellation of a call that was just given up
+	_ = c.peer.Flush(flush) // for example notifications/cancelled of a call just given up
 	var err error
 	if c.proc != nil {
-		// The peer reads on: a server must be able to write its last words, or it is killed by SIGPIPE.
+		// The peer still reads: a server that writes while it ends would be killed by SIGPIPE.
 		err = c.proc.Close()
 	}
 	_ = c.peer.Close()
 	return err
 }
 
-// flushPatience is how long Close waits until the server has read what was sent to it.
-const flushPatience = 250 * time.Millisecond
+// flushTimeout is how long Close waits for the server to read what was sent.
+const flushTimeout = 250 * time.Millisecond
 
 func (c *Client) isClosing() bool {
 	select {
@@ -141,16 +145,18 @@ func (c *Client) isLost() bool {
 	}
 }
 
-// Done is closed when the connection has ended, the process too, and no goroutine of the client is left.
+// Done is closed when the connection and the process have ended and no goroutine of the client is
+// left.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// Wait blocks until Done and returns what Err does.
+// Wait blocks until Done is closed and returns Err.
 func (c *Client) Wait() error {
 	<-c.done
 	return c.Err()
 }
 
-// Err returns why the connection ended: nil as long as Done is not closed and if Close has ended it, else a [*LostError].
+// Err returns why the connection ended: nil before Done is closed and after Close, otherwise a
+// [*LostError].
 func (c *Client) Err() error {
 	select {
 	case <-c.done:
@@ -160,17 +166,19 @@ func (c *Client) Err() error {
 	}
 }
 
-// exitPatience is how long the exit status is waited for when the connection has ended: the end of its stdout is seen before that of the process, whose
-// output on stderr is still to be read then. A process that has only closed its stdout does not end, and is then ended.
-const exitPatience = 500 * time.Millisecond
+// exitTimeout is how long the client waits for the exit status after the connection has ended. The
+// end of stdout precedes the end of the process, and stderr is still read then. A process that only
+// closed its stdout is ended afterwards.
+const exitTimeout = 500 * time.Millisecond
 
-// lost makes of the cause that ended the connection an error that says what became of the server.
-func (c *Client) lost(err error) error {
+// newLostError adds the exit status of the process to the error that ended the connection.
+func (c *Client) newLostError(err error) error {
 	lost := &LostError{Err: err}
-	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) { // for which we have hung up, and the process ends because of that
+	if c.proc == nil || errors.Is(err, framing.ErrTooLarge) {
+		// the client closed the connection, and so ended the process
 		return lost
 	}
-	timer := time.NewTimer(exitPatience)
+	timer := time.NewTimer(exitTimeout)
 	defer timer.Stop()
 	select {
 	case <-c.proc.Done():
@@ -182,38 +190,39 @@ func (c *Client) lost(err error) error {
 	return lost
 }
 
-// broken makes an error of the peer one of the client's: if the connection has ended, it says how.
-func (c *Client) broken(err error) error {
+// connectionError converts an error of the peer. If the connection has ended, the result says why.
+func (c *Client) connectionError(err error) error {
 	switch {
 	case !errors.Is(err, rpc.ErrClosed):
 		return err
 	case c.isClosing():
 		return errClosed
 	case errors.Is(err, io.EOF):
-		return c.lost(io.EOF)
+		return c.newLostError(io.EOF)
 	}
-	return c.lost(cmp.Or(c.peer.Err(), err))
+	return c.newLostError(cmp.Or(c.peer.Err(), err))
 }
 
 // Era returns the era of the connection, [mcp.Legacy] or [mcp.Modern].
 func (c *Client) Era() mcp.Era { return c.session.Load().features.Era }
 
-// Revision returns the revision that is spoken.
+// Revision returns the negotiated revision.
 func (c *Client) Revision() mcp.Revision { return c.session.Load().revision }
 
-// ServerInfo returns the server's name and version as it gives them; they are for display only. The zero value if it does not.
+// ServerInfo returns the name and version that the server reports, for display only. It is zero if
+// the server reports none.
 func (c *Client) ServerInfo() mcp.Implementation { return c.session.Load().info }
 
-// Capabilities returns what the server says that it can do. It must not be changed.
+// Capabilities returns the capabilities that the server declares. The caller must not modify them.
 func (c *Client) Capabilities() *mcp.ServerCapabilities { return &c.session.Load().capabilities }
 
-// Instructions returns how the server is meant to be used, for a model to read; often "".
+// Instructions returns the server's instructions for a model, often "".
 func (c *Client) Instructions() string { return c.session.Load().instructions }
 
-// Handshake returns how the connection began.
+// Handshake returns the record of the handshake.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
 
-// LastHeard returns when the server last sent anything at all; the zero time if it never did.
+// LastHeard returns when the client last received anything from the server; zero for never.
 func (c *Client) LastHeard() time.Time {
 	last := c.link.last.Load()
 	if last == 0 {
@@ -222,7 +231,8 @@ func (c *Client) LastHeard() time.Time {
 	return time.Unix(0, last)
 }
 
-// StderrTail returns the latest output of the server's process on stderr, 64 KiB at most, fit to be printed; "" without a process.
+// StderrTail returns the last 64 KiB at most that the process wrote to stderr, safe to print; ""
+// without a process.
 func (c *Client) StderrTail() string {
 	if c.proc == nil {
 		return ""

@@ -6,16 +6,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Complete asks what an argument of a prompt, or a variable of a resource template, may become of which the user has typed value so far (2026-07-28,
-// Completion). Settled are the other arguments that have a value already; nil is none, and servers older than 2025-06-18 are not told. It blocks as
-// [Client.Call] does, and its errors are the same, or an [*UndeclaredError].
-func (c *Client) Complete(ctx context.Context, ref mcp.CompleteReference, argument, value string, settled map[string]string, opts ...CallOption) (*mcp.Completion, error) {
-	params := &mcp.CompleteParams{Ref: ref, Argument: mcp.CompleteArgument{Name: argument, Value: value}}
+// Complete returns completions for the value typed so far of a prompt argument or a resource
+// template variable (2026-07-28, Completion). Settled are the values of other arguments, or nil;
+// they are not sent to servers older than 2025-06-18. It blocks as [Client.Call] does; the error is
+// one of Call or an [*UndeclaredError].
+func (c *Client) Complete(ctx context.Context, ref mcp.CompleteReference, argument, value string,
+	settled map[string]string, opts ...CallOption) (*mcp.Completion, error) {
+	params := &mcp.CompleteParams{Ref: ref,
+		Argument: mcp.CompleteArgument{Name: argument, Value: value}}
 	if settled != nil && c.session.Load().features.CompletionContext {
 		params.Context = &mcp.CompleteContext{Arguments: settled}
 	}
 	result := new(mcp.CompleteResult)
-	r := &call{method: mcp.MethodComplete, params: params, decode: into(result)}
+	r := &call{method: mcp.MethodComplete, params: params, decode: decodeInto(result)}
 	if err := c.request(ctx, completionsCapability, r, opts); err != nil {
 		return nil, err
 	}

@@ -12,22 +12,24 @@ import (
 )
 
 const (
-	// silencePatience is how long the probe may stay unanswered before initialize is sent as well. Most legacy servers answer what they do not
-	// know with an error; some ignore whatever comes before initialize.
-	silencePatience = 5 * time.Second
-	// heardPatience is the same once the server has sent anything: it runs, so it will not be long.
-	heardPatience = time.Second
-	// maxProbes is how often the server is asked while it names another revision each time, or the one that it has just refused: of several behind one address
-	// not all may be of the same age.
+	// probeTimeout is how long the probe may stay unanswered before initialize is sent as well.
+	// Most legacy servers reject an unknown method, but some ignore every message before
+	// initialize.
+	probeTimeout = 5 * time.Second
+	// activeProbeTimeout replaces probeTimeout once the server has sent anything, as it is running
+	// then.
+	activeProbeTimeout = time.Second
+	// maxProbes limits the probes if the server names another revision each time, or the one that
+	// it has just refused. The processes behind one address may differ in their versions.
 	maxProbes = 3
 )
 
-// Connect does the handshake with the server that a transport leads to, such as that of package client/streamable, or [Stream]. It owns the transport from then on,
-// also when it fails. See [Options.Connect].
+// Connect does the handshake with the server of a transport, such as one of package
+// client/streamable or a [Stream]. It owns the transport, also if it fails. See [Options.Connect].
 func Connect(ctx context.Context, t Transport) (*Client, error) { return Options{}.Connect(ctx, t) }
 
-// Connect is [Connect] with options. It blocks until the server has answered, for Options.StartTimeout at most, or until ctx ends; ctx has no
-// influence afterwards. The error is a [*StartError].
+// Connect is [Connect] with options. It blocks until the server has responded, Options.StartTimeout
+// has passed or ctx ends; ctx has no effect afterwards. The error is a [*StartError].
 func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	o, err := o.withDefaults("server")
 	if err != nil {
@@ -40,7 +42,7 @@ func (o Options) Connect(ctx context.Context, t Transport) (*Client, error) {
 	if err != nil {
 		return nil, o.startError(err, "")
 	}
-	if err := c.open(ctx, o.wish()); err != nil {
+	if err := c.open(ctx, o.eraPreference()); err != nil {
 		_ = c.Close()
 		return nil, o.startError(err, "")
 	}
@@ -54,12 +56,12 @@ func (o Options) startContext(ctx context.Context) (context.Context, context.Can
 	return context.WithTimeout(ctx, o.StartTimeout)
 }
 
-// open settles the era and does the handshake. When it has returned nil, the client is ready for use.
-func (c *Client) open(ctx context.Context, w wish) error {
+// open determines the era and does the handshake. After it the client is ready for use.
+func (c *Client) open(ctx context.Context, w eraPreference) error {
 	began := time.Now()
-	h := opening{c: c, wish: w}
+	h := handshaker{c: c, preference: w}
 	s, err := h.run(ctx)
-	h.forget()
+	h.cancelPending()
 	if err != nil {
 		return err
 	}
@@ -74,63 +76,63 @@ func (c *Client) open(ctx context.Context, w wish) error {
 	return nil
 }
 
-// begin makes what the handshake has agreed on that which holds.
+// begin stores the session and sends what a legacy server expects after the handshake.
 func (c *Client) begin(ctx context.Context, s *session) error {
 	c.session.Store(s)
 	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
 	if s.features.Era == mcp.Legacy {
 		c.peer.AllowBatch(s.features.Batch)
 		if err := c.peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
-			return c.broken(err)
+			return c.connectionError(err)
 		}
 		c.askForLogs(ctx)
 	}
 	return nil
 }
 
-// An opening is a handshake under way: up to two requests, whose answers are waited for at once.
-type opening struct {
-	c     *Client
-	wish  wish
-	asked mcp.Revision // by the probe
-	asks  int          // how many probes were sent
+// A handshaker does one handshake: up to two requests that are in flight at the same time.
+type handshaker struct {
+	c              *Client
+	preference     eraPreference
+	probedRevision mcp.Revision // the revision of the last probe
+	probeCount     int          // number of probes sent
 
-	probe, initialize sent
-	refused           error // the answer to initialize, while that to the probe is still to come
+	probe, initialize handshakeRequest
+	refused           error // the error of initialize, while the probe is still in flight
 }
 
-// sent is a request of the handshake; the zero value is none.
-type sent struct {
+// A handshakeRequest is a request of the handshake. Its zero value is no request.
+type handshakeRequest struct {
 	*rpc.Pending
 	method string
 	at     time.Time
 }
 
-func (s sent) done() <-chan struct{} {
+func (s handshakeRequest) done() <-chan struct{} {
 	if s.Pending == nil {
 		return nil
 	}
 	return s.Done()
 }
 
-// take returns the answer and makes s none.
-func (s *sent) take() (raw json.RawMessage, err error) {
+// take returns the response and resets s.
+func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
 	err = s.Wait(context.Background(), &raw)
-	*s = sent{}
+	*s = handshakeRequest{}
 	return raw, err
 }
 
-func (h *opening) run(ctx context.Context) (*session, error) {
-	patience := time.NewTimer(silencePatience)
+func (h *handshaker) run(ctx context.Context) (*session, error) {
+	patience := time.NewTimer(probeTimeout)
 	defer patience.Stop()
 	heard := h.c.link.heard
 	var err error
-	if h.wish.era == mcp.Legacy {
-		err = h.sendInitialize(ctx, h.wish.legacy().revision)
+	if h.preference.era == mcp.Legacy {
+		err = h.sendInitialize(ctx, h.preference.legacy().revision)
 	} else {
-		h.asked = mcp.LatestModern
-		if mcp.EraOf(h.wish.revision) == mcp.Modern {
-			h.asked = h.wish.revision
+		h.probedRevision = mcp.LatestModern
+		if mcp.EraOf(h.preference.revision) == mcp.Modern {
+			h.probedRevision = h.preference.revision
 		}
 		err = h.sendProbe(ctx)
 	}
@@ -138,7 +140,7 @@ func (h *opening) run(ctx context.Context) (*session, error) {
 		select {
 		case <-h.probe.done():
 			raw, answer := h.probe.take()
-			v := classify(raw, answer, h.asked, h.wish)
+			v := classifyProbe(raw, answer, h.probedRevision, h.preference)
 			switch {
 			case v.err != nil:
 				err = v.err
@@ -146,10 +148,11 @@ func (h *opening) run(ctx context.Context) (*session, error) {
 				s := modernSession(v.revision, v.discovered)
 				s.handshake = Handshake{Method: mcp.MethodDiscover, Result: raw}
 				return s, nil
-			case mcp.EraOf(v.revision) == mcp.Modern && h.asks == maxProbes:
-				err = protocolError("the server refuses revision %s and offers %s", h.asked, v.revision)
+			case mcp.EraOf(v.revision) == mcp.Modern && h.probeCount == maxProbes:
+				err = protocolError("the server refuses revision %s and offers %s",
+					h.probedRevision, v.revision)
 			case mcp.EraOf(v.revision) == mcp.Modern:
-				h.asked = v.revision
+				h.probedRevision = v.revision
 				err = h.sendProbe(ctx)
 			case h.refused != nil:
 				err = h.refused
@@ -169,40 +172,41 @@ func (h *opening) run(ctx context.Context) (*session, error) {
 				err = answer
 				break
 			}
-			// A modern server that has yet to answer the probe refuses initialize: it does not know it.
+			// A modern server rejects initialize, and may still answer the probe.
 			h.refused = answer
-			patience.Reset(silencePatience)
+			patience.Reset(probeTimeout)
 		case <-heard:
 			heard = nil
 			if h.initialize.Pending == nil && h.refused == nil {
-				patience.Reset(heardPatience)
+				patience.Reset(activeProbeTimeout)
 			}
 		case <-patience.C:
 			switch {
 			case h.refused != nil:
 				err = h.refused
-			case h.wish.era == 0 && h.initialize.Pending == nil:
-				err = h.sendInitialize(ctx, h.wish.legacy().revision)
+			case h.preference.era == 0 && h.initialize.Pending == nil:
+				err = h.sendInitialize(ctx, h.preference.legacy().revision)
 			}
 		case <-ctx.Done():
-			err = h.expired(ctx)
+			err = h.timeoutError(ctx)
 		}
 	}
-	err = h.c.broken(err)
+	err = h.c.connectionError(err)
 	if lost, ok := errors.AsType[*LostError](err); ok {
 		lost.early = true
 	}
 	return nil, err
 }
 
-func (h *opening) sendProbe(ctx context.Context) error {
-	h.asks++
-	params := &call{meta: newRequestMeta(h.asked, "", &h.c.o)}
+func (h *handshaker) sendProbe(ctx context.Context) error {
+	h.probeCount++
+	params := &call{meta: newRequestMeta(h.probedRevision, "", &h.c.o)}
 	return h.send(ctx, &h.probe, mcp.MethodDiscover, params)
 }
 
-func (h *opening) sendInitialize(ctx context.Context, revision mcp.Revision) error {
-	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(), ClientInfo: h.c.o.Info}
+func (h *handshaker) sendInitialize(ctx context.Context, revision mcp.Revision) error {
+	params := &mcp.InitializeParams{ProtocolVersion: revision, Capabilities: h.c.o.Capabilities(),
+		ClientInfo: h.c.o.Info}
 	raw, err := mcp.Marshal(params)
 	if err != nil {
 		return err
@@ -210,33 +214,35 @@ func (h *opening) sendInitialize(ctx context.Context, revision mcp.Revision) err
 	return h.send(ctx, &h.initialize, mcp.MethodInitialize, json.RawMessage(raw))
 }
 
-func (h *opening) send(ctx context.Context, s *sent, method string, params any) (err error) {
+func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method string,
+	params any) (err error) {
 	s.method, s.at = method, time.Now()
 	s.Pending, err = h.c.peer.Start(ctx, method, params)
 	return err
 }
 
-// forget gives up what is not answered. Nothing is sent for it, see [Client.cancellation].
-func (h *opening) forget() {
-	for _, s := range []sent{h.probe, h.initialize} {
+// cancelPending drops the requests in flight. It sends nothing; see [Client.cancellation].
+func (h *handshaker) cancelPending() {
+	for _, s := range []handshakeRequest{h.probe, h.initialize} {
 		if s.Pending != nil {
 			s.Cancel(nil)
 		}
 	}
 }
 
-// expired is the error when the time for the start has run out, or the caller has lost patience.
-func (h *opening) expired(ctx context.Context) error {
+// timeoutError returns the error of a handshake whose context has ended.
+func (h *handshaker) timeoutError(ctx context.Context) error {
 	if ctx.Err() != context.DeadlineExceeded {
 		return context.Cause(ctx)
 	}
 	var waiting []string
 	var since time.Duration
-	for _, s := range []sent{h.probe, h.initialize} {
+	for _, s := range []handshakeRequest{h.probe, h.initialize} {
 		if s.Pending != nil {
 			waiting = append(waiting, s.method)
 			since = max(since, time.Since(s.at))
 		}
 	}
-	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since, Silence: h.c.link.silence()}
+	return &TimeoutError{Waiting: strings.Join(waiting, " and "), After: since,
+		Silence: h.c.link.silence()}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// definitions is a page of any of the lists.
+// definitions is a page of any list.
 type definitions struct {
 	Tools     []json.RawMessage `json:"tools"`
 	Resources []json.RawMessage `json:"resources"`
@@ -18,28 +18,38 @@ type definitions struct {
 	Prompts   []json.RawMessage `json:"prompts"`
 }
 
-// ToolDefinitions is [Client.Tools] with each tool as the server wrote it, every byte of it: for who passes it on.
-func (c *Client) ToolDefinitions(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools, func(d *definitions) []json.RawMessage {
-		return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
-			name, _ := jsonscan.Text(jsonscan.Member(tool, "name"))
-			return c.mirror.tool(name).bad != nil
+// ToolDefinitions is [Client.Tools] with each tool as the server wrote it, for callers that forward
+// it.
+func (c *Client) ToolDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools,
+		func(d *definitions) []json.RawMessage {
+			return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
+				name, _ := jsonscan.Text(jsonscan.Member(tool, "name"))
+				return c.headerTools.tool(name).bad != nil
+			})
 		})
-	})
 }
 
 // ResourceDefinitions is [Client.Resources] with each resource as the server wrote it.
-func (c *Client) ResourceDefinitions(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(c, "resources", c.ResourcePages(ctx, opts...), mcp.MethodListResources, func(d *definitions) []json.RawMessage { return d.Resources })
+func (c *Client) ResourceDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(c, "resources", c.ResourcePages(ctx, opts...), mcp.MethodListResources,
+		func(d *definitions) []json.RawMessage { return d.Resources })
 }
 
-// ResourceTemplateDefinitions is [Client.ResourceTemplates] with each template as the server wrote it.
-func (c *Client) ResourceTemplateDefinitions(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(c, "resource templates", c.ResourceTemplatePages(ctx, opts...), mcp.MethodListResourceTemplates,
+// ResourceTemplateDefinitions is [Client.ResourceTemplates] with each template as the server wrote
+// it.
+func (c *Client) ResourceTemplateDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(c, "resource templates", c.ResourceTemplatePages(ctx, opts...),
+		mcp.MethodListResourceTemplates,
 		func(d *definitions) []json.RawMessage { return d.Templates })
 }
 
 // PromptDefinitions is [Client.Prompts] with each prompt as the server wrote it.
-func (c *Client) PromptDefinitions(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return items(c, "prompts", c.PromptPages(ctx, opts...), mcp.MethodListPrompts, func(d *definitions) []json.RawMessage { return d.Prompts })
+func (c *Client) PromptDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(c, "prompts", c.PromptPages(ctx, opts...), mcp.MethodListPrompts,
+		func(d *definitions) []json.RawMessage { return d.Prompts })
 }

@@ -11,29 +11,30 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// elicit answers elicitation/create with Options.OnElicit (2026-07-28, Elicitation).
+// elicit handles elicitation/create with Options.OnElicit (2026-07-28, Elicitation).
 func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var params mcp.ElicitParams
 	if err := mcp.Unmarshal(raw, &params); err != nil {
-		return nil, badQuestionf("%v", err)
+		return nil, invalidInputRequestf("%v", err)
 	}
 	if params.Mode == "" {
 		params.Mode = mcp.ElicitForm
 	}
 	if !c.o.elicits(params.Mode) {
-		return nil, badQuestionf("this client does not elicit in the mode %.50q", params.Mode)
+		return nil, invalidInputRequestf("this client does not elicit in the mode %.50q",
+			params.Mode)
 	}
 	var form *schema.Schema // nil for a web page
 	if params.Mode == mcp.ElicitForm {
 		var err error
 		if form, err = compileForm(params.RequestedSchema); err != nil {
-			return nil, badQuestionf("requestedSchema: %v", err)
+			return nil, invalidInputRequestf("requestedSchema: %v", err)
 		}
 	}
 	if form == nil && params.ElicitationID != "" {
-		c.errands.begin(params.ElicitationID)
+		c.urlElicitations.markRequested(params.ElicitationID)
 	}
-	result, err := consult(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
+	result, err := runInputCallback(ctx, c, "OnElicit", mcp.MethodElicit, c.o.OnElicit, params)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +45,8 @@ func (c *Client) elicit(ctx context.Context, raw json.RawMessage) (json.RawMessa
 	return encode(answer)
 }
 
-// compileForm compiles the schema of a form. Whether it is as plain as the specification wants is for the callback to care about: it has to show it.
+// compileForm compiles the schema of a form. It does not enforce the specification's restrictions
+// on such schemas: the callback, which displays the form, decides what it supports.
 func compileForm(text json.RawMessage) (*schema.Schema, error) {
 	var form struct {
 		Type string `json:"type"`
@@ -61,7 +63,8 @@ func compileForm(text json.RawMessage) (*schema.Schema, error) {
 	return schema.Compile(bytes.Clone(text), schema.AssertFormats())
 }
 
-// content is what is sent of what the user has filled in: with defaults, and nothing of what was not accepted.
+// content returns the content to send for a result: with the schema's defaults, and nil unless
+// accepted.
 func content(form *schema.Schema, result *mcp.ElicitResult) (json.RawMessage, error) {
 	switch result.Action {
 	case mcp.ElicitDecline, mcp.ElicitCancel:

@@ -15,7 +15,7 @@ import (
 
 func TestClassify(t *testing.T) {
 	const asked = mcp.Rev20260728
-	auto, modern, legacy2024 := wish{}, wish{era: mcp.Modern}, wish{revision: mcp.Rev20241105}
+	auto, modern, legacy2024 := eraPreference{}, eraPreference{era: mcp.Modern}, eraPreference{revision: mcp.Rev20241105}
 	unsupported := func(data string) error {
 		return &rpc.Error{Code: -32022, Message: "Unsupported protocol version", Data: json.RawMessage(data)}
 	}
@@ -26,7 +26,7 @@ func TestClassify(t *testing.T) {
 		name   string
 		result string
 		err    error
-		wish   wish
+		wish   eraPreference
 		want   string
 	}{
 		{"a discover result", discover(`["2026-07-28"]`), nil, auto, "2026-07-28"},
@@ -38,7 +38,7 @@ func TestClassify(t *testing.T) {
 		{"with no versions", discover(`[]`), nil, auto, `the server speaks []; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`},
 		{"with versions of another type", discover(`[1]`), nil, auto, `the result of server/discover is not one: supportedVersions[0]: want a string, not a number (at byte 46)`},
 
-		{"of which an older one is preferred", discover(`["2025-11-25","2025-06-18"]`), nil, wish{revision: mcp.Rev20250618}, "2025-06-18 next"},
+		{"of which an older one is preferred", discover(`["2025-11-25","2025-06-18"]`), nil, eraPreference{revision: mcp.Rev20250618}, "2025-06-18 next"},
 
 		{"a result of something else", `{"ok":true}`, nil, auto, "2025-11-25 next"},
 		{"no object", `null`, nil, auto, "2025-11-25 next"},
@@ -66,7 +66,7 @@ func TestClassify(t *testing.T) {
 			if test.name == "another modern revision" {
 				asked = "2027-01-01"
 			}
-			v := classify([]byte(test.result), test.err, asked, test.wish)
+			v := classifyProbe([]byte(test.result), test.err, asked, test.wish)
 			got := string(v.revision)
 			switch {
 			case v.err != nil:

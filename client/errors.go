@@ -12,13 +12,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ExitError says how a server's process ended: its exit status or signal, and the last line it wrote to stderr that says something.
+// ExitError holds the exit status or signal of a server's process and the last meaningful line of
+// its stderr.
 type ExitError = child.ExitError
 
-// SpawnError says why a process could not be started: the program does not exist, may not be executed, or is not on the PATH, which it names.
+// SpawnError says why a process could not be started: the program does not exist, is not
+// executable, or is not on the PATH, which it contains.
 type SpawnError = child.StartError
 
-// A StartError says why there is no connection: Spawn and Connect return no other. What it wraps tells the cases apart, with [errors.As]:
+// A StartError says why there is no connection: Spawn and Connect return no other. What it wraps
+// tells the cases apart, with [errors.As]:
 //
 //	*SpawnError    there is no process
 //	*ExitError     the process ended before it had answered
@@ -26,18 +29,20 @@ type SpawnError = child.StartError
 //	*LostError     the connection ended before there was an answer; with an *ExitError in it if it was a process
 //	*rpc.Error     the server refused the handshake
 //
-// Or, with [errors.Is]: the context's error; [rpc.ErrProtocol] for an answer that is none, or a revision that is not known here.
+// Or, with [errors.Is]: the context's error; [rpc.ErrProtocol] for an answer that is none, or a
+// revision that is not known here.
 type StartError struct {
 	Server string // Options.Name
-	Stderr string // the last of what the process wrote to stderr, fit to be printed; "" without a process
-	Hint   string // a way out, if one can be told; not part of the text
+	Stderr string // the end of the process's stderr, safe to print; "" without a process
+	Hint   string // a remedy, if one is known; not part of Error
 	Err    error
 }
 
 func (e *StartError) Error() string { return fmt.Sprintf("server %q: %v", e.Server, e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// A CallError says why a call failed: every method that calls the server returns it. What it wraps tells the cases apart, with [errors.As]:
+// A CallError says why a call failed: every method that calls the server returns it. What it wraps
+// tells the cases apart, with [errors.As]:
 //
 //	*rpc.Error           the server answered with an error
 //	*UndeclaredError     the server does not say that it can do that, and was not asked
@@ -51,8 +56,9 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*TooLargeError       the server has sent a message larger than Options.Limits.MaxFrame (matches framing.ErrTooLarge)
 //	*framing.FrameError  the request is larger than Options.MaxSend and was not sent (matches framing.ErrTooLarge)
 //
-// Or, with [errors.Is]: [context.Canceled]; [rpc.ErrClosed] after Close, and for a LostError; [rpc.ErrProtocol] for an answer that breaks the
-// protocol. A tool that fails is no error at all, but a result with IsError set.
+// Or, with [errors.Is]: [context.Canceled]; [rpc.ErrClosed] after Close, and for a LostError;
+// [rpc.ErrProtocol] for an answer that breaks the protocol. A tool that fails is no error at all,
+// but a result with IsError set.
 type CallError struct {
 	Server string // Options.Name
 	Method string
@@ -73,23 +79,25 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// An UndeclaredError says that the server's capabilities do not have what a call needs. Nothing was sent: some servers take it badly to be asked for
-// what they do not know. It matches [rpc.ErrMethodNotFound], as the error of a server that declares what it does not have. [Client.Call] and the calls
-// of tools send whatever the server declares.
+// An UndeclaredError says that the server does not declare the capability that a call needs. The
+// request was not sent, because some servers mishandle unknown methods. It matches
+// [rpc.ErrMethodNotFound]. [Client.Call] and calls of tools are sent whatever the server declares.
 type UndeclaredError struct {
 	Capability string // such as "resources" or "resources.subscribe"
 }
 
 func (e *UndeclaredError) Error() string {
-	return fmt.Sprintf("the server does not declare the capability %s, and was not asked", e.Capability)
+	return fmt.Sprintf("the server does not declare the capability %s, and was not asked",
+		e.Capability)
 }
 func (e *UndeclaredError) Is(target error) bool { return target == rpc.ErrMethodNotFound }
 
-// A TimeoutError says that the time for an answer ran out. It matches [context.DeadlineExceeded].
+// A TimeoutError says that no response arrived in time. It matches [context.DeadlineExceeded].
 type TimeoutError struct {
-	Waiting string        // what is not answered, if that is not the call itself: the requests of the handshake
+	// what was waited for, if not the call: the requests of the handshake, for example
+	Waiting string
 	After   time.Duration // since the request was sent
-	Silence time.Duration // since the server last sent anything at all, this answer or another; negative if it never did
+	Silence time.Duration // since the server last sent anything; negative if it never did
 }
 
 func (e *TimeoutError) Error() string {
@@ -104,11 +112,11 @@ func (e *TimeoutError) Error() string {
 	return fmt.Sprintf("%s after %s; %s", what, round(e.After), silence)
 }
 
-// Timeout reports true, as a net.Error does.
+// Timeout returns true, as for a net.Error.
 func (e *TimeoutError) Timeout() bool        { return true }
 func (e *TimeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// round shows a duration to three digits or so.
+// round formats a duration with about three digits.
 func round(d time.Duration) string {
 	unit := time.Millisecond
 	switch {
@@ -120,11 +128,12 @@ func round(d time.Duration) string {
 	return d.Round(unit).String()
 }
 
-// A LostError says that the connection ended without our doing. It matches [rpc.ErrClosed].
+// A LostError says that the connection ended, but not by Close. It matches [rpc.ErrClosed].
 type LostError struct {
-	Exit  *ExitError // how the process ended; nil if there is none, or it did not end by itself
-	Err   error      // what ended the connection: io.EOF if the server closed it, a *TooLargeError if it was closed here for that
-	early bool       // before it had answered at all
+	Exit *ExitError // how the process ended; nil without a process, or if the client ended it
+	// io.EOF if the server closed the connection, a *TooLargeError if the client did
+	Err   error
+	early bool // before any response
 }
 
 func (e *LostError) Error() string {
@@ -156,23 +165,28 @@ func (e *LostError) Unwrap() []error {
 	return []error{e.Exit, e.Err}
 }
 
-// An InputRequiredError is what a modern server answers when it has to know something before it can go on (2026-07-28, Multi Round-Trip
-// Requests), and the client cannot answer by itself: because there is no callback in [Options] for one of the questions, or the call was made [ByHand].
-// Make the call again, with [Answers]; or if there is a Task, go on with that.
+// An InputRequiredError is returned if a modern server requests input (2026-07-28, Multi Round-Trip
+// Requests) and the client cannot answer: [Options] has no callback for a request, or the call was
+// made [ByHand]. Repeat the call with [Answers]; if Task is set, continue with that.
 type InputRequiredError struct {
 	Result *mcp.InputRequiredResult
-	Raw    []byte // the result as the server wrote it: of the call, or of tasks/get
-	Task   *Task  // what asks if the call has become a task, which goes on: answer with [Task.Update], then [Task.Wait]; or [Task.Cancel]
+	Raw    []byte // the result of the call or of tasks/get, as the server wrote it
+	// the task that requests input, if the call became one: answer with [Task.Update], then
+	// [Task.Wait]; or [Task.Cancel]
+	Task *Task
 }
 
 func (e *InputRequiredError) Error() string {
 	return fmt.Sprintf("the server wants input first (%d requests)", len(e.Result.InputRequests))
 }
 
-// A QuestionError says why a question of the server's was not answered: the callback in [Options] has failed or panicked (an [*rpc.PanicError]), what it
-// returned is no answer, or what it was to be asked makes no sense (which matches [rpc.ErrProtocol]).
+// A QuestionError says why an input request was not answered: the callback in [Options] failed or
+// panicked (an [*rpc.PanicError]), its result is invalid, or the request is invalid (which matches
+// [rpc.ErrProtocol]).
 type QuestionError struct {
-	Key    string // the question's name in InputRequiredResult, or in the state of a task; or the elicitation's id in a refusal with -32042
+	// the key in the InputRequiredResult or in the task's state; or the elicitation's id in error
+	// -32042
+	Key    string
 	Method string // elicitation/create, sampling/createMessage or roots/list
 	Err    error
 }
@@ -182,20 +196,22 @@ func (e *QuestionError) Error() string {
 }
 func (e *QuestionError) Unwrap() error { return e.Err }
 
-// A RoundsError says that the server was answered again and again, and still has not given a result.
+// A RoundsError says that the server requested input too many times.
 type RoundsError struct {
-	Rounds int                 // how many times; in a task, some questions may have been answered together
-	Last   *InputRequiredError // what it wants now
+	Rounds int                 // number of answers sent; in a task, one may answer several requests
+	Last   *InputRequiredError // the latest request
 }
 
 func (e *RoundsError) Error() string {
-	return fmt.Sprintf("the server has been answered %d times and still gives no result: %v", e.Rounds, e.Last)
+	return fmt.Sprintf("the server has been answered %d times and still gives no result: %v",
+		e.Rounds, e.Last)
 }
 
-// A TaskCancelledError says that a task was cancelled: by [Task.Cancel], by somebody else, or by the server.
+// A TaskCancelledError says that a task was cancelled, by [Task.Cancel], another client or the
+// server.
 type TaskCancelledError struct {
 	ID      string // of the task
-	Message string // what the server says about it; often ""
+	Message string // the server's statusMessage, often ""
 }
 
 func (e *TaskCancelledError) Error() string {
@@ -206,24 +222,24 @@ func (e *TaskCancelledError) Error() string {
 	return text
 }
 
-// A saying is an error with a text of its own in place of that of the error it wraps.
-type saying struct {
+// A textError wraps an error and replaces its text.
+type textError struct {
 	text string
 	err  error
 }
 
-func (e *saying) Error() string { return e.text }
-func (e *saying) Unwrap() error { return e.err }
+func (e *textError) Error() string { return e.text }
+func (e *textError) Unwrap() error { return e.err }
 
-// errClosed is the error of calls on a client that was closed.
-var errClosed error = &saying{"the client is closed", rpc.ErrClosed}
+// errClosed is the error of calls after Close.
+var errClosed error = &textError{"the client is closed", rpc.ErrClosed}
 
 // protocolError returns an error that matches [rpc.ErrProtocol].
 func protocolError(format string, args ...any) error {
-	return &saying{fmt.Sprintf(format, args...), rpc.ErrProtocol}
+	return &textError{fmt.Sprintf(format, args...), rpc.ErrProtocol}
 }
 
-// startError makes an error of the start one that says all there is to say.
+// startError returns the StartError for err, with a hint if there is one.
 func (o *Options) startError(err error, stderr string) *StartError {
 	e := &StartError{Server: o.Name, Stderr: stderr, Err: err}
 	if spawn, ok := errors.AsType[*SpawnError](err); ok {

@@ -146,7 +146,7 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			}
 		}
 	})
-	c.mirror = new(mirror) // as over HTTP
+	c.headerTools = new(headerTools) // as over HTTP
 	for name, tt := range calls {
 		whole := strings.ReplaceAll(tt.result, "\n", "")
 		next.Store(&whole)

@@ -14,30 +14,31 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Link is what a [Transport] can tell its client, and ask it. Its methods may be called from anywhere at any time, also by several goroutines.
+// A Link connects a [Transport] to its client. Its methods are safe for concurrent use.
 type Link struct {
 	c     *Client
 	heard chan struct{} // closed at the first byte from the server
-	last  atomic.Int64  // when the latest came, in nanoseconds since 1970; 0 for never
+	last  atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
 
 	abandoned func(id rpc.ID) // may be nil
 }
 
-// ErrSessionLost is the error with which a transport fails a request that the server has not even looked at, because it has forgotten the session
-// (2025-11-25, Transports, "Session Management"). The client then begins a new session, and sends the request again.
+// ErrSessionLost is the error with which a transport fails a request that the server did not
+// process because the session no longer exists (2025-11-25, Transports, "Session Management"). The
+// client then starts a new session and sends the request again.
 var ErrSessionLost = errors.New("the server has forgotten the session")
 
-// Limits returns the bounds of what is to be received.
+// Limits returns the limits of received messages.
 func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
 
-// Heard notes that the server has sent something. Where calls time out, errors tell for how long it has not.
+// Heard records that the server has sent something. A [TimeoutError] contains the time since then.
 func (l *Link) Heard() {
 	if l.last.Swap(time.Now().UnixNano()) == 0 {
 		close(l.heard)
 	}
 }
 
-// silence is the time since the server last sent something; negative if it never did.
+// silence returns the time since the last input; negative if there was none.
 func (l *Link) silence() time.Duration {
 	last := l.last.Load()
 	if last == 0 {
@@ -46,34 +47,38 @@ func (l *Link) silence() time.Duration {
 	return time.Since(time.Unix(0, last))
 }
 
-// Fail ends the call with that id: no answer will come. If it is not waiting any more, nothing happens.
+// Fail ends the call with an id with an error. It does nothing if the call is not in flight.
 func (l *Link) Fail(id rpc.ID, err error) { l.c.peer.Fail(id, err) }
 
-// Missed notes that messages of the server that were no answers may have been lost: whatever it tells the changes of may have changed.
-func (l *Link) Missed() { l.c.missed() }
+// Missed reports that notifications or requests of the server may have been lost. The client then
+// assumes that every watched list and resource has changed.
+func (l *Link) Missed() { l.c.assumeChanged() }
 
-// Renewer returns what begins a new session in place of the present one, for a transport that finds while no call is waiting that the server has forgotten that. It
-// blocks until there is one or ctx ends, and does nothing if there is already. It may be asked for from the first notification on.
+// Renewer returns a function that replaces the current session, for a transport that learns without
+// a call in flight that the session no longer exists. The function blocks until there is a new
+// session or ctx ends; it does nothing if the session was replaced already. Renewer may be called
+// from the first notification on.
 func (l *Link) Renewer() func(ctx context.Context) error {
 	present := l.c.session.Load()
-	return func(ctx context.Context) error { return l.c.renew(ctx, present) }
+	return func(ctx context.Context) error { return l.c.renewSession(ctx, present) }
 }
 
-// OnAbandon says, in Open, what is to be called for a request whose answer nobody waits for any more and of which the server is not told: those of the handshake, and
-// a subscription that the server has ended. It must not block.
+// OnAbandon, called in Open, sets a function that is called for each request that is dropped
+// without notifications/cancelled: those of the handshake, and a subscription that the server has
+// ended. It must not block.
 func (l *Link) OnAbandon(f func(id rpc.ID)) { l.abandoned = f }
 
-// MirrorsHeaders says, in Open, that the transport mirrors arguments into headers: tools of which they cannot be mirrored are then left out.
-func (l *Link) MirrorsHeaders() { l.c.mirror = new(mirror) }
+// MirrorsHeaders, called in Open, declares that the transport sends arguments as headers. Tools
+// with invalid header annotations are then removed from lists.
+func (l *Link) MirrorsHeaders() { l.c.headerTools = new(headerTools) }
 
-// HeaderParams returns which arguments of a tool are to be mirrored into headers, as far as the tool was on a list; see MirrorsHeaders.
-func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.mirror.params(tool) }
+// HeaderParams returns the arguments of a tool that are sent as headers, if the tool was listed.
+func (l *Link) HeaderParams(tool string) []mcp.HeaderParam { return l.c.headerTools.params(tool) }
 
-// Warn tells the client's log what nobody else is told.
+// Warn writes a warning to the client's log.
 func (l *Link) Warn(what string, attrs ...slog.Attr) { l.c.warn(what, attrs...) }
 
-// A codec frames by newline what is sent, which has a limit of its own, and reads what the
-// transport has.
+// A codec frames sent messages by newline, with their own limit, and reads those of the transport.
 type codec struct {
 	framing.Codec // appends
 	transport     Transport
@@ -87,18 +92,19 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 		return dst, nil
 	}
 	frame, err := k.transport.ReadFrame(dst)
-	return frame, received(err)
+	return frame, convertReadError(err)
 }
 
-// frames is a transport as the peer wants it: the codec reads.
+// frames adapts a Transport to the peer, which reads through the codec.
 type frames struct{ Transport }
 
 func (frames) Read([]byte) (int, error) { return 0, errors.ErrUnsupported }
 
-// attach starts the peer on the transport. Everything that arrives ends up in one of four places: serve (requests), notified, cancellation and stray;
-// the rest are answers to our own calls, which the peer matches.
+// attach starts the peer on the transport. Requests go to serve, notifications to
+// handleNotification and cancellation, responses to their calls, and everything else to stray.
 func (c *Client) attach(t Transport) {
-	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}), transport: t}
+	c.codec = &codec{Codec: framing.Newline(nil, framing.Limits{MaxFrame: c.o.MaxSend}),
+		transport: t}
 	hooks := c.o.Hooks
 	hooks.Stray = c.stray
 	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
@@ -106,21 +112,23 @@ func (c *Client) attach(t Transport) {
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
 		Limits:          c.o.Limits,
 		Cancellation:    c.cancellation(),
-		Preempt:         c.notified,
+		Preempt:         c.handleNotification,
 		NullIDNotifies:  true,
-		IgnoreMalformed: true, // libraries print into stdout
+		IgnoreMalformed: true, // libraries print to stdout
 		Hooks:           hooks,
 	})
 }
 
-// cancellation is MCP's, with our reasons in place of the application's, which are nobody's business. The requests of the handshake are not
-// cancelled: initialize must not be, and an old server knows nothing of the probe. A server that we hang up on needs no telling either.
+// cancellation is that of MCP, with fixed reasons, so that no text of the application is sent.
+// Requests of the handshake are not cancelled: initialize must not be, and a legacy server does not
+// know the probe. Nothing is sent before the connection is closed either.
 func (c *Client) cancellation() *rpc.Cancellation {
 	d := mcp.Cancellation()
 	params, target := d.Params, d.Target
 	d.Params = func(method string, id rpc.ID, cause error) any {
 		switch {
-		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed || cause == errEnded:
+		case method == mcp.MethodInitialize || method == mcp.MethodDiscover || cause == errClosed ||
+			cause == errEnded:
 			if c.link.abandoned != nil {
 				c.link.abandoned(id)
 			}
@@ -130,7 +138,7 @@ func (c *Client) cancellation() *rpc.Cancellation {
 		}
 		return params(method, id, cause)
 	}
-	// A modern server has no requests to cancel; it means the subscription, that it ends.
+	// A modern server sends no requests: it cancels the subscription.
 	d.Target = func(params json.RawMessage) (rpc.ID, string, bool) {
 		id, reason, ok := target(params)
 		return id, reason, ok && !c.listening.end(id)

@@ -17,39 +17,42 @@ import (
 )
 
 const (
-	minRelisten = time.Second // after a subscription was lost; doubled each time
-	maxRelisten = time.Minute // and no more than this; a subscription that lasted as long starts anew
-	// ackPatience is how long what comes next waits for the server to acknowledge a stream. Only from then on it is certain that no change is missed, as over HTTP
-	// each message goes its own way.
-	ackPatience = 300 * time.Millisecond
+	// the delay before a lost subscription is opened again; doubled each time
+	minRelisten = time.Second
+	maxRelisten = time.Minute // the longest delay; a subscription that lasted this long resets it
+	// ackTimeout is how long to wait for the acknowledgement of a stream. Before it, a change may
+	// be missed, because messages over HTTP are not ordered.
+	ackTimeout = 300 * time.Millisecond
 )
 
-// A subscription is the connection's subscriptions/listen stream (2026-07-28, Subscriptions). To change what it is about, a second stream is opened, and
-// takes the place of the first when the server has acknowledged it: so nothing is missed in between.
+// A subscription is the subscriptions/listen stream of the connection (2026-07-28, Subscriptions).
+// To change its filter, a second stream is opened, which replaces the first once it is
+// acknowledged, so that no change is missed.
 type subscription struct {
-	busy     chan struct{} // capacity 1: held by who opens a stream
+	busy     chan struct{} // capacity 1: held while a stream is opened
 	replaced chan struct{} // capacity 1: there is a new stream
 	lists    mcp.SubscriptionFilter
 
 	mu     sync.Mutex
-	stream *rpc.Pending    // the request, unanswered as long as the stream is open; nil if there is none
-	ended  rpc.ID          // the last that the server has ended and that was not, or not yet, the stream's
-	next   *rpc.Pending    // is to take its place
-	acks   chan ack        // capacity 1: of next
-	early  ack             // the last that was not, or not yet, next's
-	uris   map[string]bool // of the resources that are subscribed to, in both eras
+	stream *rpc.Pending // in flight while the stream is open; nil for none
+	// the last request that the server ended and that was not stream at that time
+	ended rpc.ID
+	next  *rpc.Pending    // will replace stream
+	acks  chan ack        // capacity 1: of next
+	early ack             // the last acknowledgement that did not match next
+	uris  map[string]bool // of the subscribed resources, in both eras
 }
 
-// An ack is what the server agrees to tell on a stream.
+// An ack is the filter that the server acknowledged.
 type ack struct {
-	id     string // of the stream, as it stands on the wire
+	id     string // encoded
 	agreed mcp.SubscriptionFilter
 }
 
 var (
-	// errEnded is the cause of the end of a stream that the server has cancelled.
+	// errEnded is the cancellation cause of a stream that the server has ended.
 	errEnded = errors.New("ended by the server")
-	// errReplaced is that of one whose place another has taken.
+	// errReplaced is the cancellation cause of a stream that another has replaced.
 	errReplaced = errors.New("replaced")
 )
 
@@ -68,7 +71,8 @@ func (s *subscription) current() *rpc.Pending {
 	return s.stream
 }
 
-// end takes the id in a notifications/cancelled of the server, on the reader's goroutine, and reports whether it was the stream's.
+// end handles the id of a notifications/cancelled, on the reader's goroutine, and reports whether
+// it is that of the stream.
 func (s *subscription) end(id rpc.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,7 +86,7 @@ func (s *subscription) end(id rpc.ID) bool {
 	return false
 }
 
-// acknowledge takes an ack, on the reader's goroutine.
+// acknowledge handles an acknowledgement, on the reader's goroutine.
 func (s *subscription) acknowledge(a ack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +100,7 @@ func (s *subscription) acknowledge(a ack) {
 	}
 }
 
-// expect makes a stream the next, and returns where its ack comes.
+// expect sets the next stream, and returns the channel of its acknowledgement.
 func (s *subscription) expect(stream *rpc.Pending) <-chan ack {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,14 +114,14 @@ func (s *subscription) expect(stream *rpc.Pending) <-chan ack {
 	return s.acks
 }
 
-// expected ends what expect began.
+// expected clears the next stream.
 func (s *subscription) expected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.acks = nil, nil
 }
 
-// filter is what the stream is about, with these resources.
+// filter returns the filter for the lists and these resources.
 func (s *subscription) filter(uris map[string]bool) mcp.SubscriptionFilter {
 	f := s.lists
 	if len(uris) > 0 {
@@ -126,8 +130,8 @@ func (s *subscription) filter(uris map[string]bool) mcp.SubscriptionFilter {
 	return f
 }
 
-// listen opens the stream, at once if there are lists to hear of, and keeps it open until the connection ends. It returns when the server has acknowledged the
-// request, if it does so in time: so no change is missed that comes after what the application asks for next.
+// listen opens the stream, at once if now is true, and keeps it open until the connection ends. It
+// waits for the acknowledgement for at most ackTimeout, so that no later change is missed.
 func (c *Client) listen(lists mcp.SubscriptionFilter, now bool) {
 	s := &c.listening
 	s.lists = lists
@@ -138,7 +142,8 @@ func (c *Client) listen(lists mcp.SubscriptionFilter, now bool) {
 	c.wg.Go(func() { c.keepListening(err) })
 }
 
-// keepListening opens the stream again whenever it ends, less and less often. err is why the first could not be opened.
+// keepListening opens the stream again when it ends, with growing delays. err is the error of the
+// first attempt.
 func (c *Client) keepListening(err error) {
 	s := &c.listening
 	for wait := minRelisten; ; wait = min(2*wait, maxRelisten) {
@@ -163,7 +168,8 @@ func (c *Client) keepListening(err error) {
 			err, wait = nil, minRelisten/2
 			continue
 		case errors.Is(err, rpc.ErrMethodNotFound) || errors.Is(err, rpc.ErrInvalidParams):
-			c.warn("changes will not be noticed: the server refuses "+mcp.MethodListen, slog.Any("error", err))
+			c.warn("changes will not be noticed: the server refuses "+mcp.MethodListen,
+				slog.Any("error", err))
 			s.forget(stream)
 			err = nil
 			continue
@@ -174,23 +180,25 @@ func (c *Client) keepListening(err error) {
 			return
 		}
 		err = c.relisten(stream)
-		c.missed()
+		c.assumeChanged()
 	}
 }
 
-// missed notes that messages may have been lost, which would have told of changes.
-func (c *Client) missed() {
+// assumeChanged treats all watched lists and resources as changed, because notifications may be
+// lost.
+func (c *Client) assumeChanged() {
 	for _, l := range c.lists {
-		c.o.Cache.notified(l.notification, nil)
-		l.note()
+		c.o.Cache.invalidate(l.notification, nil)
+		l.markChanged()
 	}
 	if c.updates != nil {
-		c.o.Cache.notified(mcp.NotificationResourceUpdated, nil)
+		c.o.Cache.invalidate(mcp.NotificationResourceUpdated, nil)
 		c.updates.all()
 	}
 }
 
-// pause waits, or until there is another stream than the lost one. It reports false when the connection has ended.
+// pause waits, but not longer than until another stream replaces the lost one. It returns false
+// when the connection has ended.
 func (c *Client) pause(wait time.Duration, lost *rpc.Pending) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -198,7 +206,7 @@ func (c *Client) pause(wait time.Duration, lost *rpc.Pending) bool {
 		select {
 		case <-timer.C:
 			return true
-		case <-c.listening.replaced: // or was, before the lost one was waited for
+		case <-c.listening.replaced: // possibly before the lost one was waited for
 		case <-c.ctx.Done():
 			return false
 		}
@@ -206,7 +214,7 @@ func (c *Client) pause(wait time.Duration, lost *rpc.Pending) bool {
 	return true
 }
 
-// forget lets go of a stream that has ended for good.
+// forget removes a stream that is not opened again.
 func (s *subscription) forget(stream *rpc.Pending) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,7 +223,8 @@ func (s *subscription) forget(stream *rpc.Pending) {
 	}
 }
 
-// relisten opens a stream in place of one that has ended, unless that has happened, and waits for a moment until the server acknowledges it.
+// relisten replaces a stream that has ended, unless that was done already, and waits briefly for
+// the acknowledgement.
 func (c *Client) relisten(lost *rpc.Pending) error {
 	s := &c.listening
 	select {
@@ -234,7 +243,7 @@ func (c *Client) relisten(lost *rpc.Pending) error {
 	acks := s.expect(stream)
 	defer s.expected()
 	s.open(stream)
-	patience := time.NewTimer(ackPatience)
+	patience := time.NewTimer(ackTimeout)
 	defer patience.Stop()
 	select {
 	case <-acks:
@@ -245,15 +254,17 @@ func (c *Client) relisten(lost *rpc.Pending) error {
 	return nil
 }
 
-func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
+func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter) (*rpc.Pending,
+	error) {
 	params, err := mcp.Marshal(mcp.ListenParams{Notifications: filter})
 	if err != nil {
 		return nil, err
 	}
-	return c.peer.Start(ctx, mcp.MethodListen, &call{params: json.RawMessage(params), meta: c.meta.Load()})
+	return c.peer.Start(ctx, mcp.MethodListen,
+		&call{params: json.RawMessage(params), meta: c.meta.Load()})
 }
 
-// acknowledged compares what the server agrees to tell with what it was asked for.
+// acknowledged compares the acknowledged filter with the requested one.
 func (c *Client) acknowledged(params []byte) {
 	var agreed mcp.SubscriptionsAcknowledgedParams
 	session := c.session.Load()
@@ -263,8 +274,8 @@ func (c *Client) acknowledged(params []byte) {
 	id := jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaSubscriptionID)
 	c.listening.acknowledge(ack{string(id), agreed.Notifications})
 	for _, l := range c.lists {
-		if both := agreed.Notifications; l.told(&session.capabilities) {
-			l.want(&both)
+		if both := agreed.Notifications; l.isDeclared(&session.capabilities) {
+			l.addTo(&both)
 			if !reflect.DeepEqual(both, agreed.Notifications) {
 				c.warn("the server does not agree to send " + l.notification)
 			}

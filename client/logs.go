@@ -16,7 +16,7 @@ const (
 	maxLogBytes = 1 << 20 // of all of them; one is always accepted
 )
 
-// A logQueue keeps the server's log messages until Options.OnLog has time for them. When it is full, the oldest are dropped.
+// A logQueue buffers log messages for Options.OnLog. When it is full, it drops the oldest.
 type logQueue struct {
 	noise *noise        // counts those that are dropped
 	ready chan struct{} // capacity 1: the queue is not empty
@@ -26,7 +26,7 @@ type logQueue struct {
 	bytes int
 }
 
-// put takes the params of a message.
+// put adds the params of a message.
 func (q *logQueue) put(params []byte) {
 	dropped := 0
 	q.mu.Lock()
@@ -46,10 +46,10 @@ func (q *logQueue) put(params []byte) {
 	}
 }
 
-// logged takes the params of notifications/message, on the reader's goroutine.
+// logged handles notifications/message, on the reader's goroutine.
 func (c *Client) logged(params []byte) {
 	if c.o.TapLog != nil {
-		c.guard("TapLog", func() { c.o.TapLog(params) })
+		c.runCallback("TapLog", func() { c.o.TapLog(params) })
 	}
 	if c.logs != nil {
 		c.logs.put(params)
@@ -73,7 +73,7 @@ func (q *logQueue) take() ([]byte, bool) {
 	return q.shift(), true
 }
 
-// deliverLogs hands log messages to the application until the connection ends, and then what is left.
+// deliverLogs calls OnLog until the connection ends and the queue is empty.
 func (c *Client) deliverLogs() {
 	for open := true; open; {
 		select {
@@ -84,14 +84,15 @@ func (c *Client) deliverLogs() {
 		for params, ok := c.logs.take(); ok; params, ok = c.logs.take() {
 			var m mcp.LoggingMessageParams
 			if mcp.Unmarshal(params, &m) == nil {
-				c.guard("OnLog", func() { c.o.OnLog(m) })
+				c.runCallback("OnLog", func() { c.o.OnLog(m) })
 			}
 		}
 	}
 }
 
-// SetLogLevel changes from which severity on the server is asked to send log messages. A legacy server is told at once (2025-11-25, Logging); a
-// modern one with each request that is sent from now on (2026-07-28, Logging), and there SetLogLevel does not block. The error is one of [Client.Call].
+// SetLogLevel changes the minimum severity of the server's log messages. It sends a request to a
+// legacy server (2025-11-25, Logging). For a modern one (2026-07-28, Logging), later requests
+// contain the level, and SetLogLevel does not block. The error is one of [Client.Call].
 func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error {
 	s := c.session.Load()
 	if s.features.RequestMeta {
@@ -100,19 +101,20 @@ func (c *Client) SetLogLevel(ctx context.Context, level mcp.LoggingLevel) error 
 	}
 	_, err := c.Call(ctx, mcp.MethodSetLevel, mcp.SetLevelParams{Level: level})
 	if err == nil {
-		c.level.Store(&level) // for the next session, if there has to be one
+		c.level.Store(&level) // for a renewed session
 	}
 	return err
 }
 
-// askForLogs tells a legacy server, if it can log, the level that the application wants. The request is sent before it returns, so that what [Client.SetLogLevel] sends
-// comes later.
+// askForLogs sends the log level to a legacy server that declares logging. The request is sent
+// before it returns, so that a later [Client.SetLogLevel] takes effect.
 func (c *Client) askForLogs(ctx context.Context) {
 	level := *c.level.Load()
 	if level == "" || c.session.Load().capabilities.Logging == nil {
 		return
 	}
-	pending, err := c.peer.Start(ctx, mcp.MethodSetLevel, &call{params: &mcp.SetLevelParams{Level: level}, meta: c.meta.Load()})
+	pending, err := c.peer.Start(ctx, mcp.MethodSetLevel,
+		&call{params: &mcp.SetLevelParams{Level: level}, meta: c.meta.Load()})
 	c.background(func() {
 		if err == nil {
 			limited, cancel := c.callContext()
@@ -125,7 +127,7 @@ func (c *Client) askForLogs(ctx context.Context) {
 	})
 }
 
-// callContext is the context of a request that the client makes by itself.
+// callContext returns the context of a request that the client makes by itself.
 func (c *Client) callContext() (context.Context, context.CancelFunc) {
 	if c.o.CallTimeout < 0 {
 		return context.WithCancel(c.ctx)

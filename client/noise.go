@@ -15,13 +15,13 @@ const (
 	maxSample  = 200 // characters of each
 )
 
-// Noise is what a server sent that it should not have.
+// Noise counts what a server should not have sent.
 type Noise struct {
-	Junk        int      // lines that are no MCP message: usually a log that should go to stderr
-	Samples     []string // the first ten of them, cut to 200 characters, fit to be printed
-	Unmatched   int      // answers to nothing: late ones to calls that were given up, and duplicates
-	Repaired    int      // messages with invalid Unicode (half a surrogate pair, or no UTF-8), in which U+FFFD took its place
-	DroppedLogs int      // log messages that came faster than Options.OnLog took them
+	Junk        int      // lines that are not MCP messages: usually logs that belong on stderr
+	Samples     []string // the first ten of them, cut to 200 characters, safe to print
+	Unmatched   int      // responses without a request: late ones and duplicates
+	Repaired    int      // messages with invalid Unicode, which U+FFFD has replaced
+	DroppedLogs int      // log messages that arrived faster than Options.OnLog returned
 }
 
 type noise struct {
@@ -29,7 +29,7 @@ type noise struct {
 	Noise
 }
 
-// Noise returns what the server has sent so far that it should not have. It may be called at any time.
+// Noise returns the counts so far.
 func (c *Client) Noise() Noise {
 	c.noise.mu.Lock()
 	defer c.noise.mu.Unlock()
@@ -44,8 +44,9 @@ func (n *noise) count(f func(n *Noise)) {
 	f(&n.Noise)
 }
 
-// stray sees, on the reader's goroutine, what the peer could do nothing with. A message whose only fault is its Unicode gets a second chance: JavaScript's
-// slice cuts characters in half, and a call must not wait for ever because its answer contains one.
+// stray handles, on the reader's goroutine, frames that the peer rejects. If only the Unicode of a
+// message is invalid, it is repaired and read again: JavaScript's slice can split a surrogate pair,
+// and the call must still end.
 func (c *Client) stray(frame []byte, reason string) {
 	if hook := c.o.Hooks.Safe().Stray; hook != nil {
 		hook(frame, reason)
@@ -60,7 +61,7 @@ func (c *Client) stray(frame []byte, reason string) {
 	}
 	if valid && jsonscan.Member(frame, "jsonrpc") != nil {
 		c.noise.count(func(n *Noise) { n.Unmatched++ })
-		c.lateTask(frame)
+		c.cancelLateTask(frame)
 		return
 	}
 	c.noise.count(func(n *Noise) {
@@ -71,7 +72,7 @@ func (c *Client) stray(frame []byte, reason string) {
 	})
 }
 
-// sample is the beginning of a line, fit to be printed.
+// sample returns the beginning of a line, safe to print.
 func sample(line []byte) string {
 	line = line[:min(len(line), maxSample*utf8.UTFMax)]
 	text := []rune(printable.Line(string(line)))
@@ -81,8 +82,7 @@ func sample(line []byte) string {
 	return string(text)
 }
 
-// repairUnicode returns JSON text with U+FFFD in place of what cannot be Unicode: bytes that are not UTF-8, and escapes of one half of
-// a surrogate pair.
+// repairUnicode replaces invalid UTF-8 and escapes of unpaired surrogates in JSON text by U+FFFD.
 func repairUnicode(text []byte) []byte {
 	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	var fixed []byte
@@ -94,7 +94,7 @@ func repairUnicode(text []byte) []byte {
 		}
 		switch half := surrogate(text[i:]); {
 		case half == 0:
-			i += 2 // also past the second backslash of two
+			i += 2 // skips an escaped backslash too
 		case half < 0xDC00 && surrogate(text[i+6:]) >= 0xDC00:
 			i += 12
 		default:
@@ -106,7 +106,7 @@ func repairUnicode(text []byte) []byte {
 	return append(fixed, text[kept:]...)
 }
 
-// surrogate returns the half of a surrogate pair whose escape text starts with, 0 if it is none.
+// surrogate returns the surrogate that text begins with in escaped form; 0 for none.
 func surrogate(text []byte) (r rune) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' || text[2]|0x20 != 'd' {
 		return 0

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// route makes the table of what is done with each notification. All of it runs on the reader's goroutine, so it only takes note: the goroutine of a
-// call, of the log or of a list does the rest. So nothing queues up, however fast the server is.
+// route fills the table of notification handlers. They run on the reader's goroutine and only store
+// data; other goroutines process it. So memory stays bounded however fast the server sends.
 func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
 	if c.o.OnLog != nil {
@@ -23,7 +23,7 @@ func (c *Client) route() {
 	}
 	for _, l := range c.lists {
 		c.routes[l.notification] = func([]byte) {
-			l.note()
+			l.markChanged()
 		}
 	}
 	if c.o.OnResourceUpdated != nil {
@@ -32,11 +32,11 @@ func (c *Client) route() {
 		c.wg.Go(c.deliverUpdates)
 	}
 	if c.o.OnElicit != nil && c.o.elicits(mcp.ElicitURL) {
-		c.errands.all = make(map[[sha256.Size]byte]*errand)
-		c.routes[mcp.NotificationElicitationComplete] = c.errands.put
+		c.urlElicitations.all = make(map[[sha256.Size]byte]*urlElicitation)
+		c.routes[mcp.NotificationElicitationComplete] = c.urlElicitations.put
 		if c.o.OnElicitComplete != nil {
-			c.errands.ready = make(chan struct{}, 1)
-			c.wg.Go(c.deliverErrands)
+			c.urlElicitations.ready = make(chan struct{}, 1)
+			c.wg.Go(c.deliverElicitCompletions)
 		}
 	}
 	if len(c.lists) > 0 || c.updates != nil {
@@ -44,29 +44,31 @@ func (c *Client) route() {
 	}
 }
 
-// notified consumes every notification; those that nobody wants are dropped.
-func (c *Client) notified(req *rpc.Request) bool {
-	c.o.Cache.notified(req.Method, req.Params)
+// handleNotification consumes all notifications. Those without a handler are dropped.
+func (c *Client) handleNotification(req *rpc.Request) bool {
+	c.o.Cache.invalidate(req.Method, req.Params)
 	if f := c.routes[req.Method]; f != nil {
 		f(req.Params)
 	}
 	return true
 }
 
-// guard runs a callback of the application.
-func (c *Client) guard(callback string, f func()) {
+// runCallback runs a callback of the application and logs a panic.
+func (c *Client) runCallback(callback string, f func()) {
 	if failure := contain.Run(f); failure != nil {
-		c.panicked(callback, failure)
+		c.logCallbackPanic(callback, failure)
 	}
 }
 
-// panicked tells the log of a callback that did not return.
-func (c *Client) panicked(callback string, failure *contain.PanicError) {
-	c.warn("a callback panicked", slog.String("callback", callback), slog.String("panic", failure.String()),
+// logCallbackPanic logs a callback that panicked.
+func (c *Client) logCallbackPanic(callback string, failure *contain.PanicError) {
+	c.warn("a callback panicked", slog.String("callback", callback),
+		slog.String("panic", failure.String()),
 		slog.String("stack", string(failure.Stack)))
 }
 
-// warn tells the log what nobody else is told.
+// warn logs a warning that no error reports.
 func (c *Client) warn(what string, attrs ...slog.Attr) {
-	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what, append(attrs, slog.String("server", c.o.Name))...)
+	c.o.Logger.LogAttrs(context.Background(), slog.LevelWarn, "mcp client: "+what,
+		append(attrs, slog.String("server", c.o.Name))...)
 }

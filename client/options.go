@@ -15,86 +15,106 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Options are the settings of a [Client]. The zero value is ready for use. Callbacks run one at a time each, on a goroutine of the client's; a slow one
-// delays only itself, and one that panics is logged and called again next time. Those that have a context and return a result, OnElicit, OnSample and OnRoots, are
-// called by any number of goroutines at a time.
+// Options are the settings of a [Client]. The zero value is ready for use. Each callback runs on a
+// goroutine of the client, one call at a time, so a slow one delays only itself; a panic is logged.
+// OnElicit, OnSample and OnRoots may run concurrently with themselves.
 type Options struct {
-	// Name is how errors and the log call the server. The default is the command's name, or "server" for a stream.
+	// Name identifies the server in errors and logs. The default is the command's name, or "server"
+	// for a stream.
 	Name string
-	// Info is how the client introduces itself. The default is the name "stdwire" and the version of this module.
+	// Info is the client's name and version for the server. The default is "stdwire" and the
+	// version of this module.
 	Info mcp.Implementation
 
-	// Era is the era to speak; zero finds out (see the package comment).
+	// Era is the era to use; zero detects it (see the package comment).
 	Era mcp.Era
-	// Revision is the preferred one; "" is the newest that both sides know. A legacy one implies Era legacy. The server may choose another.
+	// Revision is the preferred revision; "" is the newest that both sides support. A legacy one
+	// implies Era legacy. The server may choose another.
 	Revision mcp.Revision
 
-	// StartTimeout bounds the start of the process and the handshake together. Default 60 s, because npx may have to download the server; negative is none.
+	// StartTimeout limits the start of the process and the handshake together. The default is 60 s,
+	// because npx may have to download the server; negative means no limit.
 	StartTimeout time.Duration
-	// CallTimeout is how long a call waits for an answer, or for progress if it asked for that with [OnProgress]. Default 5 minutes; negative is for ever.
-	// [Timeout] sets it for one call.
+	// CallTimeout limits how long a call waits for a response, or for progress with [OnProgress].
+	// The default is 5 minutes; negative means no limit. [Timeout] sets it for one call.
 	CallTimeout time.Duration
-	// MaxCallTime is how long a call lasts at most, whatever progress it makes. Default 60 minutes; negative is for ever.
+	// MaxCallTime limits a call regardless of progress. The default is 60 minutes; negative means
+	// no limit.
 	MaxCallTime time.Duration
 
-	// Output is what becomes of tools' structured results that do not fit their schemas.
+	// Output says what happens to structured results of tools that do not match their schema.
 	Output OutputCheck
 
-	// Cache keeps the results that the server says may be kept. The default is one of the client's own, of 16 MiB; NewCache(0) keeps nothing. See the package
-	// comment, "Caching".
+	// Cache stores results that the server allows to be cached. The default is a private one of 16
+	// MiB; NewCache(0) stores nothing. See "Caching" in the package comment.
 	Cache *Cache
-	// Principal says as whom the server knows this client, if clients share a Cache: what is private is used again only for the same one. It is not sent. Clients
-	// with different credentials must have different ones; a token itself should not be one.
+	// Principal identifies the credentials of this client if clients share a Cache: a private
+	// result is only reused for the same Principal. It is not sent. Clients with different
+	// credentials need different ones; do not use a token itself.
 	Principal string
 
-	// Limits bounds what is received and held. Its MaxFrame, default 64 MiB, is the largest message
-	// that the server may send; a larger one is a [*TooLargeError].
+	// Limits limits what is received and stored. Its MaxFrame, by default 64 MiB, is the largest
+	// message that the server may send; a larger one is a [*TooLargeError].
 	Limits rpc.Limits
-	// MaxSend is the largest message in bytes that is sent; a larger one is refused, as [framing.ErrTooLarge]. Default [mcp.DefaultMaxSend].
+	// MaxSend is the size in bytes of the largest message that is sent; a larger one fails with
+	// [framing.ErrTooLarge]. The default is [mcp.DefaultMaxSend].
 	MaxSend int
 
-	// OnElicit, if set, answers what the server wants to ask the user (2026-07-28, Elicitation): in a form, or by a web page. Params.Mode is always set.
-	// An accepted form's content is filled up with the defaults of the schema, and checked against it, before it is sent. Declines and cancellations
-	// are results. See the package comment, "Questions", for what it may do, and what becomes of its error.
+	// OnElicit, if set, answers elicitations (2026-07-28, Elicitation), as a form or by a URL.
+	// Params.Mode is always set. The client adds the schema's defaults to the content of an
+	// accepted form, and validates it before it is sent. Decline and cancel are results. See
+	// "Questions" in the package comment for errors and concurrency.
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
-	// ElicitModes are what OnElicit can do: [mcp.ElicitForm], [mcp.ElicitURL] or both. nil is forms only. What is not here never comes to OnElicit.
+	// ElicitModes are the modes that OnElicit supports: [mcp.ElicitForm], [mcp.ElicitURL] or both.
+	// nil means forms only. OnElicit is not called for other modes.
 	ElicitModes []string
-	// OnElicitComplete, if set, is called with the id of an elicitation that OnElicit has been asked, when a server of 2025-11-25 says that the user is done on the
-	// web page (Elicitation, "Completion Notifications for URL Mode Elicitation"). Once for each, as long as no more than 1,024 of them wait.
+	// OnElicitComplete, if set, is called with the id of an elicitation passed to OnElicit when a
+	// server of 2025-11-25 reports its completion (Elicitation, "Completion Notifications for URL
+	// Mode Elicitation"). It is called once for each; completions are dropped while 1,024 wait.
 	OnElicitComplete func(elicitationID string)
-	// OnSample, if set, has a model go on with a conversation for the server (2026-07-28, Sampling). The same holds as for OnElicit.
-	OnSample func(ctx context.Context, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
-	// SampleTools says that OnSample can let the model use tools, which are params.Tools. Otherwise there are none.
+	// OnSample, if set, answers sampling requests with a model (2026-07-28, Sampling), under the
+	// rules of OnElicit.
+	OnSample func(ctx context.Context, params mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+		error)
+	// SampleTools declares that OnSample supports tools (params.Tools). Otherwise there are none.
 	SampleTools bool
-	// Roots, if not nil, are what the server is told when it asks for roots/list.
+	// Roots, if not nil, is the result of roots/list.
 	Roots []mcp.Root
-	// OnRoots, if set, is asked in place of Roots, whenever the server asks: for roots that change. See [Client.RootsChanged]. The same holds as for OnElicit.
+	// OnRoots, if set, replaces Roots for roots that change, under the rules of OnElicit. It is
+	// called for every roots/list. See [Client.RootsChanged].
 	OnRoots func(ctx context.Context) ([]mcp.Root, error)
-	// OnToolsChanged, if set, is called with the new list of tools when the server says that it has changed: once for a burst of such messages.
-	// The error says why there is no list; the next change will call again.
+	// OnToolsChanged, if set, is called with the new list of tools after the server has announced
+	// changes: once for a burst of notifications. If the list cannot be fetched, err says why; the
+	// next change calls it again.
 	OnToolsChanged func(tools []*mcp.Tool, err error)
-	// OnResourcesChanged and OnPromptsChanged are the same for resources and prompts. A change of the resource templates is one of the resources.
+	// OnResourcesChanged and OnPromptsChanged do the same for resources and prompts. A change of
+	// resource templates counts as a change of resources.
 	OnResourcesChanged func(resources []*mcp.Resource, err error)
 	OnPromptsChanged   func(prompts []*mcp.Prompt, err error)
-	// OnListChanged, if set, is called when a list has changed that none of these three is set for, with the method that fetches it: [mcp.MethodListTools],
-	// [mcp.MethodListResources] or [mcp.MethodListPrompts]. Once for a burst, too; nothing is fetched.
+	// OnListChanged, if set, is called for changes of lists whose callback above is not set, with
+	// the method that fetches the list: [mcp.MethodListTools], [mcp.MethodListResources] or
+	// [mcp.MethodListPrompts]. It is called once for a burst of notifications; nothing is fetched.
 	OnListChanged func(method string)
-	// OnResourceUpdated, if set, is called with the URI of a resource that has changed and that [Client.Subscribe] has subscribed to, or that lies below one that it
-	// has: once for all changes that come while it has not been called yet. When more than 1,024 URIs wait, or 1 MiB of them, and after a time in
-	// which changes may have been missed, it is called with all URIs that are subscribed to.
+	// OnResourceUpdated, if set, is called with the URI of a changed resource that
+	// [Client.Subscribe] has subscribed to, or that is below one of these. Changes of one resource
+	// coalesce until the call. If more than 1,024 URIs or 1 MiB of them are pending, and when
+	// notifications may have been lost, it is called with all subscribed URIs.
 	OnResourceUpdated func(uri string)
-	// OnLog, if set, is called with the server's log messages. At most 256 of them, of 1 MiB in all, wait for it; then the oldest are dropped.
+	// OnLog, if set, is called with the server's log messages. At most 256 of them, 1 MiB in all,
+	// are buffered; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
-	// TapLog, if set, gets the params of each log message when it arrives, before anything that the server has sent behind it is looked at: for who has to know which calls are under way
-	// then. It runs on the goroutine that reads from the server, so it must neither block nor panic, nor keep params.
+	// TapLog, if set, gets the params of each log message before the next message is read, so that
+	// it can tell which calls are in flight. It runs on the goroutine that reads from the server:
+	// it must not block, panic or retain params.
 	TapLog func(params json.RawMessage)
-	// LogLevel is from which severity on the server is asked to send log messages. "" asks for nothing: a modern server then sends none, and
-	// a legacy one what it likes. See also [Client.SetLogLevel].
+	// LogLevel is the minimum severity of log messages that the client asks for. With "", a modern
+	// server sends none, and a legacy one decides by itself. See also [Client.SetLogLevel].
 	LogLevel mcp.LoggingLevel
 
-	// Logger hears of what nobody else is told: a callback that panicked, a log level that was refused. Default [slog.Default].
+	// Logger logs what no error reports: a callback that panicked, a rejected log level. The
+	// default is [slog.Default].
 	Logger *slog.Logger
-	// Hooks see the traffic.
+	// Hooks observe the traffic.
 	Hooks rpc.Hooks
 }
 
@@ -114,7 +134,8 @@ func (o Options) withDefaults(name string) (Options, error) {
 	}
 	for _, mode := range o.ElicitModes {
 		if mode != mcp.ElicitForm && mode != mcp.ElicitURL {
-			return o, fmt.Errorf("Options.ElicitModes: %.50q is neither %q nor %q", mode, mcp.ElicitForm, mcp.ElicitURL)
+			return o, fmt.Errorf("Options.ElicitModes: %.50q is neither %q nor %q", mode,
+				mcp.ElicitForm, mcp.ElicitURL)
 		}
 	}
 	if o.Output < OutputWarn || o.Output > OutputUnchecked {
@@ -122,18 +143,21 @@ func (o Options) withDefaults(name string) (Options, error) {
 	}
 	switch era := mcp.EraOf(o.Revision); {
 	case o.Revision != "" && era == 0:
-		return o, fmt.Errorf("Options.Revision %q is not known; this client speaks %q", o.Revision, mcp.Supported())
+		return o, fmt.Errorf("Options.Revision %q is not known; this client speaks %q", o.Revision,
+			mcp.Supported())
 	case o.Era != 0 && era != 0 && era != o.Era:
-		return o, fmt.Errorf("Options.Revision %s is not of the %v era that Options.Era wants", o.Revision, o.Era)
+		return o, fmt.Errorf("Options.Revision %s is not of the %v era that Options.Era wants",
+			o.Revision, o.Era)
 	case era == mcp.Legacy:
 		o.Era = mcp.Legacy
 	}
 	return o, nil
 }
 
-func (o *Options) wish() wish { return wish{o.Era, o.Revision} }
+func (o *Options) eraPreference() eraPreference { return eraPreference{o.Era, o.Revision} }
 
-// Capabilities returns what a client with these options says that it can do. Servers may offer more or other tools for it.
+// Capabilities returns the client capabilities that these options declare. A server may list other
+// tools depending on them.
 func (o *Options) Capabilities() mcp.ClientCapabilities {
 	var c mcp.ClientCapabilities
 	if o.Roots != nil || o.OnRoots != nil {
@@ -157,12 +181,12 @@ func (o *Options) Capabilities() mcp.ClientCapabilities {
 	return c
 }
 
-// elicits reports whether OnElicit can do that.
+// elicits reports whether OnElicit supports a mode.
 func (o *Options) elicits(mode string) bool {
 	return slices.Contains(o.ElicitModes, mode) || o.ElicitModes == nil && mode == mcp.ElicitForm
 }
 
-// moduleVersion is the version of this module in the running program, "devel" if it does not say.
+// moduleVersion returns the version of this module in the running program, or "devel".
 func moduleVersion() string {
 	const path = "github.com/stdwire/stdwire"
 	version := ""

@@ -16,22 +16,26 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An OutputCheck is what becomes of a tool's structured result that does not fit its outputSchema (2026-07-28, Tools, "Output Schema").
+// An OutputCheck says what happens to a structured result that does not match the tool's
+// outputSchema (2026-07-28, Tools, "Output Schema").
 type OutputCheck int
 
 const (
-	// OutputWarn tells the log, once for each tool, and returns the result. Tools that were on no list are not checked.
+	// OutputWarn logs a warning once per tool and returns the result. Tools that were not listed
+	// are not checked.
 	OutputWarn OutputCheck = iota
-	// OutputFail fails the call with an [*OutputError]. A tool that was on no list leads to a look at the list before it is called.
+	// OutputFail fails the call with an [*OutputError]. If the tool was not listed, the tools are
+	// listed first.
 	OutputFail
-	// OutputUnchecked does not look.
+	// OutputUnchecked skips the check.
 	OutputUnchecked
 )
 
-// An OutputError says that the result of a tool does not fit the schema that the tool declares. The tool has done what it does. It matches [rpc.ErrProtocol].
+// An OutputError says that the result of a tool does not match its outputSchema. The tool has run.
+// It matches [rpc.ErrProtocol].
 type OutputError struct {
-	Result json.RawMessage // all of it, as the server wrote it
-	Err    error           // what does not fit, a [*schema.Error]; or that there is no structured content
+	Result json.RawMessage // the complete result as the server wrote it
+	Err    error           // a [*schema.Error], or that structuredContent is missing
 }
 
 func (e *OutputError) Error() string {
@@ -40,34 +44,34 @@ func (e *OutputError) Error() string {
 func (e *OutputError) Unwrap() []error { return []error{e.Err, rpc.ErrProtocol} }
 
 const (
-	maxOutputs     = 10_000   // tools of which the outputSchema is kept
+	maxOutputs     = 10_000   // tools whose outputSchema is stored
 	maxOutputBytes = 16 << 20 // of all of them
 )
 
 var errUnstructured = errors.New("there is no structuredContent")
 
-// outputs are the schemas of what tools return, as far as they were on a list.
-type outputs struct {
+// outputSchemas stores the output schemas of the listed tools.
+type outputSchemas struct {
 	mu    sync.Mutex
-	tools map[string]*output // nil for one that declares none
+	tools map[string]*toolOutputSchema // nil for a tool without a schema
 	bytes int
 }
 
-// An output is the schema of what one tool returns, compiled when it is first wanted.
-type output struct {
+// A toolOutputSchema is the outputSchema of one tool. It is compiled on first use.
+type toolOutputSchema struct {
 	text   []byte
 	once   sync.Once
 	schema *schema.Schema
-	err    error // why there is none
+	err    error // of compiling
 	warned bool
 }
 
-// learn takes a page of the list of tools.
-func (o *outputs) learn(tools []*mcp.Tool) {
+// learn stores the schemas of a page of tools.
+func (o *outputSchemas) learn(tools []*mcp.Tool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.tools == nil {
-		o.tools = make(map[string]*output)
+		o.tools = make(map[string]*toolOutputSchema)
 	}
 	for _, t := range tools {
 		known, ok := o.tools[t.Name]
@@ -81,7 +85,7 @@ func (o *outputs) learn(tools []*mcp.Tool) {
 		case len(t.OutputSchema) == 0 && (ok || len(o.tools) < maxOutputs):
 			o.tools[t.Name] = nil
 		case (ok || len(o.tools) < maxOutputs) && o.bytes+len(t.OutputSchema) <= maxOutputBytes:
-			o.tools[t.Name] = &output{text: bytes.Clone(t.OutputSchema)}
+			o.tools[t.Name] = &toolOutputSchema{text: bytes.Clone(t.OutputSchema)}
 			o.bytes += len(t.OutputSchema)
 		default:
 			delete(o.tools, t.Name)
@@ -89,16 +93,16 @@ func (o *outputs) learn(tools []*mcp.Tool) {
 	}
 }
 
-// tool returns the schema of what a tool returns, nil if there is none; known is whether the tool was on a list.
-func (o *outputs) tool(name string) (out *output, known bool) {
+// tool returns the schema of a tool, or nil; known reports whether the tool was listed.
+func (o *outputSchemas) tool(name string) (out *toolOutputSchema, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out, known = o.tools[name]
 	return out, known
 }
 
-// firstWarning reports whether nothing was said yet about the outputs of a tool.
-func (o *outputs) firstWarning(out *output) bool {
+// firstWarning reports whether it is called for the first time for a schema.
+func (o *outputSchemas) firstWarning(out *toolOutputSchema) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first := !out.warned
@@ -106,8 +110,8 @@ func (o *outputs) firstWarning(out *output) bool {
 	return first
 }
 
-// check looks whether a result, of a tool that has not failed, fits.
-func (out *output) check(result []byte) error {
+// check validates a result whose isError is not true.
+func (out *toolOutputSchema) check(result []byte) error {
 	out.once.Do(func() { out.schema, out.err = schema.Compile(out.text) })
 	if out.err != nil {
 		return fmt.Errorf("it cannot be checked: %w", out.err)
@@ -126,9 +130,9 @@ func (out *output) check(result []byte) error {
 	return nil
 }
 
-// checkOutput looks at the result of a tool. Its error is one of the call.
+// checkOutput validates the result of a tool as Options.Output says.
 func (c *Client) checkOutput(tool string, result []byte) error {
-	out, _ := c.outputs.tool(tool)
+	out, _ := c.outputSchemas.tool(tool)
 	if out == nil || string(jsonscan.Member(result, "isError")) == "true" {
 		return nil
 	}
@@ -136,15 +140,16 @@ func (c *Client) checkOutput(tool string, result []byte) error {
 	if _, misfit := err.(*OutputError); misfit && c.o.Output == OutputFail {
 		return err
 	}
-	if err != nil && c.outputs.firstWarning(out) {
-		c.warn("a tool's result", slog.String("tool", printable.Line(tool)), slog.String("problem", printable.Line(err.Error())))
+	if err != nil && c.outputSchemas.firstWarning(out) {
+		c.warn("a tool's result", slog.String("tool", printable.Line(tool)),
+			slog.String("problem", printable.Line(err.Error())))
 	}
 	return nil
 }
 
-// learnOutput looks at the list of tools, if a tool is on none so far whose result is to be checked.
+// learnOutput lists the tools if OutputFail needs the schema of a tool that was not listed.
 func (c *Client) learnOutput(ctx context.Context, tool string) error {
-	if _, known := c.outputs.tool(tool); known || c.o.Output != OutputFail {
+	if _, known := c.outputSchemas.tool(tool); known || c.o.Output != OutputFail {
 		return nil
 	}
 	for _, err := range c.ToolPages(ctx) {

@@ -129,7 +129,7 @@ func TestOutputLearns(t *testing.T) {
 }
 
 func TestOutputsAreBounded(t *testing.T) {
-	var o outputs
+	var o outputSchemas
 	schema := `{"type":"object","description":"` + pad(1<<20) + `"}`
 	for i := range 100 {
 		o.learn(tools(t, fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":%s},{"name":"small%d","inputSchema":{}}]`, i, schema, i)))

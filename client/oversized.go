@@ -13,46 +13,48 @@ import (
 // Limits of the definition of a tool, resource, template or prompt. Whoever lists definitions
 // compiles, compares and shows them, and a server must not choose how long that takes.
 const (
-	maxDefinition        = 1 << 20 // bytes
-	maxDefinitionObjects = 20_000  // of which each may be a subschema or a reference
-	maxDefinitionDepth   = 200     // objects and arrays in one another
+	maxDefinition        = 1 << 20 // in bytes
+	maxDefinitionObjects = 20_000  // each may be a subschema or a reference
+	maxDefinitionDepth   = 200     // of nested objects and arrays
 )
 
-// listed are the members of results that hold definitions.
-var listed = []string{"tools", "resources", "resourceTemplates", "prompts"}
+// definitionLists are the members of results that hold definitions.
+var definitionLists = []string{"tools", "resources", "resourceTemplates", "prompts"}
 
-// withoutOversized returns a page of a list without the definitions that are beyond the limits, and
-// tells the log about them. A page is JSON, and is returned itself if there are none.
-func (c *Client) withoutOversized(page json.RawMessage) json.RawMessage {
-	if !slices.ContainsFunc(listed, func(key string) bool { return anyOversized(jsonscan.Member(page, key)) }) {
+// removeOversized returns a page without the definitions over the limits, and logs each. If there
+// are none, it returns page itself, which must be valid JSON.
+func (c *Client) removeOversized(page json.RawMessage) json.RawMessage {
+	if !slices.ContainsFunc(definitionLists,
+		func(key string) bool { return hasOversized(jsonscan.Member(page, key)) }) {
 		return page
 	}
 	o := openObject(make([]byte, 0, len(page)))
 	for name, value := range jsonscan.Members(page) {
-		if key, _ := jsonscan.Text(name); slices.Contains(listed, key) {
-			value = c.leaveOut(key, value)
+		if key, _ := jsonscan.Text(name); slices.Contains(definitionLists, key) {
+			value = c.filterOversized(key, value)
 		}
 		o.member(name, value)
 	}
 	return o.close()
 }
 
-func anyOversized(list []byte) bool {
+func hasOversized(list []byte) bool {
 	for definition := range jsonscan.Elements(list) {
-		if oversized(definition) != nil {
+		if checkDefinitionSize(definition) != nil {
 			return true
 		}
 	}
 	return false
 }
 
-// leaveOut returns a list without the definitions that are beyond the limits.
-func (c *Client) leaveOut(key string, list []byte) []byte {
+// filterOversized returns a list without the definitions over the limits.
+func (c *Client) filterOversized(key string, list []byte) []byte {
 	kept := []byte{'['}
 	for definition := range jsonscan.Elements(list) {
-		if err := oversized(definition); err != nil {
+		if err := checkDefinitionSize(definition); err != nil {
 			name, _ := jsonscan.Text(jsonscan.Member(definition, "name"))
-			c.warn("a definition is left out", slog.String("list", key), slog.String("name", printable.Line(name)), slog.Any("reason", err))
+			c.warn("a definition is left out", slog.String("list", key),
+				slog.String("name", printable.Line(name)), slog.Any("reason", err))
 			continue
 		}
 		if len(kept) > 1 {
@@ -63,8 +65,8 @@ func (c *Client) leaveOut(key string, list []byte) []byte {
 	return append(kept, ']')
 }
 
-// oversized says which limit a definition is beyond; nil if none.
-func oversized(definition []byte) error {
+// checkDefinitionSize returns an error that names the exceeded limit, or nil.
+func checkDefinitionSize(definition []byte) error {
 	if len(definition) > maxDefinition {
 		return fmt.Errorf("it has %d bytes; at most %d are allowed", len(definition), maxDefinition)
 	}
@@ -89,9 +91,11 @@ func oversized(definition []byte) error {
 	}
 	switch {
 	case objects > maxDefinitionObjects:
-		return fmt.Errorf("it has %d objects; at most %d are allowed", objects, maxDefinitionObjects)
+		return fmt.Errorf("it has %d objects; at most %d are allowed", objects,
+			maxDefinitionObjects)
 	case deepest > maxDefinitionDepth:
-		return fmt.Errorf("it is nested %d deep; at most %d are allowed", deepest, maxDefinitionDepth)
+		return fmt.Errorf("it is nested %d deep; at most %d are allowed", deepest,
+			maxDefinitionDepth)
 	}
 	return nil
 }

@@ -18,8 +18,9 @@ const (
 	maxItems = 100_000
 )
 
-// items yields what the pages of a list have in them; what is its name.
-func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, error], method string, of func(*R) []T) iter.Seq2[T, error] {
+// items yields the elements of the pages of a list. what is their name in errors.
+func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, error], method string,
+	of func(*R) []T) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		count := 0
@@ -27,7 +28,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			var list []T
 			if err == nil {
 				var r R
-				if bad := mcp.Unmarshal(c.withoutOversized(page), &r); bad != nil {
+				if bad := mcp.Unmarshal(c.removeOversized(page), &r); bad != nil {
 					err = c.listError(method, "its result is not one: %v", bad)
 				} else {
 					list = of(&r)
@@ -49,10 +50,12 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 	}
 }
 
-// pages yields the results of a method that lists something in pages (2026-07-28, Pagination). A page from the cache is held back until the one after it is
-// there. So if the server refuses the cursor that kept pages lead to, they can be fetched anew, and come neither twice nor never (2026-07-28, Caching,
-// "Interaction with Pagination").
-func (c *Client) pages(ctx context.Context, method string, opts []CallOption) iter.Seq2[json.RawMessage, error] {
+// pages yields the results of a paginated method (2026-07-28, Pagination). It holds a cached page
+// until the next one has arrived: if the server rejects the cursor of a cached page, the held pages
+// are fetched again, so that no element is repeated or lost (2026-07-28, Caching, "Interaction with
+// Pagination").
+func (c *Client) pages(ctx context.Context, method string,
+	opts []CallOption) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var held []json.RawMessage
 		flush := func(err error) bool {
@@ -65,8 +68,8 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 			return err == nil || yield(nil, err)
 		}
 		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
-		var params, resume json.RawMessage       // resume was that of the first in held
-		opts := opts                             // of this round: the sequence may be ranged over again
+		var params, resume json.RawMessage       // resume are the params of the first page in held
+		opts := opts                             // a copy: the sequence may be ranged over again
 		for n := 0; n < maxPages; n++ {
 			var page json.RawMessage
 			r := &call{method: method, params: params, decode: page.UnmarshalJSON}
@@ -87,7 +90,7 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 			held = append(held, page)
 			cursor := jsonscan.Member(page, "nextCursor")
 			last := cursor == nil || string(cursor) == "null" // "" is a cursor
-			if (last || !r.kept) && !flush(nil) {
+			if (last || !r.fromCache) && !flush(nil) {
 				return
 			}
 			if last {
@@ -99,7 +102,9 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 			}
 			sum := sha256.Sum256(cursor)
 			if seen[sum] {
-				flush(c.listError(method, "the server's pages lead round in a circle: the cursor %.40s came twice", cursor))
+				flush(c.listError(method,
+					"the server's pages lead round in a circle: the cursor %.40s came twice",
+					cursor))
 				return
 			}
 			seen[sum] = true
@@ -109,7 +114,7 @@ func (c *Client) pages(ctx context.Context, method string, opts []CallOption) it
 	}
 }
 
-// listError is the error of a list that makes no sense, and is not kept either.
+// listError returns the error of an invalid list, and removes the list from the cache.
 func (c *Client) listError(method, format string, args ...any) error {
 	c.o.Cache.drop(method, "")
 	return &CallError{Server: c.o.Name, Method: method, Err: protocolError(format, args...)}

@@ -13,11 +13,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// AppendJSON implements [rpc.Appender]: it writes the params of the call, with what the protocol wants in _meta.
+// AppendJSON implements [rpc.Appender]: it appends the params, including the _meta that the
+// protocol requires.
 func (r *call) AppendJSON(dst []byte) ([]byte, error) {
 	o := openObject(dst)
-	r.bad = r.appendParams(&o)
-	return o.close(), r.bad
+	r.codecErr = r.appendParams(&o)
+	return o.close(), r.codecErr
 }
 
 func (r *call) appendParams(o *object) error {
@@ -29,7 +30,7 @@ func (r *call) appendParams(o *object) error {
 		if o.b, err = appendObject(o.b, r.params); err != nil {
 			return fmt.Errorf("arguments: %w", err)
 		}
-		r.appendWish(o)
+		r.appendTask(o)
 	} else {
 		params, err := appendObject(nil, r.params)
 		if err != nil {
@@ -51,9 +52,9 @@ func (r *call) appendParams(o *object) error {
 			return fmt.Errorf("answers: %w", err)
 		}
 	}
-	if r.state != nil {
+	if r.requestState != nil {
 		o.key("requestState")
-		o.b = append(o.b, r.state...)
+		o.b = append(o.b, r.requestState...)
 	} else if r.answers.RequestState != "" {
 		o.text("requestState", r.answers.RequestState)
 	}
@@ -65,17 +66,17 @@ func decodeMeta(raw []byte) (m mcp.Meta, err error) {
 	return m, err
 }
 
-// appendMeta writes the member _meta, if there is anything in it.
+// appendMeta appends the member _meta, unless it is empty.
 func (r *call) appendMeta(o *object, own mcp.Meta) error {
-	if len(r.meta.members) == 0 && r.box == nil && len(own)+len(r.extra) == 0 {
+	if len(r.meta.members) == 0 && r.progress == nil && len(own)+len(r.extra) == 0 {
 		return nil
 	}
 	o.key("_meta")
 	m := openObject(o.b)
 	m.members(r.meta.members)
-	if r.box != nil {
+	if r.progress != nil {
 		m.key(mcp.MetaProgressToken)
-		m.b = strconv.AppendInt(m.b, r.box.token, 10)
+		m.b = strconv.AppendInt(m.b, r.progress.token, 10)
 	}
 	level := r.meta.level
 	if len(own)+len(r.extra) > 0 {
@@ -106,7 +107,7 @@ func (r *call) appendMeta(o *object, own mcp.Meta) error {
 	return nil
 }
 
-// An object is a JSON object being appended.
+// An object is a JSON object that is being appended.
 type object struct {
 	b     []byte
 	start int
@@ -123,7 +124,7 @@ func (o *object) comma() {
 	}
 }
 
-// key writes a member's name; the value is to be appended to b.
+// key appends a member's name; the caller appends the value to b.
 func (o *object) key(name string) {
 	o.comma()
 	o.b = append(jsonscan.AppendString(o.b, name), ':')
@@ -134,13 +135,13 @@ func (o *object) text(name, value string) {
 	o.b = jsonscan.AppendString(o.b, value)
 }
 
-// member writes a member that is encoded already.
+// member appends an encoded member.
 func (o *object) member(name, value []byte) {
 	o.comma()
 	o.b = append(append(append(o.b, name...), ':'), value...)
 }
 
-// members writes any number of members that are encoded already, with commas between them.
+// members appends encoded members, separated by commas.
 func (o *object) members(encoded []byte) {
 	if len(encoded) > 0 {
 		o.comma()
@@ -165,7 +166,8 @@ func appendObject(dst []byte, v any) ([]byte, error) {
 	return dst, nil
 }
 
-// appendJSON appends v on one line: raw JSON after a check, a [rpc.Appender] as it says, all else by encoding/json, without its escapes for HTML.
+// appendJSON appends v on one line: raw JSON is validated, a [rpc.Appender] appends itself, and
+// encoding/json encodes other values without escaping HTML.
 func appendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:

@@ -9,43 +9,44 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// progressTable routes progress notifications to the calls that asked for them, each under a token of its own.
+// A progressTable passes progress notifications to calls by their progress tokens.
 type progressTable struct {
 	mu    sync.Mutex
 	last  int64
-	boxes map[int64]*mailbox
+	boxes map[int64]*progressMailbox
 }
 
-// A mailbox holds the latest progress of one call until the call's own goroutine looks at it. What comes faster than that replaces what is there:
-// progress is a state, and only the newest counts. So a call that nobody looks after costs one message.
-type mailbox struct {
+// A progressMailbox holds the latest progress of one call until its goroutine takes it. New
+// progress replaces the old, so a slow call needs memory for one message only.
+type progressMailbox struct {
 	token int64
-	ready chan struct{} // capacity 1: there may be something new
+	ready chan struct{} // capacity 1: there may be new progress
 
 	mu     sync.Mutex
-	params []byte // empty if it was looked at
+	params []byte // empty after take
 }
 
-// open makes a mailbox with a new token.
-func (t *progressTable) open() *mailbox {
+// open adds a mailbox with a new token.
+func (t *progressTable) open() *progressMailbox {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.boxes == nil {
-		t.boxes = make(map[int64]*mailbox)
+		t.boxes = make(map[int64]*progressMailbox)
 	}
 	t.last++
-	box := &mailbox{token: t.last, ready: make(chan struct{}, 1)}
+	box := &progressMailbox{token: t.last, ready: make(chan struct{}, 1)}
 	t.boxes[box.token] = box
 	return box
 }
 
-func (t *progressTable) close(box *mailbox) {
+func (t *progressTable) close(box *progressMailbox) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.boxes, box.token)
 }
 
-// put takes the params of notifications/progress, on the reader's goroutine. Those of calls that have ended are dropped.
+// put handles notifications/progress, on the reader's goroutine. Progress of ended calls is
+// dropped.
 func (t *progressTable) put(params []byte) {
 	text := jsonscan.Member(params, mcp.MetaProgressToken)
 	if unquoted, ok := jsonscan.Unquote(text); ok {
@@ -70,8 +71,8 @@ func (t *progressTable) put(params []byte) {
 	}
 }
 
-// take returns what is new and empties the box; false if there is nothing, or nothing that makes sense.
-func (b *mailbox) take() (p mcp.ProgressParams, ok bool) {
+// take empties the mailbox; ok is false if there is no valid progress.
+func (b *progressMailbox) take() (p mcp.ProgressParams, ok bool) {
 	b.mu.Lock()
 	params := bytes.Clone(b.params)
 	b.params = b.params[:0]

@@ -8,23 +8,28 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Prompts yields the prompts of the server (2026-07-28, Prompts, "Listing Prompts"), as [Client.Tools] does the tools: with the same bounds and errors,
-// and an [*UndeclaredError] from a server that has none.
+// Prompts yields the prompts of the server (2026-07-28, Prompts, "Listing Prompts"), with the
+// limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
+// prompts.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
 	return items(c, "prompts", c.PromptPages(ctx, opts...), mcp.MethodListPrompts,
 		func(r *mcp.ListPromptsResult) []*mcp.Prompt { return r.Prompts })
 }
 
-// PromptPages is [Client.Prompts] with the results of prompts/list as the server wrote them, every byte of them.
-func (c *Client) PromptPages(ctx context.Context, opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+// PromptPages is [Client.Prompts] with the results of prompts/list as the server wrote them.
+func (c *Client) PromptPages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
 }
 
-// GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments are always text; nil is none. It blocks as [Client.Call]
-// does, and its errors are the same, or an [*UndeclaredError].
-func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string, opts ...CallOption) (*mcp.GetPromptResult, error) {
+// GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments
+// are strings; nil means none. It blocks as [Client.Call] does; the error is one of Call or an
+// [*UndeclaredError].
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string,
+	opts ...CallOption) (*mcp.GetPromptResult, error) {
 	result := new(mcp.GetPromptResult)
-	r := &call{method: mcp.MethodGetPrompt, name: name, params: &mcp.GetPromptParams{Name: name, Arguments: arguments}, decode: into(result)}
+	r := &call{method: mcp.MethodGetPrompt, name: name,
+		params: &mcp.GetPromptParams{Name: name, Arguments: arguments}, decode: decodeInto(result)}
 	if err := c.request(ctx, promptsCapability, r, opts); err != nil {
 		return nil, err
 	}

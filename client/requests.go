@@ -9,21 +9,22 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// serve answers the requests of a legacy server, Options.Limits.MaxRunning of them at a time. A modern one must not send any; it gets an answer all the same, so
-// that it does not wait for ever.
+// serve answers the requests of a legacy server, Options.Limits.MaxRunning at a time. A modern
+// server must not send requests; it is answered nevertheless, so that it does not wait forever.
 func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.Method == mcp.MethodPing {
 		return struct{}{}, nil
 	}
-	answer := c.questions[req.Method]
+	answer := c.inputHandlers[req.Method]
 	if answer == nil {
-		return nil, rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: this client does not serve %.100s", req.Method)
+		return nil, rpc.Errorf(rpc.CodeMethodNotFound,
+			"Method not found: this client does not serve %.100s", req.Method)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		select {
-		case <-c.closing: // the server may take its time to end
+		case <-c.closing: // the process may need time to end
 			cancel(rpc.ErrClosed)
 		case <-ctx.Done():
 		}
@@ -34,13 +35,14 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	switch err := err.(type) {
 	case nil:
 		return raw, nil
-	case *badQuestion:
+	case *invalidInputRequest:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %s", err.text)
-	case *rpc.Error: // meant for the server; one that is wrapped is not
+	case *rpc.Error: // for the server; a wrapped one is not
 		return nil, err
 	}
 	if ctx.Err() == nil {
-		c.warn("the server's question was not answered", slog.String("method", req.Method), slog.Any("error", err))
+		c.warn("the server's question was not answered", slog.String("method", req.Method),
+			slog.Any("error", err))
 	}
 	return nil, rpc.Errorf(rpc.CodeInternalError, "Internal error: the client could not answer")
 }

@@ -8,16 +8,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// sample answers sampling/createMessage with Options.OnSample (2026-07-28, Sampling).
+// sample handles sampling/createMessage with Options.OnSample (2026-07-28, Sampling).
 func (c *Client) sample(ctx context.Context, raw json.RawMessage) (json.RawMessage, error) {
 	var params mcp.CreateMessageParams
 	if err := mcp.Unmarshal(raw, &params); err != nil {
-		return nil, badQuestionf("%v", err)
+		return nil, invalidInputRequestf("%v", err)
 	}
 	if !c.o.SampleTools && (params.Tools != nil || params.ToolChoice != nil) {
-		return nil, badQuestionf("this client does not let the model use tools")
+		return nil, invalidInputRequestf("this client does not let the model use tools")
 	}
-	result, err := consult(ctx, c, "OnSample", mcp.MethodCreateMessage, c.o.OnSample, params)
+	result, err := runInputCallback(ctx, c, "OnSample", mcp.MethodCreateMessage, c.o.OnSample,
+		params)
 	switch {
 	case err != nil:
 		return nil, err

@@ -12,27 +12,29 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Command says what process a server is. Only Path is required.
+// A Command describes the process of a server. Only Path is required.
 type Command struct {
-	// Path is the program: a name to be found on the PATH that the server will have, or a path, which if relative starts at Dir.
+	// Path is the program: a name to be found on the server's PATH, or a path, which is relative to
+	// Dir.
 	Path string
 	Args []string
-	Dir  string // the working directory; "" is this program's own
+	Dir  string // the working directory; "" is that of this program
 
-	// Env is set on top of what is inherited, and wins. What is inherited are the variables that a
-	// program needs to find its home, its language, its proxy and its certificates, and the
-	// settings of npm and uv, without credentials for proxies and registries; InheritEnv widens
-	// that by names or patterns ("AWS_*", "*" for all, credentials too).
+	// Env is set in addition to the inherited variables, and replaces them. The inherited ones are
+	// those needed to find the home directory, language, proxies and certificates, and the settings
+	// of npm and uv, without credentials for proxies and registries. InheritEnv adds names or
+	// patterns ("AWS_*"; "*" for all, credentials too).
 	Env        map[string]string
 	InheritEnv []string
 
-	// Stderr, if set, gets a live copy of what the server writes to stderr, as it comes: not made safe for a terminal. It is given up when a Write
-	// fails or takes over a second.
+	// Stderr, if set, gets a live copy of the server's stderr, which is not safe to print on a
+	// terminal. Copying stops when a Write fails or takes over a second.
 	Stderr io.Writer
-	// Started, if set, is called with the id of each process that is started, before Stderr gets
-	// anything of it. It must not block.
+	// Started, if set, is called with the pid of each process that is started, before Stderr gets
+	// any of its output. It must not block.
 	Started func(pid int)
-	// Grace is how long Close waits for the server to end, and again after SIGTERM. Default 2 s; negative is not at all.
+	// Grace is how long Close waits for the server to end, and again after SIGTERM. The default is
+	// 2 s; negative means no wait.
 	Grace time.Duration
 }
 
@@ -41,12 +43,13 @@ func Spawn(ctx context.Context, path string, args ...string) (*Client, error) {
 	return Options{}.Spawn(ctx, Command{Path: path, Args: args})
 }
 
-// Spawn starts a server as a child process, in a process group of its own, and does the handshake. It blocks until the server has answered or ended, or
-// for Options.StartTimeout, or until ctx ends; ctx has no influence afterwards. The error is a [*StartError]; then the process and what
-// it has started have ended, for which Spawn takes up to twice [Command].Grace more.
+// Spawn starts a server as a child process in its own process group and does the handshake. It
+// blocks until the server has responded or exited, Options.StartTimeout has passed or ctx ends; ctx
+// has no effect afterwards. The error is a [*StartError]; then the process and its descendants have
+// ended, which may take up to twice [Command].Grace longer.
 //
-// A server that ends at the probe for its era is started a second time and addressed in the legacy way (see the package comment). Set Options.Era
-// where that is not wanted.
+// A server that exits at the probe for its era is started a second time with the legacy handshake
+// (see the package comment). Set Options.Era to prevent that.
 func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 	o, err := o.withDefaults(filepath.Base(cmd.Path))
 	if err != nil {
@@ -54,22 +57,23 @@ func (o Options) Spawn(ctx context.Context, cmd Command) (*Client, error) {
 	}
 	ctx, cancel := o.startContext(ctx)
 	defer cancel()
-	w := o.wish()
+	w := o.eraPreference()
 	for {
 		c, err := o.start(ctx, cmd, w)
 		if err == nil {
 			return c, nil
 		}
 		exit, exited := errors.AsType[*ExitError](err)
-		if w.era != 0 || !exited || exit.Hint != "" || ctx.Err() != nil { // with a hint, the launcher failed, not the server
+		if w.era != 0 || !exited || exit.Hint != "" || ctx.Err() != nil {
+			// a hint means that the launcher failed, not the server
 			return nil, err
 		}
 		w.era = mcp.Legacy
 	}
 }
 
-// start is one attempt to spawn.
-func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error) {
+// start makes one attempt to spawn.
+func (o Options) start(ctx context.Context, cmd Command, w eraPreference) (*Client, error) {
 	config := cmd.config()
 	if cmd.Started != nil {
 		config.Started = func(pid int) { o.started(cmd.Started, pid) }
@@ -90,20 +94,22 @@ func (o Options) start(ctx context.Context, cmd Command, w wish) (*Client, error
 	return c, nil
 }
 
-// started tells an application of a process. A panic is logged.
+// started runs Command.Started and logs a panic.
 func (o Options) started(tell func(pid int), pid int) {
 	if failure := contain.Run(func() { tell(pid) }); failure != nil {
-		o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic", failure.String(), "stack", string(failure.Stack), "server", o.Name)
+		o.Logger.Warn("mcp client: a callback panicked", "callback", "Started", "panic",
+			failure.String(), "stack", string(failure.Stack), "server", o.Name)
 	}
 }
 
 func (cmd Command) config() child.Config {
 	return child.Config{
-		Command: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, InheritEnv: cmd.InheritEnv, StderrTee: cmd.Stderr, Grace: cmd.Grace,
+		Command: cmd.Path, Args: cmd.Args, Dir: cmd.Dir, Env: cmd.Env, InheritEnv: cmd.InheritEnv,
+		StderrTee: cmd.Stderr, Grace: cmd.Grace,
 	}
 }
 
-// pipes are a process's stdout and stdin as one stream.
+// pipes are the stdout and stdin of a process as one stream.
 type pipes struct {
 	io.ReadCloser
 	stdin io.WriteCloser
@@ -113,15 +119,15 @@ func (p *pipes) Write(b []byte) (int, error) { return p.stdin.Write(b) }
 
 func (p *pipes) Close() error { return errors.Join(p.stdin.Close(), p.ReadCloser.Close()) }
 
-// Process is what there is to know of a server's process.
+// A Process describes the process of a server.
 type Process struct {
 	Pid      int
 	Command  Command
-	EnvNames []string   // the variables that it has, sorted; their values are nobody's business
-	Exit     *ExitError // how it ended, also after Close; nil as long as it has not
+	EnvNames []string   // the names of its environment variables, sorted
+	Exit     *ExitError // how it ended, also after Close; nil while it runs
 }
 
-// Process returns what there is to know of the server's process; nil if the stream came from elsewhere.
+// Process describes the server's process; nil if the client did not start it.
 func (c *Client) Process() *Process {
 	if c.proc == nil {
 		return nil

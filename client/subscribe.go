@@ -11,26 +11,32 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ErrNotAgreed matches the error of [Client.Subscribe] for a resource of which a modern server does not agree to tell.
+// ErrNotAgreed matches the error of [Client.Subscribe] for a resource that a modern server does not
+// acknowledge.
 var ErrNotAgreed = errors.New("the server does not agree to tell of its changes")
 
-// Subscribe asks the server to tell when these resources change, from now on and until [Client.Unsubscribe]: [Options].OnResourceUpdated, which has to be set, is
-// then called (2025-11-25, Resources, "Subscriptions"; 2026-07-28, Subscriptions). It blocks until the server has agreed, Options.CallTimeout has run out or
-// ctx ends. A modern server is asked for all at once, and if it does not agree to all, nothing has changed; of a legacy one those before that which the error
-// names are subscribed to. A subscription that a modern server ends is asked for again, after 1 s and then less and less often.
+// Subscribe subscribes to changes of resources, until [Client.Unsubscribe]: the client then calls
+// [Options].OnResourceUpdated, which must be set (2025-11-25, Resources, "Subscriptions";
+// 2026-07-28, Subscriptions). It blocks until the server has acknowledged, Options.CallTimeout has
+// passed or ctx ends. A modern server gets one request for all URIs; if it does not acknowledge
+// all, nothing changes. With a legacy server, the URIs before the one in the error are subscribed.
+// A subscription that a modern server ends is renewed after 1 s, and then with growing delays.
 //
-// While it changes what a modern server tells, one change may be told twice.
+// While the subscription changes, a modern server may announce one change twice.
 //
-// The error is one of [Client.Call], an [*UndeclaredError] if the server does not tell of such changes, or matches [ErrNotAgreed].
+// The error is one of [Client.Call], an [*UndeclaredError] if the server does not declare
+// subscriptions, or matches [ErrNotAgreed].
 func (c *Client) Subscribe(ctx context.Context, uris ...string) error {
 	if c.updates == nil {
-		return &CallError{Server: c.o.Name, Method: mcp.MethodSubscribe, Err: errors.New("nobody would be told: Options.OnResourceUpdated is not set")}
+		return &CallError{Server: c.o.Name, Method: mcp.MethodSubscribe,
+			Err: errors.New("nobody would be told: Options.OnResourceUpdated is not set")}
 	}
 	return c.subscribe(ctx, uris, mcp.MethodSubscribe, true)
 }
 
-// Unsubscribe ends what [Client.Subscribe] began, for these resources; for others it does nothing. OnResourceUpdated may still be called for a moment, as a
-// modern server need not have noticed yet. It blocks as Subscribe does, and its errors are the same.
+// Unsubscribe ends subscriptions; it ignores URIs that are not subscribed. OnResourceUpdated may
+// still be called shortly afterwards, because a modern server may not have processed it yet. It
+// blocks and fails as Subscribe does.
 func (c *Client) Unsubscribe(ctx context.Context, uris ...string) error {
 	return c.subscribe(ctx, uris, mcp.MethodUnsubscribe, false)
 }
@@ -45,8 +51,8 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 	}
 	s := &c.listening
 	if modern {
-		r := &call{method: method, at: time.Now()}
-		err := c.change(ctx, r, uris, on)
+		r := &call{method: method, startedAt: time.Now()}
+		err := c.changeSubscription(ctx, r, uris, on)
 		if err == nil {
 			return nil
 		}
@@ -56,26 +62,27 @@ func (c *Client) subscribe(ctx context.Context, uris []string, method string, on
 		if s.subscribed()[uri] == on {
 			continue
 		}
-		r := &call{method: method, name: uri, params: &mcp.SubscribeParams{URI: uri}, decode: func([]byte) error { return nil }}
+		r := &call{method: method, name: uri, params: &mcp.SubscribeParams{URI: uri},
+			decode: func([]byte) error { return nil }}
 		if err := c.do(ctx, r, nil); err != nil {
 			return err
 		}
 		s.mu.Lock()
-		s.uris = alter(s.uris, []string{uri}, on)
+		s.uris = updateSet(s.uris, []string{uri}, on)
 		s.mu.Unlock()
 	}
 	return nil
 }
 
-// subscribed returns the resources that are subscribed to.
+// subscribed returns the subscribed resources.
 func (s *subscription) subscribed() map[string]bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.uris)
 }
 
-// alter puts resources into a set, which may be nil, or takes them out.
-func alter(set map[string]bool, uris []string, on bool) map[string]bool {
+// updateSet adds URIs to a set, which may be nil, or removes them.
+func updateSet(set map[string]bool, uris []string, on bool) map[string]bool {
 	if set == nil {
 		set = make(map[string]bool)
 	}
@@ -89,8 +96,8 @@ func alter(set map[string]bool, uris []string, on bool) map[string]bool {
 	return set
 }
 
-// change makes a modern subscription one to other resources.
-func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) error {
+// changeSubscription changes the resources of a modern subscription.
+func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string, on bool) error {
 	s := &c.listening
 	expires := func() {}
 	if c.o.CallTimeout >= 0 {
@@ -100,7 +107,7 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 	select {
 	case s.busy <- struct{}{}:
 	case <-ctx.Done():
-		return c.gaveUp(ctx.Err(), r)
+		return c.abortError(ctx.Err(), r)
 	case <-c.closing:
 		return errClosed
 	}
@@ -108,13 +115,14 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 
 	wanted := s.subscribed()
 	before := len(wanted)
-	if wanted = alter(wanted, uris, on); len(wanted) == before {
+	if wanted = updateSet(wanted, uris, on); len(wanted) == before {
 		return nil
 	}
 	var next *rpc.Pending
-	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged || s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
+	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged ||
+		s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
 		var err error
-		if next, err = c.agree(ctx, r, f); err != nil {
+		if next, err = c.startAcknowledged(ctx, r, f); err != nil {
 			return err
 		}
 	}
@@ -132,7 +140,7 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 	if old != nil {
 		old.Cancel(errReplaced)
 	}
-	if on { // of changes until now nobody was told
+	if on { // earlier changes were not announced
 		for _, uri := range uris {
 			c.o.Cache.drop(mcp.MethodReadResource, uri)
 		}
@@ -140,12 +148,13 @@ func (c *Client) change(ctx context.Context, r *call, uris []string, on bool) er
 	return nil
 }
 
-// agree opens a stream and waits until the server has acknowledged all of it.
-func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
+// startAcknowledged opens a stream and waits until the server has acknowledged all of it.
+func (c *Client) startAcknowledged(ctx context.Context, r *call,
+	filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
 	s := &c.listening
 	next, err := c.startListen(ctx, filter)
 	if err != nil {
-		return nil, c.unsent(r, err)
+		return nil, c.sendError(r, err)
 	}
 	acks := s.expect(next)
 	defer s.expected()
@@ -161,12 +170,12 @@ func (c *Client) agree(ctx context.Context, r *call, filter mcp.SubscriptionFilt
 		return next, nil
 	case <-next.Done():
 		if err := next.Wait(context.Background(), nil); err != nil && !errors.Is(err, errEnded) {
-			return nil, c.broken(err)
+			return nil, c.connectionError(err)
 		}
 		return nil, errEnded
 	case <-ctx.Done():
 		next.Cancel(errUnwanted)
-		return nil, c.gaveUp(ctx.Err(), r)
+		return nil, c.abortError(ctx.Err(), r)
 	case <-c.closing:
 		next.Cancel(errClosed)
 		return nil, errClosed

@@ -14,63 +14,77 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Task is a call that the server goes on with by itself, of either kind: of the extension io.modelcontextprotocol/tasks, or of 2025-11-25 (Tasks, which are
-// experimental there). [Client.StartTool] makes one, [Client.Task] and [Client.Tasks] find it again. All methods may be called from anywhere at any time.
+// A Task is a call that the server continues in the background: of the extension
+// io.modelcontextprotocol/tasks, or an experimental task of 2025-11-25. [Client.StartTool],
+// [Client.Task] and [Client.Tasks] create it. It is safe for concurrent use.
 //
-// Poll, Update, Cancel and Wait ask the server, block as [Client.Call] does, and return a [*CallError]. What is known to have ended is not asked for again.
+// Poll, Update, Cancel and Wait send requests, block as [Client.Call] does, and return a
+// [*CallError]. They send nothing for a task that is known to have ended.
 type Task struct {
 	c    *Client
 	id   string
-	tool string // which was called; "" if that is not known
-	told bool   // by the server, on this connection: it has tasks, whatever it declares
+	tool string // "" if unknown
+	// the server has sent the task on this connection, so it supports tasks whatever it declares
+	confirmed bool
 
 	mu    sync.Mutex
 	state mcp.Task
-	seen  time.Time                  // when that was; zero for never
-	gone  bool                       // the server does not know it any more
-	asked map[[sha256.Size]byte]bool // its questions that are answered or being answered, by key, which may be long
-	count int                        // of questions, ever
+	seen  time.Time // when state was received; zero for never
+	gone  bool      // the server does not know the task
+	// hashed keys of input requests that were or are being answered
+	asked map[[sha256.Size]byte]bool
+	count int // of input requests so far
 }
 
-// StartTool calls a tool and returns as soon as the server has answered: with a task, if it can run the tool as one, else with the result. Then the Task has
-// ended already, and has no id. Questions that come before that are answered as those of [Client.CallTool].
+// StartTool calls a tool and returns when the server has responded, with a task or with the result.
+// A Task made from a result has ended and has no id. Input requests before that are answered as by
+// [Client.CallTool].
 //
-// In the modern era the server decides. One of 2025-11-25 is asked for a task if it declares tasks.requests.tools.call, unless [Client.Tools] has listed the tool
-// as one that does not run as a task. If the server says the same, with -32601, that is the error.
-func (c *Client) StartTool(ctx context.Context, name string, args any, opts ...CallOption) (*Task, error) {
+// In the modern era the server decides. A server of 2025-11-25 is asked for a task if it declares
+// tasks.requests.tools.call, unless [Client.Tools] has listed the tool as one that does not support
+// tasks. If the server then responds with -32601, that is the error.
+func (c *Client) StartTool(ctx context.Context, name string, args any, opts ...CallOption) (*Task,
+	error) {
 	var t *Task
-	r := &call{method: mcp.MethodCallTool, tool: name, params: args, started: &t, decode: func(result []byte) error {
-		t = &Task{c: c, tool: name, told: true, state: mcp.Task{Status: mcp.TaskCompleted, Result: bytes.Clone(result)}, seen: time.Now()}
-		return nil
-	}}
+	r := &call{method: mcp.MethodCallTool, tool: name, params: args, started: &t,
+		decode: func(result []byte) error {
+			t = &Task{c: c, tool: name, confirmed: true,
+				state: mcp.Task{Status: mcp.TaskCompleted, Result: bytes.Clone(result)},
+				seen:  time.Now()}
+			return nil
+		}}
 	if err := c.doTool(ctx, r, opts); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// Task returns the task with an id that is known from before, such as from an earlier run of the program. Nothing is sent, and State says nothing until it was
-// asked for. Tasks of 2025-11-25 may end with their connection.
+// Task returns the task with a known id, for example from an earlier run of the program. It sends
+// nothing, and State is empty until the first poll. Tasks of 2025-11-25 may end with their
+// connection.
 func (c *Client) Task(id string) *Task { return &Task{c: c, id: id, state: mcp.Task{TaskID: id}} }
 
-// Tasks yields the tasks that a server of 2025-11-25 has of this client, page after page as they are wanted (2025-11-25, Tasks, "Listing Tasks"). Errors and
-// limits are as with [Client.Tools]; where there is no such list, as in the modern era, the error is an [*UndeclaredError].
+// Tasks yields the tasks of this client on a server of 2025-11-25 (2025-11-25, Tasks, "Listing
+// Tasks"). Errors and limits are those of [Client.Tools]; if the server has no such list, as in the
+// modern era, the error is an [*UndeclaredError].
 func (c *Client) Tasks(ctx context.Context, opts ...CallOption) iter.Seq2[*Task, error] {
 	pages := c.pagesOf(ctx, taskListCapability, mcp.MethodListTasks, opts)
-	return items(c, "tasks", pages, mcp.MethodListTasks, func(r *mcp.ListExperimentalTasksResult) []*Task {
-		tasks := make([]*Task, len(r.Tasks))
-		for i, e := range r.Tasks {
-			tasks[i] = &Task{c: c, id: e.TaskID, told: true, state: fromExperimental(e), seen: time.Now()}
-		}
-		return tasks
-	})
+	return items(c, "tasks", pages, mcp.MethodListTasks,
+		func(r *mcp.ListExperimentalTasksResult) []*Task {
+			tasks := make([]*Task, len(r.Tasks))
+			for i, e := range r.Tasks {
+				tasks[i] = &Task{c: c, id: e.TaskID, confirmed: true, state: fromExperimental(e),
+					seen: time.Now()}
+			}
+			return tasks
+		})
 }
 
-// ID returns the id by which [Client.Task] finds the task again; "" if the server gave the result at once. It is for nobody else: who knows it may have the
-// task.
+// ID returns the id for [Client.Task]; "" if the server returned the result at once. Keep it
+// secret: it may give access to the task.
 func (t *Task) ID() string { return t.id }
 
-// State returns how the task was when the server last told. It must not be changed.
+// State returns the last known state. The caller must not modify it.
 func (t *Task) State() mcp.Task {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -84,9 +98,15 @@ var (
 		_, ok := s.capabilities.Extensions[mcp.ExtensionTasks]
 		return ok && s.features.Extensions
 	}}
-	tasksCapability      = capability{"tasks", func(s *session) bool { return s.features.ExperimentalTasks && s.capabilities.Tasks != nil }}
-	taskListCapability   = capability{"tasks.list", func(s *session) bool { return tasksCapability.in(s) && s.capabilities.Tasks.List != nil }}
-	taskCancelCapability = capability{"tasks.cancel", func(s *session) bool { return tasksCapability.in(s) && s.capabilities.Tasks.Cancel != nil }}
+	tasksCapability = capability{"tasks", func(s *session) bool {
+		return s.features.ExperimentalTasks && s.capabilities.Tasks != nil
+	}}
+	taskListCapability = capability{"tasks.list", func(s *session) bool {
+		return tasksCapability.in(s) && s.capabilities.Tasks.List != nil
+	}}
+	taskCancelCapability = capability{"tasks.cancel", func(s *session) bool {
+		return tasksCapability.in(s) && s.capabilities.Tasks.Cancel != nil
+	}}
 )
 
 // do makes a request about the task.
@@ -95,14 +115,15 @@ func (t *Task) do(ctx context.Context, r *call, opts []CallOption) error {
 	switch experimental := t.experimental(); {
 	case experimental && r.method == mcp.MethodCancelTask:
 		needed = taskCancelCapability
-	case t.told && (!experimental || r.method != mcp.MethodUpdateTask):
+	case t.confirmed && (!experimental || r.method != mcp.MethodUpdateTask):
 		needed.in = func(*session) bool { return true }
 	case experimental && r.method != mcp.MethodUpdateTask:
 		needed = tasksCapability
 	}
 	r.name = t.id
 	if t.id == "" {
-		return &CallError{Server: t.c.o.Name, Method: r.method, Err: errors.New("a task's id must not be empty")}
+		return &CallError{Server: t.c.o.Name, Method: r.method,
+			Err: errors.New("a task's id must not be empty")}
 	}
 	return t.c.request(ctx, needed, r, opts)
 }
@@ -113,19 +134,19 @@ func (t *Task) ended() bool {
 	return ended
 }
 
-// begin returns how the task was, and when to look at it next.
-func (t *Task) begin() (latest mcp.Task, next time.Time) {
+// lastState returns the last known state, and when to poll next.
+func (t *Task) lastState() (latest mcp.Task, next time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	latest = t.state
-	latest.InputRequests = nil // it may have been answered
+	latest.InputRequests = nil // they may have been answered
 	if !t.seen.IsZero() {
 		next = t.seen.Add(interval(&latest))
 	}
 	return latest, next
 }
 
-func (t *Task) lose() {
+func (t *Task) markGone() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gone = true
@@ -137,50 +158,58 @@ func (t *Task) isGone() bool {
 	return t.gone
 }
 
-// Poll asks the server how the task is, once (tasks extension, "Task Polling").
+// Poll gets the state of the task once (tasks extension, "Task Polling").
 func (t *Task) Poll(ctx context.Context, opts ...CallOption) (mcp.Task, error) {
 	if t.ended() {
 		return t.State(), nil
 	}
 	var now mcp.Task
-	err := t.do(ctx, &call{method: mcp.MethodGetTask, params: mcp.TaskParams{TaskID: t.id}, decode: func(raw []byte) (err error) {
-		now, err = t.decodeState(raw)
-		return err
-	}}, opts)
+	err := t.do(ctx,
+		&call{method: mcp.MethodGetTask, params: mcp.TaskParams{TaskID: t.id},
+			decode: func(raw []byte) (err error) {
+				now, err = t.decodeState(raw)
+				return err
+			}}, opts)
 	if err != nil {
 		return mcp.Task{}, err
 	}
-	t.see(now)
+	t.setState(now)
 	return t.State(), nil
 }
 
-// Update gives the server answers to what the task asks in the InputRequests of its State, to all of it or some (tasks extension, "Task Update Requests").
-// [Task.Wait] does so by itself with the callbacks in [Options]; what is answered here it does not ask any more. Tasks of 2025-11-25 have no such request:
-// there the server asks.
+// Update answers some or all of the InputRequests in the task's State (tasks extension, "Task
+// Update Requests"). [Task.Wait] does this with the callbacks in [Options], and skips those
+// answered here. Tasks of 2025-11-25 have no such request: there the server sends requests.
 func (t *Task) Update(ctx context.Context, answers mcp.InputResponses, opts ...CallOption) error {
 	params := mcp.UpdateTaskParams{TaskID: t.id, InputResponses: answers}
-	if err := t.do(ctx, &call{method: mcp.MethodUpdateTask, params: params, decode: ignore}, opts); err != nil {
+	if err := t.do(ctx, &call{method: mcp.MethodUpdateTask, params: params, decode: ignore},
+		opts); err != nil {
 		return err
 	}
 	for key := range answers {
-		t.note(key)
+		t.markAsked(key)
 	}
 	return nil
 }
 
-// Cancel asks the server to end the task (tasks extension, "Task Cancellation"). nil means that it has heard, or that the task has ended before; whether it was
-// cancelled, and when, [Task.Poll] and [Task.Wait] tell.
+// Cancel asks the server to cancel the task (tasks extension, "Task Cancellation"). A nil error
+// means that the server accepted the request or the task had ended. [Task.Poll] and [Task.Wait]
+// tell whether it was cancelled.
 func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 	if t.ended() {
 		return nil
 	}
-	err := t.do(ctx, &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: func(raw []byte) error {
-		if now, err := t.decodeState(raw); err == nil && t.experimental() { // the extension says nothing of the state here
-			t.see(now)
-		}
-		return nil
-	}}, opts)
-	if t.experimental() && errors.Is(err, rpc.ErrInvalidParams) { // it does not know the task, or the task has ended
+	err := t.do(ctx,
+		&call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id},
+			decode: func(raw []byte) error {
+				if now, err := t.decodeState(raw); err == nil && t.experimental() {
+					// in the extension the result has no state
+					t.setState(now)
+				}
+				return nil
+			}}, opts)
+	if t.experimental() && errors.Is(err, rpc.ErrInvalidParams) {
+		// the task is unknown or has ended
 		if now, bad := t.Poll(ctx, opts...); bad == nil && now.Status.Terminal() {
 			return nil
 		}
@@ -190,23 +219,26 @@ func (t *Task) Cancel(ctx context.Context, opts ...CallOption) error {
 
 func ignore([]byte) error { return nil }
 
-// Wait waits for the end of the task and returns the result of its tool. It asks the server from time to time, as often as that suggests but at least once a
-// minute, and answers its questions, as [Client.CallTool] does. When its time has run out (see [Options]; a change of the task's state extends it) or ctx has
-// ended, the task goes on, and may be waited for again.
+// Wait waits for the end of the task and returns the result of its tool. It polls as often as the
+// server suggests, but at least once a minute, and answers input requests as [Client.CallTool]
+// does. If it times out (see [Options]; a change of the state extends the time) or ctx ends, the
+// task continues, and Wait may be called again.
 //
-// The error wraps an [*rpc.Error] with the code that the call would have failed with, a [*TaskCancelledError], or one of [Client.Call]. [rpc.ErrInvalidParams]
-// also matches when the server does not know the task, because its time to live has passed, say. A task that asks for what nobody here answers is an
-// [*InputRequiredError]. Several may wait for one Task, and each question is asked once; for two Tasks with the same id it is asked twice. Of the options,
-// [Timeout], [Meta], [OnTask] and [ByHand] have a meaning here.
+// The error wraps an [*rpc.Error] with the code of the failed call, a [*TaskCancelledError], or an
+// error of [Client.Call]. It matches [rpc.ErrInvalidParams] if the server does not know the task,
+// because its time to live has passed, for example. It is an [*InputRequiredError] if an input
+// request has no callback. Concurrent calls of Wait on one Task answer each input request once; two
+// Tasks with the same id answer it twice. Of the options, [Timeout], [Meta], [OnTask] and [ByHand]
+// have an effect.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
-	if err := t.wait(ctx, opts, into(result)); err != nil {
+	if err := t.wait(ctx, opts, decodeInto(result)); err != nil {
 		return nil, err
 	}
 	return result, nil
 }
 
-// WaitRaw is [Task.Wait] with the result as the server wrote it, every byte of it.
+// WaitRaw is [Task.Wait] with the result as the server wrote it.
 func (t *Task) WaitRaw(ctx context.Context, opts ...CallOption) (json.RawMessage, error) {
 	var raw json.RawMessage
 	err := t.wait(ctx, opts, raw.UnmarshalJSON)
@@ -214,23 +246,25 @@ func (t *Task) WaitRaw(ctx context.Context, opts ...CallOption) (json.RawMessage
 }
 
 func (t *Task) wait(ctx context.Context, opts []CallOption, decode func([]byte) error) error {
-	r := &call{method: mcp.MethodGetTask, tool: t.tool, waits: t, decode: decode}
+	r := &call{method: mcp.MethodGetTask, tool: t.tool, waitedTask: t, decode: decode}
 	if t.ended() {
 		return t.c.do(ctx, r, opts)
 	}
 	return t.do(ctx, r, opts)
 }
 
-// carryOn goes on where a call has become a task, or was refused because of that. A task that nobody learns of is not left to run when the call fails.
-func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
+// followTask handles a call that became a task or was rejected because of tasks. If the call fails,
+// it cancels a task that the caller does not know.
+func (c *Client) followTask(ctx context.Context, r *call, err error) error {
 	switch came := err.(type) {
 	case *rpc.Error:
-		return c.refusedTask(r, came)
-	case *promise:
+		return c.taskRefusalError(r, came)
+	case *createdTaskError:
 		if r.method != mcp.MethodCallTool {
 			return protocolError("a task, which %s cannot become", r.method)
 		}
-		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, told: true, state: came.task, seen: time.Now()}
+		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, confirmed: true, state: came.task,
+			seen: time.Now()}
 		if r.started != nil {
 			*r.started = t
 			return nil
@@ -238,7 +272,7 @@ func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
 		handed := false
 		defer func() {
 			if !handed && !t.ended() && !t.isGone() {
-				c.abandon(t)
+				c.cancelAbandonedTask(t)
 			}
 		}()
 		err = c.waitTask(ctx, r, t)
@@ -248,12 +282,13 @@ func (c *Client) carryOn(ctx context.Context, r *call, err error) error {
 }
 
 const (
-	maxAbandoned    = 16 // tasks that are being cancelled
-	abandonPatience = 10 * time.Second
+	maxAbandoned   = 16 // tasks that are being cancelled
+	abandonTimeout = 10 * time.Second
 )
 
-// abandon has the server cancel a task that nobody waits for, and does not wait for that. What is too much, or comes too late, is for the task's time to live.
-func (c *Client) abandon(t *Task) {
+// cancelAbandonedTask cancels a task that nobody waits for, in the background. Beyond maxAbandoned,
+// or after the end of the connection, the task is left to its time to live.
+func (c *Client) cancelAbandonedTask(t *Task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ctx.Err() != nil || c.abandoned == maxAbandoned {
@@ -261,8 +296,9 @@ func (c *Client) abandon(t *Task) {
 	}
 	c.abandoned++
 	c.wg.Go(func() {
-		r := &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id}, decode: ignore}
-		_ = t.do(c.ctx, r, []CallOption{Timeout(abandonPatience)})
+		r := &call{method: mcp.MethodCancelTask, params: mcp.TaskParams{TaskID: t.id},
+			decode: ignore}
+		_ = t.do(c.ctx, r, []CallOption{Timeout(abandonTimeout)})
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.abandoned--

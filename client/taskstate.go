@@ -17,26 +17,27 @@ const (
 	maxPoll     = time.Minute
 )
 
-// A promise is what came in place of a result: a task. It is the error of an exchange, and nobody's beyond that.
-type promise struct{ task mcp.Task }
+// A createdTaskError is the internal error of a request whose response is a task instead of a
+// result.
+type createdTaskError struct{ task mcp.Task }
 
-func (p *promise) Error() string {
+func (p *createdTaskError) Error() string {
 	return fmt.Sprintf("a task in place of a result: %.100q", p.task.TaskID)
 }
 
-// promised decodes a CreateTaskResult of the tasks extension.
-func promised(result []byte) error {
+// decodeTaskCreated decodes a CreateTaskResult of the tasks extension.
+func decodeTaskCreated(result []byte) error {
 	var r mcp.CreateTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		return protocolError("a task that is none: %v", err)
 	}
-	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // are told when they are asked for
-	return newPromise(r.Task)
+	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // tasks/get returns them
+	return newCreatedTaskError(r.Task)
 }
 
-// promisedInside decodes a CreateTaskResult of 2025-11-25. nil means that the result is none: that of the call itself, of a server that takes no notice of the
-// wish.
-func promisedInside(result []byte) error {
+// decodeExperimentalTaskCreated decodes a CreateTaskResult of 2025-11-25. It returns nil for any
+// other result: that of the call, from a server that ignores the request for a task.
+func decodeExperimentalTaskCreated(result []byte) error {
 	if task := jsonscan.Member(result, "task"); len(task) == 0 || task[0] != '{' {
 		return nil
 	}
@@ -44,17 +45,17 @@ func promisedInside(result []byte) error {
 	if err := mcp.Unmarshal(result, &r); err != nil {
 		return protocolError("a task that is none: %v", err)
 	}
-	return newPromise(fromExperimental(r.Task))
+	return newCreatedTaskError(fromExperimental(r.Task))
 }
 
-func newPromise(t mcp.Task) error {
+func newCreatedTaskError(t mcp.Task) error {
 	if t.TaskID == "" {
 		return protocolError("a task without an id")
 	}
 	if err := checkStatus(t.Status); err != nil {
 		return err
 	}
-	return &promise{t}
+	return &createdTaskError{t}
 }
 
 func checkStatus(s mcp.TaskStatus) error {
@@ -64,15 +65,16 @@ func checkStatus(s mcp.TaskStatus) error {
 	return protocolError("a task with the unknown status %.50q", string(s))
 }
 
-// fromExperimental is a task of 2025-11-25 as the extension has it.
+// fromExperimental converts a task of 2025-11-25 to the form of the extension.
 func fromExperimental(e mcp.ExperimentalTask) mcp.Task {
 	return mcp.Task{
-		TaskID: e.TaskID, Status: e.Status, StatusMessage: e.StatusMessage, CreatedAt: e.CreatedAt, LastUpdatedAt: e.LastUpdatedAt, TTLMs: e.TTL,
+		TaskID: e.TaskID, Status: e.Status, StatusMessage: e.StatusMessage, CreatedAt: e.CreatedAt,
+		LastUpdatedAt: e.LastUpdatedAt, TTLMs: e.TTL,
 		PollIntervalMs: e.PollInterval,
 	}
 }
 
-// decodeState decodes the result of tasks/get, and of tasks/cancel in 2025-11-25.
+// decodeState decodes the result of tasks/get, or of tasks/cancel in 2025-11-25.
 func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 	var now mcp.Task
 	if t.experimental() {
@@ -90,7 +92,8 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 		now.Result = bytes.Clone(jsonscan.Member(raw, "result")) // every byte of it
 	}
 	if now.TaskID != t.id {
-		return now, protocolError("the state of the task %.100q, which was not asked for", now.TaskID)
+		return now, protocolError("the state of the task %.100q, which was not asked for",
+			now.TaskID)
 	}
 	if err := checkStatus(now.Status); err != nil || t.experimental() {
 		return now, err
@@ -101,7 +104,7 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 	case now.Status == mcp.TaskFailed && now.Error == nil:
 		return now, protocolError("a failed task without an error")
 	}
-	// What does not go with the status is none of it.
+	// Ignore members that do not belong to the status.
 	if now.Status != mcp.TaskCompleted {
 		now.Result = nil
 	}
@@ -114,33 +117,36 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 	return now, nil
 }
 
-// see takes note of the task's state, and reports whether something has changed. What has ended stays as it was.
-func (t *Task) see(now mcp.Task) (changed bool) {
+// setState stores the state, and reports whether it has changed. The state of an ended task does
+// not change.
+func (t *Task) setState(now mcp.Task) (changed bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if _, _, ended := outcome(&t.state); ended {
 		return false
 	}
 	was := &t.state
-	changed = was.Status != now.Status || was.StatusMessage != now.StatusMessage || was.LastUpdatedAt != now.LastUpdatedAt
+	changed = was.Status != now.Status || was.StatusMessage != now.StatusMessage ||
+		was.LastUpdatedAt != now.LastUpdatedAt
 	t.state, t.seen = now, time.Now()
 	return changed
 }
 
-// settle takes note of what has come of a task of 2025-11-25, which its state does not say.
-func (t *Task) settle(result json.RawMessage, failure *rpc.Error) {
+// setOutcome stores the result or error of a task of 2025-11-25, which its state does not contain.
+func (t *Task) setOutcome(result json.RawMessage, failure *rpc.Error) {
 	now := t.State()
 	now.Status, now.Result = mcp.TaskCompleted, result
 	if failure != nil {
-		now.Error = &mcp.ErrorObject{Code: int64(failure.Code), Message: failure.Message, Data: failure.Data}
+		now.Error = &mcp.ErrorObject{Code: int64(failure.Code), Message: failure.Message,
+			Data: failure.Data}
 	}
 	if failure != nil || string(jsonscan.Member(result, "isError")) == "true" {
 		now.Status = mcp.TaskFailed
 	}
-	t.see(now)
+	t.setState(now)
 }
 
-// outcome is what has come of a task, if that is known.
+// outcome returns the result or error of a task that has ended.
 func outcome(t *mcp.Task) (result json.RawMessage, err error, ended bool) {
 	switch {
 	case t.Status == mcp.TaskCancelled:
@@ -148,15 +154,18 @@ func outcome(t *mcp.Task) (result json.RawMessage, err error, ended bool) {
 	case t.Result != nil:
 		return t.Result, nil, true
 	case t.Error != nil:
-		return nil, &rpc.Error{Code: int(t.Error.Code), Message: t.Error.Message, Data: t.Error.Data}, true
+		return nil, &rpc.Error{Code: int(t.Error.Code), Message: t.Error.Message,
+			Data: t.Error.Data}, true
 	}
 	return nil, nil, false
 }
 
-// interval is how long to wait from one look at the task to the next: as the server suggests, within reason.
+// interval returns the delay between polls: what the server suggests, within limits.
 func interval(t *mcp.Task) time.Duration {
 	if t.PollIntervalMs == nil {
 		return defaultPoll
 	}
-	return time.Duration(min(max(*t.PollIntervalMs, minPoll.Milliseconds()), maxPoll.Milliseconds())) * time.Millisecond
+	return time.Duration(
+		min(max(*t.PollIntervalMs, minPoll.Milliseconds()),
+			maxPoll.Milliseconds())) * time.Millisecond
 }

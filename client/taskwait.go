@@ -15,57 +15,58 @@ import (
 )
 
 const (
-	maxLost      = 3                // looks at a task in a row that come to nothing
-	lookPatience = 30 * time.Second // for one of them
+	maxPollFailures = 3                // consecutive failed polls
+	pollTimeout     = 30 * time.Second // for one poll
 )
 
-// A following is one wait for the end of a task. One goroutine looks at the task from time to time and sends answers; others are in callbacks, or wait for
-// tasks/result.
-type following struct {
+// A taskWaiter is one wait for the end of a task. One goroutine polls and sends input responses;
+// others run callbacks or wait for tasks/result.
+type taskWaiter struct {
 	c *Client
 	t *Task
-	r *call // on behalf of which: its time, its progress, its result
+	r *call // the call that provides the deadline, progress and decoding
 
-	ctx    context.Context // of the others
+	ctx    context.Context // of the other goroutines
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	wake   chan struct{} // capacity 1: they have something
+	wake   chan struct{} // capacity 1: another goroutine has finished
 
-	next     time.Time // to look at the task
-	told     mcp.Task  // the state that the call's OnTask has heard of; zero for none
-	lost     int       // looks in a row that came to nothing
-	latest   mcp.Task
-	raw      []byte     // latest as the server wrote it, if the task asks something
-	updates  int        // that the server has taken
-	rejected *reject    // one that it has not
-	fetching bool       // tasks/result is under way
-	refused  int        // times that it was refused though the task had not ended
-	refusal  *rpc.Error // the last one, until the task was looked at
+	next          time.Time // time of the next poll
+	reportedState mcp.Task  // the last state passed to onTask; zero for none
+	pollFailures  int       // consecutive failed polls
+	latest        mcp.Task
+	raw           []byte          // latest as the server wrote it, if it has input requests
+	updates       int             // accepted by the server
+	rejected      *rejectedUpdate // an update that the server rejected
+	fetching      bool            // tasks/result is in flight
+	refused       int             // number of its errors before the task ended
+	refusal       *rpc.Error      // the last such error, until the next poll
 
 	mu      sync.Mutex
-	open    map[string]context.CancelFunc // questions that callbacks are about to answer, by key: takes them back
+	open    map[string]context.CancelFunc // cancels running handlers, by key
 	answers mcp.InputResponses            // to be sent
-	failed  *QuestionError                // the first that was not answered
-	fetched *fetched                      // what came of tasks/result, until that was looked at
+	failed  *QuestionError                // the first handler that failed
+	fetched *taskResult                   // the outcome of tasks/result, until processed
 }
 
-type fetched struct {
+type taskResult struct {
 	result json.RawMessage
 	err    error
 }
 
 // waitTask waits for the end of a task on behalf of a call.
 func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
-	f := &following{c: c, t: t, r: r, wake: make(chan struct{}, 1), open: make(map[string]context.CancelFunc), answers: make(mcp.InputResponses)}
+	f := &taskWaiter{c: c, t: t, r: r, wake: make(chan struct{}, 1),
+		open: make(map[string]context.CancelFunc), answers: make(mcp.InputResponses)}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	defer f.end()
-	f.latest, f.next = t.begin()
+	f.latest, f.next = t.lastState()
 	if t.experimental() && !t.ended() {
 		f.fetch()
 	}
 	for {
 		now := t.State()
-		f.tell(now)
+		f.reportState(now)
 		if result, err, ended := outcome(&now); ended {
 			if err == nil {
 				err = r.take(result)
@@ -78,36 +79,38 @@ func (c *Client) waitTask(ctx context.Context, r *call, t *Task) error {
 	}
 }
 
-// tell tells the caller of the task's state, if it looks different.
-func (f *following) tell(now mcp.Task) {
-	if f.r.onTask == nil || now.Status == f.told.Status && now.StatusMessage == f.told.StatusMessage {
+// reportState calls OnTask if the state has changed.
+func (f *taskWaiter) reportState(now mcp.Task) {
+	if f.r.onTask == nil || now.Status == f.reportedState.Status &&
+		now.StatusMessage == f.reportedState.StatusMessage {
 		return
 	}
-	f.told = now
+	f.reportedState = now
 	f.r.onTask(now)
 }
 
-// end leaves nothing behind. Questions whose answers have not reached the server may be asked again.
-func (f *following) end() {
+// end waits for the other goroutines. Input requests whose responses were not sent may be answered
+// again.
+func (f *taskWaiter) end() {
 	f.cancel()
 	f.wg.Wait()
 	for key := range f.answers {
-		f.t.forget(key)
+		f.t.unmarkAsked(key)
 	}
 }
 
-// signal wakes the goroutine that looks.
-func (f *following) signal() {
+// signal wakes the polling goroutine.
+func (f *taskWaiter) signal() {
 	select {
 	case f.wake <- struct{}{}:
 	default:
 	}
 }
 
-// step waits until there is something to do, and does it.
-func (f *following) step() error {
-	if _, reason := f.c.rest(f.ctx, f.r, f.wake, max(0, time.Until(f.next))); reason != nil {
-		return f.gaveUp(reason)
+// step waits for the next event and handles it.
+func (f *taskWaiter) step() error {
+	if _, reason := f.c.waitCall(f.ctx, f.r, f.wake, max(0, time.Until(f.next))); reason != nil {
+		return f.waitError(reason)
 	}
 	f.mu.Lock()
 	failed, came := f.failed, f.fetched
@@ -117,23 +120,23 @@ func (f *following) step() error {
 		return failed
 	}
 	if came != nil {
-		return f.take(came)
+		return f.takeResult(came)
 	}
-	if f.lost == 0 || f.due() {
+	if f.pollFailures == 0 || f.due() {
 		if err := f.send(); err != nil {
 			return err
 		}
 	}
 	if f.due() {
-		return f.look()
+		return f.poll()
 	}
-	return f.ask()
+	return f.answerInput()
 }
 
-func (f *following) due() bool { return !time.Now().Before(f.next) }
+func (f *taskWaiter) due() bool { return !time.Now().Before(f.next) }
 
-// gaveUp says what was waited for in vain.
-func (f *following) gaveUp(reason error) error {
+// waitError adds the state of the task to a timeout.
+func (f *taskWaiter) waitError(reason error) error {
 	if timeout, ok := reason.(*TimeoutError); ok {
 		text := string(f.latest.Status)
 		if f.latest.StatusMessage != "" {
@@ -145,82 +148,93 @@ func (f *following) gaveUp(reason error) error {
 }
 
 // request makes one request about the task, as a part of the call.
-func (f *following) request(method string, params any, expires time.Time, decode func([]byte) error) error {
-	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(), extra: f.r.extra, decode: decode, at: time.Now(), expires: expires}
-	return f.c.exchange(f.ctx, r)
+func (f *taskWaiter) request(method string, params any, expires time.Time,
+	decode func([]byte) error) error {
+	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(),
+		extra: f.r.extra, decode: decode, startedAt: time.Now(), expires: expires}
+	return f.c.sendWithRetry(f.ctx, r)
 }
 
-// patience is until when a look, or an update, may take.
-func (f *following) patience() time.Time {
-	limit := time.Now().Add(lookPatience)
+// patience returns the deadline of a poll or an update.
+func (f *taskWaiter) patience() time.Time {
+	limit := time.Now().Add(pollTimeout)
 	if end := f.r.expires; !end.IsZero() && end.Before(limit) {
 		return end
 	}
 	return limit
 }
 
-// look asks how the task is.
-func (f *following) look() error {
+// poll gets the state of the task.
+func (f *taskWaiter) poll() error {
 	var now mcp.Task
-	err := f.request(mcp.MethodGetTask, mcp.TaskParams{TaskID: f.t.id}, f.patience(), func(raw []byte) (err error) {
-		if now, err = f.t.decodeState(raw); err == nil && len(now.InputRequests) > 0 {
-			f.raw = bytes.Clone(raw)
-		}
-		return err
-	})
+	err := f.request(mcp.MethodGetTask, mcp.TaskParams{TaskID: f.t.id}, f.patience(),
+		func(raw []byte) (err error) {
+			if now, err = f.t.decodeState(raw); err == nil && len(now.InputRequests) > 0 {
+				f.raw = bytes.Clone(raw)
+			}
+			return err
+		})
 	if err != nil {
-		if err = f.stumble(err); err != nil && f.t.isGone() && f.refusal != nil && f.refusal.Code != rpc.CodeInvalidParams {
-			return f.refusal // which is what had come of it
+		if err = f.retryOrFail(err); err != nil && f.t.isGone() && f.refusal != nil &&
+			f.refusal.Code != rpc.CodeInvalidParams {
+			return f.refusal // the error of the task
 		}
 		return err
 	}
-	f.lost, f.latest, f.next = 0, now, time.Now().Add(interval(&now))
-	if f.t.see(now) {
-		f.progressed()
+	f.pollFailures, f.latest, f.next = 0, now, time.Now().Add(interval(&now))
+	if f.t.setState(now) {
+		f.extendTimeout()
 	}
 	if f.t.experimental() {
 		return f.result()
 	}
-	f.withdraw()
-	if err := f.unheard(); err != nil {
+	f.cancelWithdrawn()
+	if err := f.rejectedError(); err != nil {
 		return err
 	}
-	return f.ask()
+	return f.answerInput()
 }
 
-// progressed gives the call more time.
-func (f *following) progressed() {
+// extendTimeout extends the deadline of the call.
+func (f *taskWaiter) extendTimeout() {
 	if !f.r.expires.IsZero() {
 		f.c.extend(f.r)
 	}
 }
 
-// stumble returns nil if a request that has failed is to be made again: the next time, and less and less often.
-func (f *following) stumble(err error) error {
+// retryOrFail returns nil if a failed request should be repeated, with growing delays.
+func (f *taskWaiter) retryOrFail(err error) error {
 	refusal, refused := errors.AsType[*rpc.Error](err)
 	switch {
 	case f.ctx.Err() != nil:
-		return f.c.gaveUp(f.ctx.Err(), f.r)
-	case f.c.isClosing() || f.c.isLost() || errors.Is(err, rpc.ErrProtocol) || errors.Is(err, framing.ErrTooLarge):
+		return f.c.abortError(f.ctx.Err(), f.r)
+	case f.c.isClosing() || f.c.isLost() || errors.Is(err, rpc.ErrProtocol) ||
+		errors.Is(err, framing.ErrTooLarge):
 		return err
 	case refused && refusal.Code == rpc.CodeInvalidParams:
-		f.t.lose()
-		return &saying{fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id, refusal), refusal}
-	case refused && (refusal.Code == rpc.CodeMethodNotFound || refusal.Code == mcp.CodeMissingRequiredClientCapability) || f.lost == maxLost:
+		f.t.markGone()
+		return &textError{
+			fmt.Sprintf("the server does not know the task %.100q, or not any more: %v", f.t.id,
+				refusal), refusal}
+	case refused && (refusal.Code == rpc.CodeMethodNotFound ||
+		refusal.Code == mcp.CodeMissingRequiredClientCapability) ||
+		f.pollFailures == maxPollFailures:
 		return fmt.Errorf("the task %.100q cannot be followed: %w", f.t.id, err)
 	}
-	f.lost++
-	f.next = time.Now().Add(interval(&f.latest) << f.lost)
+	f.pollFailures++
+	f.next = time.Now().Add(interval(&f.latest) << f.pollFailures)
 	return nil
 }
 
-// fetch asks a server of 2025-11-25 for what comes of the task, which it answers when the task has ended (2025-11-25, Tasks, "Result Retrieval"). Meanwhile it
-// sends requests of its own if the task asks something, so there must be one.
-func (f *following) fetch() {
+// fetch sends tasks/result to a server of 2025-11-25, which responds when the task has ended
+// (2025-11-25, Tasks, "Result Retrieval"). Until then the server may send input requests only while
+// this request is in flight.
+func (f *taskWaiter) fetch() {
 	f.fetching = true
 	f.wg.Go(func() {
-		var came fetched
-		came.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{}, came.result.UnmarshalJSON)
+		var came taskResult
+		came.err = f.request(mcp.MethodTaskResult, mcp.TaskParams{TaskID: f.t.id}, time.Time{},
+			came.result.UnmarshalJSON)
 		f.mu.Lock()
 		f.fetched = &came
 		f.mu.Unlock()
@@ -228,31 +242,31 @@ func (f *following) fetch() {
 	})
 }
 
-// take takes what came of tasks/result. Why it was refused, the state of the task tells: with an error a task fails, but the request itself may have been
-// refused as well.
-func (f *following) take(came *fetched) error {
+// takeResult handles the response to tasks/result. An error may be that of the task or of the
+// request itself; the state of the task shows which.
+func (f *taskWaiter) takeResult(came *taskResult) error {
 	f.fetching = false
 	refusal, refused := errors.AsType[*rpc.Error](came.err)
 	switch {
 	case came.err == nil:
-		f.t.settle(came.result, nil)
+		f.t.setOutcome(came.result, nil)
 	case refused:
 		f.refusal, f.next = refusal, time.Now()
 	default:
-		return f.stumble(came.err)
+		return f.retryOrFail(came.err)
 	}
 	return nil
 }
 
-// result sees to tasks/result after a look at the task.
-func (f *following) result() error {
+// result handles tasks/result after a poll.
+func (f *taskWaiter) result() error {
 	refusal := f.refusal
 	f.refusal = nil
 	switch {
 	case refusal != nil && f.latest.Status.Terminal():
-		f.t.settle(nil, refusal) // which has no effect if it was cancelled
+		f.t.setOutcome(nil, refusal) // no effect if the task was cancelled
 	case refusal != nil:
-		if f.refused++; f.refused > maxLost {
+		if f.refused++; f.refused > maxPollFailures {
 			return refusal
 		}
 	case !f.fetching:

@@ -244,9 +244,9 @@ func TestTaskTimeout(t *testing.T) {
 				synctest.Wait()
 				assert.Equal(t, len(w.params("tasks/cancel")), 1)
 				assert.Assert(t, strings.HasPrefix(w.params("tasks/cancel")[0], `{"taskId":"T",`))
-				time.Sleep(abandonPatience)
+				time.Sleep(abandonTimeout)
 				synctest.Wait()
-				assert.Assert(t, strings.HasSuffix(w.said(), fmt.Sprint("cancelled@", took+abandonPatience)), w.said()) // of the request that cancels
+				assert.Assert(t, strings.HasSuffix(w.said(), fmt.Sprint("cancelled@", took+abandonTimeout)), w.said()) // of the request that cancels
 			})
 		})
 	}
@@ -323,7 +323,7 @@ func TestManyTasksAbandoned(t *testing.T) {
 		}
 		synctest.Wait()
 		assert.Equal(t, len(w.params("tasks/cancel")), maxAbandoned)
-		time.Sleep(abandonPatience)
+		time.Sleep(abandonTimeout)
 		synctest.Wait()
 		_, err := c.CallTool(t.Context(), "slow", nil, Timeout(time.Second))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)

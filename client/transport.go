@@ -6,25 +6,28 @@ import (
 	"github.com/stdwire/stdwire/framing"
 )
 
-// A Transport carries messages to one server and back. [Stream] makes one of a byte stream; package client/streamable has one for HTTP. It serves one client.
+// A Transport carries messages to and from one server, for one client. [Stream] creates one from a
+// byte stream; package client/streamable has one for HTTP.
 type Transport interface {
-	// Open is called once, first of all. The link may be used until Close has returned.
+	// Open is called once, before the other methods. The link may be used until Close has returned.
 	Open(link *Link) error
-	// ReadFrame blocks for the next message of the server's, and returns it in memory that is not used again: dst[:0] if there is room. A [*framing.FrameError] costs
-	// one message, any other error ends the connection: [io.EOF] where the server has closed it.
+	// ReadFrame blocks until the next message and returns it in memory that the transport does not
+	// reuse: dst[:0] if it is large enough. A [*framing.FrameError] affects one message; any other
+	// error ends the connection: [io.EOF] if the server has closed it.
 	ReadFrame(dst []byte) ([]byte, error)
-	// Write takes one message or several, each with a newline at its end and none in it. It is called by one goroutine at a time, and must not keep the
-	// slice. As long as it blocks, calls wait to be sent; it must end when Close is called.
+	// Write sends one or more messages, each followed by a newline and without one inside. One
+	// goroutine calls it at a time. It must not retain frames. While it blocks, other calls wait;
+	// it must return when Close is called.
 	Write(frames []byte) (int, error)
-	// Close ends the connection, and what blocks in the other methods.
+	// Close ends the connection and unblocks the other methods.
 	Close() error
 }
 
-// Stream makes a transport of a stream that leads to a server, with a newline after each message (2025-11-25, Transports, "stdio"). Closing the stream must end
-// a Read and a Write that block on it.
+// Stream returns a transport for a stream to a server, with a newline after each message
+// (2025-11-25, Transports, "stdio"). Closing the stream must unblock its Read and Write.
 func Stream(stream io.ReadWriteCloser) Transport { return &byteStream{ReadWriteCloser: stream} }
 
-// A byteStream is a stream, and what has to be known of its traffic.
+// A byteStream is a Transport over a stream.
 type byteStream struct {
 	io.ReadWriteCloser
 	link  *Link

@@ -12,19 +12,19 @@ const (
 	maxUpdateBytes = 1 << 20 // of all of them
 )
 
-// An updateQueue keeps the URIs of resources that have changed until Options.OnResourceUpdated has time for them, each once. When it is full, they give way to a
-// note that all may have changed.
+// An updateQueue holds the URIs of changed resources, each once, until Options.OnResourceUpdated is
+// called. When it is full, it only records that every resource may have changed.
 type updateQueue struct {
-	ready chan struct{} // capacity 1: there is something
+	ready chan struct{} // capacity 1: the queue is not empty
 
 	mu    sync.Mutex
 	uris  []string
-	seen  map[string]bool // those in uris
+	seen  map[string]bool // the URIs in uris
 	bytes int
-	full  bool // all may have changed
+	full  bool // every resource may have changed
 }
 
-// put takes the params of notifications/resources/updated, on the reader's goroutine.
+// put handles notifications/resources/updated, on the reader's goroutine.
 func (q *updateQueue) put(params []byte) {
 	uri, ok := jsonscan.Text(jsonscan.Member(params, "uri"))
 	if !ok {
@@ -44,7 +44,7 @@ func (q *updateQueue) put(params []byte) {
 	q.wake()
 }
 
-// all notes that any may have changed.
+// all records that every resource may have changed.
 func (q *updateQueue) all() {
 	q.mu.Lock()
 	q.clear()
@@ -74,7 +74,7 @@ func (q *updateQueue) take() (uris []string, full bool) {
 	return uris, full
 }
 
-// deliverUpdates tells the application which resources have changed, until the connection ends.
+// deliverUpdates calls OnResourceUpdated until the connection ends.
 func (c *Client) deliverUpdates() {
 	for {
 		select {
@@ -93,7 +93,7 @@ func (c *Client) deliverUpdates() {
 			if c.ctx.Err() != nil {
 				return
 			}
-			c.guard("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
+			c.runCallback("OnResourceUpdated", func() { c.o.OnResourceUpdated(uri) })
 		}
 	}
 }

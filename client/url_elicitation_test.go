@@ -166,7 +166,7 @@ func TestErrandRefused(t *testing.T) {
 		return nil, errors.New("should not have been asked")
 	}
 	var asked []string
-	long := make([]string, maxErrandsAsked+1)
+	long := make([]string, maxRequiredElicitations+1)
 	for i := range long {
 		long[i] = fmt.Sprint("x", i)
 	}
@@ -187,7 +187,7 @@ func TestErrandRefused(t *testing.T) {
 		"no data":            {Options{OnElicit: nobody, ElicitModes: urls}, nil, failure(-32042, "Go first")},
 		"data that are none": {Options{OnElicit: nobody, ElicitModes: urls}, nil, `{"error":{"code":-32042,"message":"Go first","data":7}}`},
 		"too many":           {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(long...)},
-		"an endless id":      {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(pad(maxErrandID + 1))},
+		"an endless id":      {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(pad(maxElicitationID + 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := clerk(nil, test.answer)
@@ -301,13 +301,13 @@ func TestElicitComplete(t *testing.T) {
 			s.send(`{"jsonrpc":"2.0","id":"x","method":"elicitation/create","params":{"mode":"url","elicitationId":%q,"url":"https://example.com/","message":"Go"}}`+"\n", id)
 			s.read()
 		}
-		for _, params := range []string{`{"elicitationId":"unknown"}`, `{"elicitationId":7}`, `{}`, `[]`, `{"elicitationId":"` + pad(maxErrandID+1) + `"}`} {
+		for _, params := range []string{`{"elicitationId":"unknown"}`, `{"elicitationId":7}`, `{}`, `[]`, `{"elicitationId":"` + pad(maxElicitationID+1) + `"}`} {
 			s.notify("notifications/elicitation/complete", params)
 		}
 		ask("a")
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"a"}`)
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"a"}`)
-		for i := range 3 * maxErrands {
+		for i := range 3 * maxURLElicitations {
 			s.notify("notifications/elicitation/complete", fmt.Sprintf(`{"elicitationId":"unknown %d"}`, i))
 		}
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"last"}`)
@@ -318,8 +318,8 @@ func TestElicitComplete(t *testing.T) {
 	<-answered
 	assert.Equal(t, asked.Load(), int32(2))
 	assert.Equal(t, told.Load(), int32(2))
-	c.errands.mu.Lock()
-	defer c.errands.mu.Unlock()
-	assert.Equal(t, len(c.errands.all), maxErrands)
-	assert.Equal(t, len(c.errands.order), maxErrands)
+	c.urlElicitations.mu.Lock()
+	defer c.urlElicitations.mu.Unlock()
+	assert.Equal(t, len(c.urlElicitations.all), maxURLElicitations)
+	assert.Equal(t, len(c.urlElicitations.order), maxURLElicitations)
 }

@@ -56,7 +56,7 @@ func TestLateTask(t *testing.T) {
 }
 
 func TestLateCalls(t *testing.T) {
-	var l lateCalls
+	var l cancelledCalls
 	for i := range int64(3 * maxLate) {
 		l.add(rpc.IntID(i))
 	}

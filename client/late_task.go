@@ -8,16 +8,17 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxLate is how many calls are remembered after they were given up.
+// maxLate is the number of cancelled calls that are remembered.
 const maxLate = 64
 
-// lateCalls are the calls of tools that were given up last. If the server answers one with a task in that very moment, nobody learns of the task.
-type lateCalls struct {
+// cancelledCalls are the tool calls cancelled last. If a server answers one with a task, the client
+// cancels it.
+type cancelledCalls struct {
 	mu  sync.Mutex
 	ids []rpc.ID // the oldest first
 }
 
-func (l *lateCalls) add(id rpc.ID) {
+func (l *cancelledCalls) add(id rpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.ids) == maxLate {
@@ -26,8 +27,8 @@ func (l *lateCalls) add(id rpc.ID) {
 	l.ids = append(l.ids, id)
 }
 
-// take reports whether the call is one of them, and forgets it.
-func (l *lateCalls) take(id rpc.ID) bool {
+// take removes a call, and reports whether it was present.
+func (l *cancelledCalls) take(id rpc.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	i := slices.Index(l.ids, id)
@@ -37,27 +38,28 @@ func (l *lateCalls) take(id rpc.ID) bool {
 	return i >= 0
 }
 
-// lateTask takes an answer to nothing, on the reader's goroutine, and has the task cancelled that it may promise.
-func (c *Client) lateTask(frame []byte) {
+// cancelLateTask handles an unmatched response, on the reader's goroutine. If it creates a task,
+// that is cancelled.
+func (c *Client) cancelLateTask(frame []byte) {
 	m, err := rpc.ParseMessage(frame)
 	if err != nil || !m.IsResponse() || m.Error != nil || !c.late.take(m.ID) {
 		return
 	}
-	came := promisedInside(m.Result)
+	came := decodeExperimentalTaskCreated(m.Result)
 	if c.session.Load().features.ResultType {
 		came = checkResultType(m.Result)
 	}
-	if p, ok := came.(*promise); ok {
-		c.abandon(&Task{c: c, id: p.task.TaskID, told: true})
+	if p, ok := came.(*createdTaskError); ok {
+		c.cancelAbandonedTask(&Task{c: c, id: p.task.TaskID, confirmed: true})
 	}
 }
 
-// giveUp cancels a call's request. It reports false if that has been answered.
+// giveUp cancels the request of a call. It returns false if the response has arrived.
 func (c *Client) giveUp(r *call, pending *rpc.Pending, cause error) bool {
 	if r.method != mcp.MethodCallTool {
 		return pending.Cancel(cause)
 	}
-	c.late.add(pending.ID()) // first: the answer may come at any moment
+	c.late.add(pending.ID()) // first: the response may arrive at any moment
 	if pending.Cancel(cause) {
 		return true
 	}

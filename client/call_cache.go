@@ -1,0 +1,111 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Fresh bypasses the cache; the new result is stored if it may be (see the package comment,
+// "Caching"). For a list, it makes all pages equally recent.
+func Fresh() CallOption { return func(c *call) { c.fresh = true } }
+
+// ignoredMeta are the members of _meta that do not affect the result.
+var ignoredMeta = []string{mcp.MetaProgressToken, mcp.MetaLogLevel, mcp.MetaTraceparent,
+	mcp.MetaTracestate, mcp.MetaBaggage}
+
+// cacheParams returns the part of the params that the result depends on (2026-07-28, Caching,
+// "Cache Key"): all of them except ignoredMeta. The URI is "" for a list. ok is false if the
+// request contains input responses or cannot be encoded.
+func (r *call) cacheParams() (params []byte, uri string, ok bool) {
+	sent, err := r.AppendJSON(make([]byte, 0, 512))
+	if err != nil {
+		return nil, "", false
+	}
+	o := openObject(make([]byte, 0, len(sent)))
+	for name, value := range jsonscan.Members(sent) {
+		switch {
+		case jsonscan.KeyIs(name, "inputResponses") || jsonscan.KeyIs(name, "requestState"):
+			return nil, "", false
+		case jsonscan.KeyIs(name, "uri"):
+			uri, _ = jsonscan.Text(value)
+		case jsonscan.KeyIs(name, "_meta"):
+			o.key("_meta")
+			m := openObject(o.b)
+			for name, value := range jsonscan.Members(value) {
+				if !slices.ContainsFunc(ignoredMeta,
+					func(i string) bool { return jsonscan.KeyIs(name, i) }) {
+					m.member(name, value)
+				}
+			}
+			o.b = m.close()
+			continue
+		}
+		o.member(name, value)
+	}
+	return o.close(), uri, true
+}
+
+// callCached takes the result of a call from the cache, or sends the request and stores the result.
+func (c *Client) callCached(ctx context.Context, r *call) (err error) {
+	s, cache := c.session.Load(), c.o.Cache
+	if m, _ := mcp.MethodAt(r.method, s.revision); !m.Cacheable || cache.max <= 0 {
+		return c.callWithInput(ctx, r)
+	}
+	params, uri, ok := r.cacheParams()
+	if !ok {
+		return c.callWithInput(ctx, r)
+	}
+	if !r.fresh && c.isOpen(ctx) {
+		// A call for the raw result may have stored an invalid one.
+		if kept := cache.get(r.method, c.o.Principal, params, r.startedAt); kept != nil &&
+			r.decode(kept) == nil {
+			r.fromCache = true
+			return nil
+		}
+	}
+	asked := cache.startFetch(r.method, c.o.Principal, string(params), uri)
+	defer func() {
+		switch _, refused := errors.AsType[*rpc.Error](err); {
+		case refused && uri == "": // its cursor may be invalid, and then so are all pages
+			cache.drop(r.method, "")
+		case refused:
+			asked.keep(nil, r.startedAt)
+		}
+		asked.end()
+	}()
+	decode := r.decode
+	r.decode = func(result []byte) error {
+		if err := decode(result); err != nil {
+			return err
+		}
+		received := time.Now()
+		if r.onProgress != nil {
+			received = r.startedAt // the earliest possible time: the callback may have delayed it
+		}
+		if r.answers.InputResponses == nil && r.requestState == nil {
+			// otherwise the result depends on the responses
+			asked.keep(result, received)
+		}
+		return nil
+	}
+	return c.callWithInput(ctx, r)
+}
+
+// isOpen reports whether a call could be sent. The cache must not hide that the connection has
+// ended.
+func (c *Client) isOpen(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+	case <-c.closing:
+	case <-c.peer.Closed():
+	default:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// renewSession replaces a session that the server no longer knows (2025-11-25, Transports, "Session
+// Management"), and restores the log level and the subscriptions. If several calls find the session
+// lost, one of them renews it and the others wait.
+func (c *Client) renewSession(ctx context.Context, lost *session) error {
+	select {
+	case c.renewing <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.closing:
+		return errClosed
+	}
+	defer func() { <-c.renewing }()
+	if c.session.Load() != lost {
+		return nil
+	}
+	h := handshaker{c: c, preference: eraPreference{mcp.Legacy, lost.revision}}
+	s, err := h.run(ctx)
+	h.cancelPending()
+	if err == nil {
+		// in the new session, a response could match another request
+		c.peer.CancelInbound("the session has ended")
+		s.handshake.Took = lost.handshake.Took
+		err = c.begin(ctx, s)
+	}
+	if err != nil {
+		return fmt.Errorf("%w, and does not begin another: %w", ErrSessionLost, err)
+	}
+	c.background(c.resubscribe) // calls need not wait for it
+	return nil
+}
+
+// resubscribe subscribes again to all resources after a legacy session was renewed.
+func (c *Client) resubscribe() {
+	ctx, cancel := c.callContext()
+	defer cancel()
+	defer c.assumeChanged() // last: a resource that is read after this misses no change
+	var refused []error
+	for uri := range c.listening.subscribed() {
+		pending, err := c.peer.Start(ctx, mcp.MethodSubscribe,
+			&call{params: &mcp.SubscribeParams{URI: uri}, meta: c.meta.Load()})
+		if err == nil {
+			err = pending.Wait(ctx, nil)
+		}
+		if err != nil {
+			refused = append(refused, err)
+		}
+	}
+	if err := errors.Join(refused...); err != nil && c.ctx.Err() == nil {
+		c.warn("after the server has forgotten the session, it does not tell any more of the changes of all resources",
+			slog.Any("error", err))
+	}
+}
