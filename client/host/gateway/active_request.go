@@ -15,9 +15,10 @@ import (
 // which request a question or log message belongs to: it belongs to a client only if no other
 // client has a request there.
 type activeRequest struct {
-	g        *Gateway
-	address  string
-	client   any           // the client's connection, or the request itself if clients share the connection
+	g       *Gateway
+	address string
+	// the client's connection, or the request itself if clients share the connection
+	client   any
 	sequence int           // position among all requests so far
 	isCall   bool          // a question may belong to it
 	inflight *inflightCall // nil if the client cannot be asked
@@ -29,13 +30,16 @@ type activeRequests struct {
 	mu    sync.Mutex
 	all   map[string]map[*activeRequest]struct{} // by clientKey
 	count int                                    // of all requests so far
-	ended chan struct{}                          // closed when a request ends; nil if nothing waits for that
+	// closed when a request ends; nil if nothing waits for that
+	ended chan struct{}
 }
 
 // beginRequest records a request; its end method removes it. The log messages of an in-flight call
 // go to its current request.
-func (g *Gateway) beginRequest(ctx context.Context, u *target, f *inflightCall, call bool) *activeRequest {
-	v := &activeRequest{g: g, address: u.clientKey(), client: u.conn, isCall: call, inflight: f, logs: logQueue{server: u.id, send: g.sendLog}}
+func (g *Gateway) beginRequest(ctx context.Context, u *target, f *inflightCall,
+	call bool) *activeRequest {
+	v := &activeRequest{g: g, address: u.clientKey(), client: u.conn, isCall: call, inflight: f,
+		logs: logQueue{server: u.id, send: g.sendLog}}
 	if u.isStateless() {
 		v.client = v
 	}
@@ -118,7 +122,8 @@ const questionTimeout = 5 * time.Second
 
 // awaitInflight is like inflightFor, but waits up to questionTimeout until the question is
 // unambiguous.
-func (vs *activeRequests) awaitInflight(ctx context.Context, address string) (f *inflightCall, ok bool) {
+func (vs *activeRequests) awaitInflight(ctx context.Context, address string) (f *inflightCall,
+	ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
 	for {
@@ -161,7 +166,8 @@ func isLegacy(who any) bool {
 
 // logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy is
 // false if no request is under way; several says that several clients have requests under way.
-func (vs *activeRequests) logQueueFor(address string, level mcp.LoggingLevel) (to *logQueue, busy, several bool) {
+func (vs *activeRequests) logQueueFor(address string, level mcp.LoggingLevel) (to *logQueue, busy,
+	several bool) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
 	var who any
@@ -187,7 +193,8 @@ func (vs *activeRequests) level(address string) (level mcp.LoggingLevel) {
 
 // use calls f with a server's client on behalf of the client of the request in ctx. isCall says
 // that a question of the server may belong to it.
-func (g *Gateway) use(ctx context.Context, u *target, call bool, f func(*client.Client) error) error {
+func (g *Gateway) use(ctx context.Context, u *target, call bool,
+	f func(*client.Client) error) error {
 	if u.perSession && u.session == "" {
 		return fmt.Errorf("server %q %w", u.id, ErrNoSession)
 	}

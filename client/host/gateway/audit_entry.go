@@ -63,8 +63,9 @@ const (
 // record adds the line of a call that has ended.
 func (t *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
 	e := auditEntry{
-		Time: formatTime(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed, ArgumentsSize: len(c.Arguments),
-		Milliseconds: float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
+		Time: formatTime(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed,
+		ArgumentsSize: len(c.Arguments),
+		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {
 	case kindTool:
@@ -99,7 +100,8 @@ func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
 		}
 		e.Arguments = append(e.Arguments, auditArgument{name, typeOf(value), len(value)})
 	}
-	if text, err := jsondiff.Canonical(arguments); err == nil { // else something is there twice, or nested too deep
+	if text, err := jsondiff.Canonical(arguments); err == nil {
+		// else something is there twice, or nested too deep
 		mac := hmac.New(sha256.New, key)
 		mac.Write(text)
 		e.HMAC = hex.EncodeToString(mac.Sum(nil))

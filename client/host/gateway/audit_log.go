@@ -46,7 +46,8 @@ func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *audit
 		key = make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // never fails
 	}
-	t := &auditLog{to: to, values: values, key: key, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &auditLog{to: to, values: values, key: key, log: log, wake: make(chan struct{}, 1),
+		done: make(chan struct{})}
 	go t.run()
 	return t
 }
@@ -83,7 +84,8 @@ func (t *auditLog) close() {
 	select {
 	case <-t.done:
 	case <-timer.C:
-		t.log.Warn("gateway: the end of the audit log is missing: it could not be written in time", slog.Duration("time", auditCloseTimeout))
+		t.log.Warn("gateway: the end of the audit log is missing: it could not be written in time",
+			slog.Duration("time", auditCloseTimeout))
 	}
 }
 
@@ -95,7 +97,9 @@ func (t *auditLog) run() {
 		t.pending, t.dropped = nil, 0
 		t.mu.Unlock()
 		dropped += t.write(lines)
-		if dropped > 0 && t.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()), dropped)) > 0 {
+		if dropped > 0 &&
+			t.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()),
+				dropped)) > 0 {
 			t.mu.Lock()
 			t.dropped += dropped // to be told when it can be
 			t.mu.Unlock()
@@ -131,7 +135,8 @@ func (t *auditLog) write(lines []byte) (lost int) {
 	}
 	if !t.failing {
 		t.failing = true
-		t.log.Warn("gateway: the audit log cannot be written; calls go on, and what is missing is counted", slog.Any("error", err))
+		t.log.Warn("gateway: the audit log cannot be written; calls go on, and what is missing is counted",
+			slog.Any("error", err))
 	}
 	return bytes.Count(lines[n:], []byte("\n"))
 }

@@ -13,14 +13,17 @@ import (
 // why one cannot be started.
 func (g *Gateway) awaitName(ctx context.Context, f *downstream, public string) error {
 	return g.awaitLists(ctx, func(m *upstreamServer) bool {
-		return f.includes(m.id) && (g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(m.id, "", math.MaxInt)))
+		return f.includes(m.id) &&
+			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(m.id, "", math.MaxInt)))
 	}, g.o.NoPrefix)
 }
 
 // AwaitOperation waits until the server that an operation may belong to is listed. It is for the
 // Missing of the dispatcher of Options.Catalog. The error says why the server could not be listed.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
-	err := g.awaitLists(ctx, func(m *upstreamServer) bool { return strings.HasPrefix(operation, host.Service(m.id)+".") }, false)
+	err := g.awaitLists(ctx, func(m *upstreamServer) bool {
+		return strings.HasPrefix(operation, host.Service(m.id)+".")
+	}, false)
 	if err != nil {
 		return operationError(ctx, err)
 	}
@@ -29,7 +32,8 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 
 // awaitLists waits until the wanted servers are listed. With any, each of them may have the name,
 // and a server that cannot be started is not an error.
-func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) bool, any bool) error {
+func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) bool,
+	any bool) error {
 	for _, m := range g.unlistedUpstreams(wanted) {
 		if any {
 			select {
@@ -40,7 +44,8 @@ func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) b
 			}
 			continue
 		}
-		if err := g.Refresh(ctx, m.id); err != nil && !errors.Is(err, host.ErrDisabled) && !errors.Is(err, host.ErrUnknown) {
+		if err := g.Refresh(ctx, m.id); err != nil && !errors.Is(err, host.ErrDisabled) &&
+			!errors.Is(err, host.ErrUnknown) {
 			return clientError(err)
 		}
 	}

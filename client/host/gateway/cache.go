@@ -16,8 +16,9 @@ const maxCacheSize = 16 << 20
 
 // cachedLists are the lists that a server had last time; they are offered without starting it.
 type cachedLists struct {
-	Digest    string            `json:"digest"` // of the server's configuration; a change invalidates the lists
-	Name      string            `json:"name"`   // the server's name for itself
+	// of the server's configuration; a change invalidates the lists
+	Digest    string            `json:"digest"`
+	Name      string            `json:"name"` // the server's name for itself
 	Tools     []json.RawMessage `json:"tools"`
 	Prompts   []json.RawMessage `json:"prompts"`
 	Resources []json.RawMessage `json:"resources"`
@@ -49,11 +50,14 @@ func (m *upstreamServer) loadCache() bool {
 	tools, oddTools, _ := parseDefinitions[mcp.Tool](kindTool, textSeq(r.Tools))
 	prompts, oddPrompts, _ := parseDefinitions[mcp.Prompt](kindPrompt, textSeq(r.Prompts))
 	resources, oddResources, _ := parseDefinitions[mcp.Resource](kindResource, textSeq(r.Resources))
-	templates, oddTemplates, _ := parseDefinitions[mcp.ResourceTemplate](kindTemplate, textSeq(r.Templates))
-	if len(slices.Concat(oddTools, oddPrompts, oddResources, oddTemplates)) > 0 { // nothing such was written
+	templates, oddTemplates, _ := parseDefinitions[mcp.ResourceTemplate](kindTemplate,
+		textSeq(r.Templates))
+	if len(slices.Concat(oddTools, oddPrompts, oddResources, oddTemplates)) > 0 {
+		// nothing such was written
 		return false
 	}
-	if r.Digest != m.digest { // what it has now is another thing; what it had is still not another server's
+	if r.Digest != m.digest {
+		// what it has now is another thing; what it had is still not another server's
 		m.tools.reserve(tools)
 		m.prompts.reserve(prompts)
 		m.resources.reserve(resources)
@@ -74,7 +78,10 @@ func (m *upstreamServer) saveCache(name string) {
 	if !m.usesCache() {
 		return
 	}
-	text, err := mcp.Marshal(cachedLists{m.digest, name, definitionTexts(m.tools.listed), definitionTexts(m.prompts.listed), definitionTexts(m.resources.listed), definitionTexts(m.templates.listed)})
+	text, err := mcp.Marshal(
+		cachedLists{m.digest, name, definitionTexts(m.tools.listed),
+			definitionTexts(m.prompts.listed), definitionTexts(m.resources.listed),
+			definitionTexts(m.templates.listed)})
 	if err != nil || bytes.Equal(text, m.cached) || len(text) > maxCacheSize {
 		return
 	}

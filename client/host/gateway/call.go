@@ -29,7 +29,8 @@ var errCallPanicked = errors.New("a panic")
 
 // runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
 // interceptors.
-func (g *Gateway) runCall(ctx context.Context, c *call, do func() (json.RawMessage, error)) (err error) {
+func (g *Gateway) runCall(ctx context.Context, c *call,
+	do func() (json.RawMessage, error)) (err error) {
 	c.Server, c.Tool, c.Principal = c.u.id, c.u.name, principal(ctx)
 	what, _, _ := stateFrom(ctx)
 	c.resumed = what != ""
@@ -43,7 +44,8 @@ func (g *Gateway) runCall(ctx context.Context, c *call, do func() (json.RawMessa
 
 // runWithinLimits makes a call within the limits, between the interceptors. Options.Before is
 // skipped when the call resumes an in-flight call, whose arguments were sent before.
-func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool, do func() (json.RawMessage, error)) (err error) {
+func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool,
+	do func() (json.RawMessage, error)) (err error) {
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
@@ -57,7 +59,9 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool, do 
 	}
 	result, err := do()
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
-		return c.refuse(byLimit, rpc.CodeInternalError, "the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult", large.Size, large.Limit)
+		return c.refuse(byLimit, rpc.CodeInternalError,
+			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",
+			large.Size, large.Limit)
 	}
 	if err != nil {
 		return err
@@ -74,18 +78,24 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool, do 
 
 func (c *call) checkArguments() error {
 	if n := len(c.Arguments); n > c.u.maxArguments {
-		return c.refuse(byLimit, rpc.CodeInvalidParams, "its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n, c.u.maxArguments)
+		return c.refuse(byLimit, rpc.CodeInvalidParams,
+			"its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n,
+			c.u.maxArguments)
 	}
 	return nil
 }
 
 func (c *call) checkResult() error {
 	if n := len(c.Result); n > c.u.maxResult {
-		return c.refuse(byLimit, rpc.CodeInternalError, "its result has %d bytes, and maxResult allows %d: ask for less of it", n, c.u.maxResult)
+		return c.refuse(byLimit, rpc.CodeInternalError,
+			"its result has %d bytes, and maxResult allows %d: ask for less of it", n,
+			c.u.maxResult)
 	}
 	return nil
 }
 
 func (c *call) refuse(by string, code int, format string, args ...any) error {
-	return &refusedError{by, rpc.Errorf(code, "server %q: %s %q: %s", c.u.id, c.kind, c.u.name, fmt.Sprintf(format, args...))}
+	return &refusedError{by,
+		rpc.Errorf(code, "server %q: %s %q: %s", c.u.id, c.kind, c.u.name,
+			fmt.Sprintf(format, args...))}
 }

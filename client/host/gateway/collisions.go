@@ -36,8 +36,11 @@ func Collisions(servers []Listing) map[string][]Withheld {
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := c.firstAhead(nameKey{string(kind), public(s.ID, kind, own)}, s.ID); taken {
-					collisions[s.ID] = append(collisions[s.ID], Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision, Detail: other.id})
+				if other, taken := c.firstAhead(nameKey{string(kind), public(s.ID, kind, own)},
+					s.ID); taken {
+					collisions[s.ID] = append(collisions[s.ID],
+						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,
+							Detail: other.id})
 				}
 			}
 		}

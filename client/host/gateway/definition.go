@@ -44,7 +44,9 @@ func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T],
 
 // parseDefinitions returns the valid and the invalid definitions of a list, or the error of the
 // list.
-func parseDefinitions[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []invalidDefinition, err error) {
+func parseDefinitions[T any](kind string,
+	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []invalidDefinition,
+	err error) {
 	seen := make(map[string]bool)
 	n := 0
 	for text, err := range texts {

@@ -26,7 +26,9 @@ func (f *downstream) attach(g *Gateway) {
 	f.server.ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 		return g.readUnlisted(ctx, f, uri)
 	})
-	f.server.AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error { return g.awaitName(ctx, f, name) })
+	f.server.AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error {
+		return g.awaitName(ctx, f, name)
+	})
 }
 
 func (f *downstream) detach() {
@@ -87,7 +89,9 @@ func (g *Gateway) setDownstream(f *downstream) {
 	g.mu.Unlock()
 	switch {
 	case before == nil && offers:
-		f.stopClientEvents = f.server.OnClient(func(c *server.Conn, e server.ClientEvent) { g.clientEvent(f.server, c, e) })
+		f.stopClientEvents = f.server.OnClient(func(c *server.Conn, e server.ClientEvent) {
+			g.clientEvent(f.server, c, e)
+		})
 	case before != nil && offers:
 		f.stopClientEvents = before.stopClientEvents
 		g.clientsChanged()

@@ -23,7 +23,8 @@ type inputUnavailableError struct {
 }
 
 func (u *inputUnavailableError) Error() string {
-	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") + "), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
+	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") +
+		"), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
 }
 func (u *inputUnavailableError) Unwrap() error { return errCannotAsk }
 
@@ -38,7 +39,8 @@ func (u *inputUnavailableError) methods() []string {
 // operationError converts the error of a call to that of an operation.
 func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {
-		return dispatch.Errorf(dispatch.Blocked, "%s", r.reason.Message).With(map[string]string{"refused_by": r.by})
+		return dispatch.Errorf(dispatch.Blocked, "%s",
+			r.reason.Message).With(map[string]string{"refused_by": r.by})
 	}
 	if u, ok := errors.AsType[*inputUnavailableError](err); ok {
 		return dispatch.Errorf(dispatch.NotImplemented, "%w", u).With(struct {
@@ -56,7 +58,8 @@ func operationError(ctx context.Context, err error) error {
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
-	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed), errors.Is(err, ErrNoSession):
+	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed),
+		errors.Is(err, ErrNoSession):
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)

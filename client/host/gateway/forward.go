@@ -56,10 +56,12 @@ func principal(ctx context.Context) string {
 // an operation cannot answer, but its error lists the questions.
 func askable(ctx context.Context) bool {
 	can := server.CapabilitiesFrom(ctx)
-	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil || dispatch.CallFrom(ctx) != nil
+	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil ||
+		dispatch.CallFrom(ctx) != nil
 }
 
-// The state that a client carries for the gateway begins with what it is, and the server that has asked.
+// The state that a client carries for the gateway begins with what it is, and the server that has
+// asked.
 const (
 	stateOfServer   = "s" // state of a modern server
 	stateOfInflight = "f" // token of an in-flight call
@@ -78,15 +80,19 @@ func stateFrom(ctx context.Context) (what, id, rest string) {
 }
 
 // An upstreamFunc makes one request to a server.
-type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R, error)
+type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R,
+	error)
 
 // callTool calls a tool for the client of the request in ctx.
-func (g *Gateway) callTool(ctx context.Context, u target, arguments json.RawMessage) (json.RawMessage, error) {
+func (g *Gateway) callTool(ctx context.Context, u target,
+	arguments json.RawMessage) (json.RawMessage, error) {
 	c := &call{kind: kindTool, u: u, Event: Event{Arguments: arguments}}
 	err := g.runCall(ctx, c, func() (json.RawMessage, error) {
-		return forward(ctx, g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (json.RawMessage, error) {
-			return to.CallToolRaw(ctx, u.name, c.Arguments, opts...)
-		})
+		return forward(ctx, g, c,
+			func(ctx context.Context, to *client.Client,
+				opts ...client.CallOption) (json.RawMessage, error) {
+				return to.CallToolRaw(ctx, u.name, c.Arguments, opts...)
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -95,7 +101,8 @@ func (g *Gateway) callTool(ctx context.Context, u target, arguments json.RawMess
 }
 
 // forwardTyped makes a request other than tools/call for the client of the request in ctx.
-func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R, err error) {
+func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
+	err error) {
 	err = g.runCall(ctx, c, func() (json.RawMessage, error) {
 		if result, err = forward(ctx, g, c, do); err != nil {
 			return nil, err
@@ -105,13 +112,16 @@ func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFu
 	return result, err
 }
 
-var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: make it again")
+var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
+	"The call that asked has ended meanwhile: make it again")
 
 // forward makes a request to a server, or resumes one that asked a question, and relays what the
 // server asks. A legacy server is called through an inflightCall.
-func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R, err error) {
+func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
+	err error) {
 	what, id, token := stateFrom(ctx)
-	if what != "" && id != c.u.id { // the name has become another server's, who must not have the answer
+	if what != "" && id != c.u.id {
+		// the name has become another server's, who must not have the answer
 		return result, errNotResumable
 	}
 	var f *inflightCall
@@ -121,19 +131,21 @@ func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]
 		}
 	} else {
 		flies, askable := false, askable(ctx)
-		err = g.converse(ctx, &c.u, !askable, func(to *client.Client, opts []client.CallOption) (err error) {
-			if flies = askable && to.Era() == mcp.Legacy; flies {
-				return nil
-			}
-			result, err = do(ctx, to, opts...)
-			return err
-		})
+		err = g.converse(ctx, &c.u, !askable,
+			func(to *client.Client, opts []client.CallOption) (err error) {
+				if flies = askable && to.Era() == mcp.Legacy; flies {
+					return nil
+				}
+				result, err = do(ctx, to, opts...)
+				return err
+			})
 		if !flies {
 			return result, err
 		}
-		f = g.startInflight(ctx, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
-			return do(ctx, to, opts...)
-		})
+		f = g.startInflight(ctx, c,
+			func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
+				return do(ctx, to, opts...)
+			})
 	}
 	landed, err := f.wait(ctx)
 	if err != nil {
@@ -151,9 +163,11 @@ type asked struct {
 	Roots []string `json:"roots,omitempty"` // what it asks beside, which the gateway answers
 }
 
-// converse makes a call, with the answers that the client has given. What a modern server asks is the client's to answer, and the error; but for the roots of one that has none.
-// With walks, what a legacy server asks meanwhile nobody can answer.
-func (g *Gateway) converse(ctx context.Context, u *target, walks bool, do func(c *client.Client, opts []client.CallOption) error) error {
+// converse makes a call, with the answers that the client has given. What a modern server asks is
+// the client's to answer, and the error; but for the roots of one that has none. With walks, what a
+// legacy server asks meanwhile nobody can answer.
+func (g *Gateway) converse(ctx context.Context, u *target, walks bool,
+	do func(c *client.Client, opts []client.CallOption) error) error {
 	var answers mcp.InputAnswers
 	if what, _, own := stateFrom(ctx); what == stateOfServer {
 		var a asked
@@ -166,7 +180,8 @@ func (g *Gateway) converse(ctx context.Context, u *target, walks bool, do func(c
 	}
 	for range maxRounds {
 		err := g.use(ctx, u, walks, func(c *client.Client) error {
-			opts := append(metaOption(meta(ctx, u, c)), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
+			opts := append(metaOption(meta(ctx, u, c)),
+				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 			if !u.answersQuestions {
 				opts = append(opts, client.ByHand(), client.Answers(answers))
 			}
@@ -187,7 +202,8 @@ func (g *Gateway) converse(ctx context.Context, u *target, walks bool, do func(c
 		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
 		addEmptyRoots(&answers, roots)
 	}
-	return rpc.Errorf(rpc.CodeInternalError, "server %q asks for the client's roots again and again, although there are none", u.id)
+	return rpc.Errorf(rpc.CodeInternalError,
+		"server %q asks for the client's roots again and again, although there are none", u.id)
 }
 
 // inputRequired is the error that ends a request with a question for the client.
@@ -220,7 +236,8 @@ func metaOption(m mcp.Meta) []client.CallOption {
 // the client wants.
 func meta(ctx context.Context, u *target, c *client.Client) mcp.Meta {
 	m := traceOf(ctx)
-	if level := moreVerbose(server.LogLevelFrom(ctx), u.level); level != "" && c.Era() == mcp.Modern {
+	if level := moreVerbose(server.LogLevelFrom(ctx), u.level); level != "" &&
+		c.Era() == mcp.Modern {
 		if m == nil {
 			m = mcp.Meta{}
 		}
@@ -236,7 +253,8 @@ func traceOf(ctx context.Context) mcp.Meta {
 		return nil
 	}
 	m := mcp.Meta{}
-	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent, mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
+	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent,
+		mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
 			_ = m.Set(key, value) // a string
 		}
@@ -277,7 +295,8 @@ func clientError(err error) error {
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrSessions) || errors.Is(err, ErrNoSession) {
+	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) ||
+		errors.Is(err, host.ErrSessions) || errors.Is(err, ErrNoSession) {
 		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)

@@ -224,9 +224,10 @@ type Gateway struct {
 	wg                   sync.WaitGroup
 	subscriptionsChanged chan struct{} // capacity 1
 	downstreamMu         sync.Mutex    // serializes changes of downstreams; locked before offerMu
-	offerMu              sync.Mutex    // serializes changes of the offered lists and of names; locked before mu
-	names                *nameTable
-	warnings             []pendingWarning // guarded by offerMu
+	// serializes changes of the offered lists and of names; locked before mu
+	offerMu  sync.Mutex
+	names    *nameTable
+	warnings []pendingWarning // guarded by offerMu
 
 	mu          sync.Mutex
 	closed      bool
@@ -273,7 +274,8 @@ func (g *Gateway) Add(s host.Server) error {
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
 	m := g.newUpstream(&s)
 	if connect := s.Connect; connect != nil {
-		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			g.setQuestionHandlers(&o, s.ID, session)
 			m.setRootsHandler(&o, session)
 			if session == "" { // what a client's own server has by now is nobody else's concern
@@ -407,7 +409,8 @@ func (g *Gateway) allUpstreams() []*upstreamServer {
 
 // upstreamsByID returns the servers with these IDs, each once.
 func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
-	return slices.DeleteFunc(g.allUpstreams(), func(m *upstreamServer) bool { return !slices.Contains(ids, m.id) })
+	return slices.DeleteFunc(g.allUpstreams(),
+		func(m *upstreamServer) bool { return !slices.Contains(ids, m.id) })
 }
 
 // stateChanged updates the lists of a server that was started, enabled or disabled.
@@ -488,7 +491,8 @@ func (g *Gateway) updateOffers(mounts []*upstreamServer) {
 func (g *Gateway) serverListed(id string) {
 	defer g.lockOffers()()
 	g.names.setListed(id)
-	g.updateOffers(slices.DeleteFunc(g.allUpstreams(), func(m *upstreamServer) bool { return !m.isWaiting() }))
+	g.updateOffers(slices.DeleteFunc(g.allUpstreams(),
+		func(m *upstreamServer) bool { return !m.isWaiting() }))
 }
 
 // Close ends all servers and withdraws their items. It blocks until they have ended, and up to 5 s

@@ -40,7 +40,8 @@ type inflightCall struct {
 	cancel    context.CancelFunc
 	stop      func() bool // stops waiting for the end of the client's connection
 
-	questions chan mcp.InputRequests // what the server asks; unbuffered, so that a suspended call blocks here
+	// what the server asks; unbuffered, so that a suspended call blocks here
+	questions chan mcp.InputRequests
 	done      chan struct{}
 	result    any // when done
 	err       error
@@ -86,11 +87,14 @@ func (fs *inflightCalls) admit(principal string) error {
 	return fs.quota.Take(principal, 1)
 }
 
-var errTooManyCalls = rpc.Errorf(rpc.CodeBusy, "too many calls wait for answers of their clients: try again later")
+var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
+	"too many calls wait for answers of their clients: try again later")
 
 // startInflight starts a call of a legacy server.
 func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
-	f := &inflightCall{g: g, u: c.u, token: rand.Text(), principal: principal(ctx), questions: make(chan mcp.InputRequests), done: make(chan struct{}), answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
+	f := &inflightCall{g: g, u: c.u, token: rand.Text(), principal: principal(ctx),
+		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
+		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
 	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
@@ -121,11 +125,12 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		defer f.finish()
 		defer leave()
 		defer v.end()
-		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent, func(c *client.Client) (err error) {
-			g.raiseLevel(f.ctx, c, f.logs)
-			f.result, err = do(f.ctx, c, opts...)
-			return err
-		})
+		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent,
+			func(c *client.Client) (err error) {
+				g.raiseLevel(f.ctx, c, f.logs)
+				f.result, err = do(f.ctx, c, opts...)
+				return err
+			})
 	})
 	return f
 }
@@ -180,7 +185,8 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 		select {
 		case <-f.done:
 			f.expire()
-			if raw, _ := f.result.(json.RawMessage); nobody != nil && (f.err != nil || parseToolResult(raw).failed) {
+			if raw, _ := f.result.(json.RawMessage); nobody != nil &&
+				(f.err != nil || parseToolResult(raw).failed) {
 				nobody.result = raw
 				return nil, nobody
 			}
@@ -192,7 +198,8 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 			}
 			_, asked := errors.AsType[*inputRequired](err)
 			switch {
-			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed): // a legacy client has given up, or is gone, before it answered
+			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed):
+				// a legacy client has given up, or is gone, before it answered
 				f.expire()
 				f.detach()
 				return nil, err
@@ -220,7 +227,8 @@ func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequ
 		case q.Method != mcp.MethodListRoots:
 		case server.CapabilitiesFrom(ctx).Roots == nil:
 			return errCannotAsk
-		default: // which is no question to a person, and perhaps none that this call needs an answer to
+		default:
+			// which is no question to a person, and perhaps none that this call needs an answer to
 			patience = rootsWait
 		}
 	}
@@ -275,13 +283,15 @@ func (f *inflightCall) refuse(questions mcp.InputRequests) {
 }
 
 // errCannotAsk is the answer to a legacy server's question when its client cannot be asked.
-var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: the client whose call this is cannot be asked that")
+var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound,
+	"Method not found: the client whose call this is cannot be asked that")
 
 // errCallEnded is the answer to a question that came after its call had ended.
 var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
 
 // ask sends a question to the client and blocks until it answers or the call ends.
-func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage,
+	error) {
 	encoded, err := mcp.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -328,17 +338,22 @@ func (g *Gateway) setQuestionHandlers(o *client.Options, id, session string) {
 	}
 	if o.OnSample == nil {
 		o.SampleTools = true
-		o.OnSample = func(ctx context.Context, params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return relayQuestion[mcp.CreateMessageResult](ctx, g, id, from, mcp.MethodCreateMessage, params)
+		o.OnSample = func(ctx context.Context,
+			params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return relayQuestion[mcp.CreateMessageResult](ctx, g, id, from, mcp.MethodCreateMessage,
+				params)
 		}
 	}
 }
 
 // relayQuestion sends a legacy server's question to the client whose call it belongs to.
-func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R, error) {
+func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R,
+	error) {
 	f, ok := g.requests.awaitInflight(ctx, from)
 	if !ok {
-		g.o.Logger.Warn("gateway: a question cannot be passed on: the server does not say which of the calls it belongs to", slog.String("server", id), slog.String("method", method))
+		g.o.Logger.Warn(
+			"gateway: a question cannot be passed on: the server does not say which of the calls it belongs to",
+			slog.String("server", id), slog.String("method", method))
 	}
 	if f == nil {
 		return nil, errCannotAsk

@@ -31,7 +31,8 @@ type legacyClients struct {
 func (gs *legacyClients) servedBy(m *upstreamServer, session string) (some []*legacyClient) {
 	fronts := m.downstreamServers()
 	for _, one := range gs.all {
-		if slices.Contains(fronts, one.server) && (!m.perSession || session != "" && one.conn.Session() == session) {
+		if slices.Contains(fronts, one.server) &&
+			(!m.perSession || session != "" && one.conn.Session() == session) {
 			some = append(some, one)
 		}
 	}
@@ -118,7 +119,8 @@ func (gs *legacyClients) level(m *upstreamServer, session string) (level mcp.Log
 }
 
 // logQueuesFor returns the queues for a log message that belongs to no request.
-func (gs *legacyClients) logQueuesFor(m *upstreamServer, session string, level mcp.LoggingLevel) (to []*logQueue) {
+func (gs *legacyClients) logQueuesFor(m *upstreamServer, session string,
+	level mcp.LoggingLevel) (to []*logQueue) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for _, one := range gs.servedBy(m, session) {

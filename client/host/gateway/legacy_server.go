@@ -42,7 +42,9 @@ type legacyServers struct {
 }
 
 // connect calls connect and registers a legacy server.
-func (m *upstreamServer) connect(ctx context.Context, session string, o client.Options, connect func(context.Context, string, client.Options) (*client.Client, error)) (*client.Client, error) {
+func (m *upstreamServer) connect(ctx context.Context, session string, o client.Options,
+	connect func(context.Context, string, client.Options) (*client.Client, error)) (*client.Client,
+	error) {
 	ls := &m.g.legacyServers
 	ls.mu.Lock()
 	before := ls.roots
@@ -54,7 +56,8 @@ func (m *upstreamServer) connect(ctx context.Context, session string, o client.O
 		modern.Store(err == nil)
 		return c, err
 	}
-	l := &legacyServer{g: m.g, m: m, session: session, c: c, wake: make(chan struct{}, 1), levelLock: make(chan struct{}, 1), level: o.LogLevel}
+	l := &legacyServer{g: m.g, m: m, session: session, c: c, wake: make(chan struct{}, 1),
+		levelLock: make(chan struct{}, 1), level: o.LogLevel}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	if !m.g.background(l.run) {
@@ -112,7 +115,8 @@ func (l *legacyServer) run() {
 		if l.roots.Swap(false) {
 			ctx, cancel := context.WithTimeout(l.g.ctx, legacyTimeout)
 			if l.c.RootsChanged(ctx) != nil && ctx.Err() != nil && l.g.ctx.Err() == nil {
-				l.g.o.Logger.Warn("gateway: a server does not read that there are other roots", slog.String("server", l.m.id))
+				l.g.o.Logger.Warn("gateway: a server does not read that there are other roots",
+					slog.String("server", l.m.id))
 			}
 			cancel()
 		}
@@ -130,7 +134,8 @@ func (l *legacyServer) run() {
 // wantedLevel returns the most verbose level that is wanted of the server now.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
 	address := (&target{id: l.m.id, session: l.session}).clientKey()
-	return moreVerbose(moreVerbose(l.m.level, l.g.requests.level(address)), l.g.clients.level(l.m, l.session))
+	return moreVerbose(moreVerbose(l.m.level, l.g.requests.level(address)),
+		l.g.clients.level(l.m, l.session))
 }
 
 // adjustLevel sets the wanted level. A level that logs less is set only with lower; otherwise less

@@ -29,7 +29,8 @@ type itemList[T any, F comparable] struct {
 	m    *upstreamServer
 	kind string
 	// list fetches all items from the server.
-	list func(c *client.Client, ctx context.Context, opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
+	list func(c *client.Client, ctx context.Context,
+		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
 	// name returns the server's name of an item and the gateway's; an item with public "" is left
 	// out.
 	name func(item *T) (own, public string)
@@ -68,7 +69,8 @@ func (s *itemList[T, F]) sync(ctx context.Context, c *client.Client, anew bool) 
 		return nil
 	}
 	all, odd, err := parseDefinitions[T](s.kind, s.list(c, ctx))
-	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) { // which is how a server says that it has none
+	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
+		// which is how a server says that it has none
 		s.stale.Store(true)
 		return err
 	}
@@ -81,7 +83,8 @@ func (s *itemList[T, F]) setListed(server string, all []definition[T], odd []inv
 	s.server, s.listed, s.unusable, s.hasListed = server, all, odd, true
 	withheld := make(map[string]Withheld, len(odd))
 	for _, o := range odd {
-		withheld[unusablePrefix+o.own] = Withheld{Kind: s.kind, Name: o.own, Reason: ReasonUnusable, Detail: o.err.Error()}
+		withheld[unusablePrefix+o.own] = Withheld{Kind: s.kind, Name: o.own, Reason: ReasonUnusable,
+			Detail: o.err.Error()}
 	}
 	usable := s.admit(server, all, withheld)
 	g := s.m.g
@@ -114,8 +117,10 @@ func (s *itemList[T, F]) withdraw() (affected []string) {
 
 // claim takes the names of all items, marks the usable ones as wanted, and returns the servers that
 // it may affect. The caller holds offerMu.
-func (s *itemList[T, F]) claim(all, usable []definition[T], withheld map[string]Withheld) (affected []string) {
-	claimed, wanted := make(map[string]string, len(all)), make(map[string]definition[T], len(usable))
+func (s *itemList[T, F]) claim(all, usable []definition[T],
+	withheld map[string]Withheld) (affected []string) {
+	claimed, wanted := make(map[string]string, len(all)),
+		make(map[string]definition[T], len(usable))
 	for _, d := range all {
 		if own, public := s.name(d.item); own != "" && public != "" && claimed[public] == "" {
 			claimed[public] = own
@@ -126,7 +131,8 @@ func (s *itemList[T, F]) claim(all, usable []definition[T], withheld map[string]
 		switch {
 		case own == "" || public == "":
 		case claimed[public] != own:
-			withheld[unusablePrefix+own] = Withheld{Kind: s.kind, Name: own, Reason: ReasonUnusable, Detail: "the server has two of that name"}
+			withheld[unusablePrefix+own] = Withheld{Kind: s.kind, Name: own, Reason: ReasonUnusable,
+				Detail: "the server has two of that name"}
 		default:
 			wanted[public] = d
 		}
@@ -149,7 +155,8 @@ func (s *itemList[T, F]) claim(all, usable []definition[T], withheld map[string]
 
 // warnUnusable logs an item that is left out because of its definition. The caller holds offerMu.
 func (s *itemList[T, F]) warnUnusable(w Withheld) {
-	s.m.g.warnLater("gateway: a "+s.kind+" is left out, as clients could not take its definition", slog.String("server", s.m.id), slog.String("own_name", w.Name),
+	s.m.g.warnLater("gateway: a "+s.kind+" is left out, as clients could not take its definition",
+		slog.String("server", s.m.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+s.m.id))
 }
 
@@ -163,10 +170,13 @@ func (s *itemList[T, F]) removeStale() {
 	waits := s.shared && g.names.waitsForAhead(s.m.id, func(string) bool { return true })
 	for public, d := range s.wanted {
 		if other, taken := g.names.firstAhead(nameKey{s.kind, public}, s.m.id); taken {
-			left[public] = Withheld{Kind: s.kind, Name: s.claimed[public], Reason: ReasonCollision, Detail: other.id}
+			left[public] = Withheld{Kind: s.kind, Name: s.claimed[public], Reason: ReasonCollision,
+				Detail: other.id}
 			if s.unoffered[public] != left[public] {
-				g.warnLater("gateway: a "+s.kind+" is left out, as another has its name", slog.String("name", public),
-					slog.String("server", s.m.id), slog.String("own_name", s.claimed[public]), slog.String("other_server", other.id), slog.String("other_name", other.own))
+				g.warnLater("gateway: a "+s.kind+" is left out, as another has its name",
+					slog.String("name", public),
+					slog.String("server", s.m.id), slog.String("own_name", s.claimed[public]),
+					slog.String("other_server", other.id), slog.String("other_name", other.own))
 			}
 			continue
 		}
@@ -215,7 +225,8 @@ func (s *itemList[T, F]) addMissing() {
 				continue
 			}
 			if err := s.add(f, public, d); err != nil {
-				failed := Withheld{Kind: s.kind, Name: s.claimed[public], Reason: ReasonUnusable, Detail: err.Error()}
+				failed := Withheld{Kind: s.kind, Name: s.claimed[public], Reason: ReasonUnusable,
+					Detail: err.Error()}
 				if s.unoffered[public] != failed {
 					s.warnUnusable(failed)
 				}

@@ -112,8 +112,12 @@ func (f *logQueue) run(ctx context.Context, idle chan struct{}) {
 func (f *logQueue) next() (m mcp.LoggingMessageParams, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.dropped > 0 && (len(f.queued) == 0 || time.Since(f.droppedReported) >= droppedReportInterval) {
-		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: f.server, Data: fmt.Appendf(nil, `{"message":"log messages were dropped: they come faster than they are read","dropped":%d}`, f.dropped)}
+	if f.dropped > 0 &&
+		(len(f.queued) == 0 || time.Since(f.droppedReported) >= droppedReportInterval) {
+		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: f.server,
+			Data: fmt.Appendf(nil,
+				`{"message":"log messages were dropped: they come faster than they are read","dropped":%d}`,
+				f.dropped)}
 		f.dropped, f.droppedReported = 0, time.Now()
 		return m, true
 	}

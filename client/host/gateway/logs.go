@@ -21,7 +21,8 @@ func (m *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	if !level.Valid() {
 		return
 	}
-	one, busy, several := m.g.requests.logQueueFor((&target{id: m.id, session: session}).clientKey(), level)
+	one, busy, several := m.g.requests.logQueueFor(
+		(&target{id: m.id, session: session}).clientKey(), level)
 	to := []*logQueue{one}
 	switch {
 	case !busy && modern:
@@ -32,7 +33,8 @@ func (m *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 		return
 	case several:
 		if n := m.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
-			m.warn("log messages are dropped: the server does not say which client's call they belong to", fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
+			m.warn("log messages are dropped: the server does not say which client's call they belong to",
+				fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
 		}
 		return
 	}
@@ -54,7 +56,8 @@ func (m *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	}
 }
 
-var errAmbiguousLog = errors.New("calls of several clients are under way; such a server is better not shared, with PerSession")
+var errAmbiguousLog = errors.New(
+	"calls of several clients are under way; such a server is better not shared, with PerSession")
 
 // moreVerbose returns the level that logs more; "" logs nothing.
 func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {

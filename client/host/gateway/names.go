@@ -33,7 +33,8 @@ type templateSet struct {
 }
 
 func newNameTable() *nameTable {
-	return &nameTable{ranks: make(map[string]int), names: make(map[nameKey]map[string]string), templates: make(map[string]*templateSet), unlisted: make(map[string]bool)}
+	return &nameTable{ranks: make(map[string]int), names: make(map[nameKey]map[string]string),
+		templates: make(map[string]*templateSet), unlisted: make(map[string]bool)}
 }
 
 // addServer puts a server last in the order, unless it has a rank, and marks it as not listed.
@@ -66,7 +67,8 @@ func (c *nameTable) removeServer(id string) {
 func (c *nameTable) setOrder(ids []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Collect(maps.Keys(c.ranks)), func(id string) bool { return slices.Contains(ids, id) })
+	rest := slices.DeleteFunc(slices.Collect(maps.Keys(c.ranks)),
+		func(id string) bool { return slices.Contains(ids, id) })
 	slices.SortFunc(rest, func(a, b string) int { return c.ranks[a] - c.ranks[b] })
 	clear(c.ranks)
 	c.next = 0
@@ -166,8 +168,11 @@ func (c *nameTable) firstAhead(n nameKey, id string) (first nameOwner, found boo
 
 // first returns the first server in order, of those that counts accepts, that has a name or a
 // template for a URI. The caller holds mu.
-func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner, found bool) {
-	earlier := func(id string) bool { return counts(id) && (!found || c.ranks[id] < c.ranks[first.id]) }
+func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
+	found bool) {
+	earlier := func(id string) bool {
+		return counts(id) && (!found || c.ranks[id] < c.ranks[first.id])
+	}
 	for id, own := range c.names[n] {
 		if earlier(id) {
 			first, found = nameOwner{id, own}, true
@@ -189,7 +194,8 @@ func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 
 // reader returns the server that answers for a URI, of those that counts accepts, and the resource
 // or template that makes it so.
-func (c *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey, found bool) {
+func (c *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
+	found bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	exact := nameKey{kindResource, uri}
@@ -213,14 +219,15 @@ func (c *nameTable) waitsForAhead(id string, counts func(id string) bool) bool {
 	return false
 }
 
-// serversByScheme returns the servers, of those that count, that have resources of the scheme of a URI, in
-// order.
+// serversByScheme returns the servers, of those that count, that have resources of the scheme of a
+// URI, in order.
 func (c *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for n, owners := range c.names {
-		if n.kind != kindResource && n.kind != kindTemplate || !strings.HasPrefix(n.public, scheme+":") {
+		if n.kind != kindResource && n.kind != kindTemplate ||
+			!strings.HasPrefix(n.public, scheme+":") {
 			continue
 		}
 		for id := range owners {

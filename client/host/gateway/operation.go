@@ -18,8 +18,10 @@ import (
 const kindOperation = "tool as an operation"
 
 // operationList returns the list that offers the server's tools as operations.
-func (m *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
-	return &itemList[mcp.Tool, *dispatch.Catalog]{m: m, kind: kindOperation, add: m.putOperation, remove: (*dispatch.Catalog).Remove,
+func (m *upstreamServer) operationList(
+	catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
+	return &itemList[mcp.Tool, *dispatch.Catalog]{m: m, kind: kindOperation, add: m.putOperation,
+		remove:      (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
@@ -30,7 +32,8 @@ func (m *upstreamServer) operationList(catalog *dispatch.Catalog) *itemList[mcp.
 }
 
 // putOperation registers a tool as an operation, or replaces it.
-func (m *upstreamServer) putOperation(catalog *dispatch.Catalog, name string, d definition[mcp.Tool]) error {
+func (m *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
+	d definition[mcp.Tool]) error {
 	t := d.item
 	op, err := m.operation(name, t, t.InputSchema)
 	if err != nil {
@@ -38,7 +41,8 @@ func (m *upstreamServer) putOperation(catalog *dispatch.Catalog, name string, d 
 		if op, err = m.operation(name, t, nil); err != nil {
 			return err
 		}
-		m.g.warnLater("gateway: the arguments of an operation are checked by its server only", slog.String("operation", name), slog.String("server", m.id),
+		m.g.warnLater("gateway: the arguments of an operation are checked by its server only",
+			slog.String("operation", name), slog.String("server", m.id),
 			slog.String("tool", t.Name), slog.Any("error", strict))
 	}
 	if _, again := m.tools.operations.offeredAt[catalog][name]; again {
@@ -48,16 +52,20 @@ func (m *upstreamServer) putOperation(catalog *dispatch.Catalog, name string, d 
 }
 
 // operation returns a tool as an operation. Without an input schema it accepts any arguments.
-func (m *upstreamServer) operation(name string, t *mcp.Tool, input json.RawMessage) (*dispatch.Operation, error) {
+func (m *upstreamServer) operation(name string, t *mcp.Tool,
+	input json.RawMessage) (*dispatch.Operation, error) {
 	spec := dispatch.Spec{
-		Name: name, Summary: summary(t.Description), Description: t.Description, Kind: dispatch.Write, Input: input,
+		Name: name, Summary: summary(t.Description), Description: t.Description,
+		Kind: dispatch.Write, Input: input,
 		Idempotent: t.Annotations.Idempotent(), OpenWorld: t.Annotations.OpenWorld(),
-		Errors: []dispatch.Code{dispatch.UpstreamError, dispatch.NotFound, dispatch.StateError, dispatch.NotImplemented},
+		Errors: []dispatch.Code{dispatch.UpstreamError, dispatch.NotFound, dispatch.StateError,
+			dispatch.NotImplemented},
 	}
 	if title := t.DisplayName(); title != t.Name {
 		spec.Title = title
 	}
-	spec.Summary = cmp.Or(spec.Summary, spec.Title, fmt.Sprintf("The tool %q of the server %q.", t.Name, m.id))
+	spec.Summary = cmp.Or(spec.Summary, spec.Title,
+		fmt.Sprintf("The tool %q of the server %q.", t.Name, m.id))
 	a := t.Annotations
 	silent := a.Destructive() && (a == nil || a.DestructiveHint == nil)
 	switch {
@@ -69,16 +77,19 @@ func (m *upstreamServer) operation(name string, t *mcp.Tool, input json.RawMessa
 		spec.Kind = dispatch.Destructive
 	}
 	idempotent, own := spec.Idempotent, t.Name
-	return dispatch.New(spec, func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-		if silent {
-			if err := dispatch.Confirm(ctx, "The server %q does not say that its tool %q takes nothing away for good.", m.id, own); err != nil {
-				return nil, err
+	return dispatch.New(spec,
+		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+			if silent {
+				if err := dispatch.Confirm(ctx,
+					"The server %q does not say that its tool %q takes nothing away for good.",
+					m.id, own); err != nil {
+					return nil, err
+				}
 			}
-		}
-		u := m.target(ctx, own, idempotent)
-		u.answersQuestions = m.answersQuestions
-		return m.g.callOperation(ctx, u)
-	})
+			u := m.target(ctx, own, idempotent)
+			u.answersQuestions = m.answersQuestions
+			return m.g.callOperation(ctx, u)
+		})
 }
 
 // summary returns the first sentence of a description.
@@ -103,7 +114,8 @@ func (g *Gateway) callOperation(ctx context.Context, u target) (json.RawMessage,
 		return nil, operationError(ctx, err)
 	}
 	if jsonscan.Valid(result) != nil || result[jsonscan.Space(result, 0)] != '{' {
-		return nil, dispatch.Errorf(dispatch.UpstreamError, "server %q: tool %q: its result is no JSON object", u.id, u.name)
+		return nil, dispatch.Errorf(dispatch.UpstreamError,
+			"server %q: tool %q: its result is no JSON object", u.id, u.name)
 	}
 	a := parseToolResult(result)
 	if a.failed {

@@ -24,7 +24,9 @@ var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody c
 func Declare(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.SampleTools = true
-	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errNoClient }
+	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return nil, errNoClient
+	}
 	o.OnSample = func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
 		return nil, errNoClient
 	}
@@ -46,9 +48,12 @@ func pinServer(id, name string) (pin.Server, error) {
 
 // Definitions returns a server's definitions of a kind as pins know them, without those that have
 // no name or URI or a duplicate one. A server that does not implement the kind has none.
-func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage, err error) {
-	list := map[pin.Kind]func(context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions, pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
+func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
+	err error) {
+	list := map[pin.Kind]func(context.Context,
+		...client.CallOption) iter.Seq2[json.RawMessage, error]{
+		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions,
+		pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
@@ -73,7 +78,8 @@ type pinChecker struct {
 }
 
 // check compares definitions with their pins.
-func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definitions []json.RawMessage) (pin.Report, error) {
+func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
+	definitions []json.RawMessage) (pin.Report, error) {
 	report, err := lock.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
@@ -98,7 +104,8 @@ func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind, def
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (s *itemList[T, F]) admit(server string, all []definition[T], withheld map[string]Withheld) (usable []definition[T]) {
+func (s *itemList[T, F]) admit(server string, all []definition[T],
+	withheld map[string]Withheld) (usable []definition[T]) {
 	lock := s.m.g.o.Pins
 	if lock == nil {
 		return all
@@ -115,7 +122,8 @@ func (s *itemList[T, F]) admit(server string, all []definition[T], withheld map[
 	}
 	if err != nil {
 		if len(all) > 0 {
-			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered", err)
+			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered",
+				err)
 		}
 		for _, d := range all {
 			withhold(d, ReasonUnusable, err.Error())
@@ -130,7 +138,8 @@ func (s *itemList[T, F]) admit(server string, all []definition[T], withheld map[
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name), slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name),
+			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
 			reason, detail = ReasonChanged, v.Changes[0].String()
@@ -141,7 +150,8 @@ func (s *itemList[T, F]) admit(server string, all []definition[T], withheld map[
 			attrs = append(attrs, slog.String("another", report.Another))
 		}
 		if told[v.Name] = fmt.Sprint(attrs...); s.pins.warned[v.Name] != told[v.Name] {
-			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used", attrs...)
+			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used",
+				attrs...)
 		}
 		if !s.m.g.o.PinsWarn {
 			withhold(all[i], reason, detail)

@@ -27,7 +27,9 @@ func (g *Gateway) owner(f *downstream, uri string) (*upstreamServer, error) {
 	}
 	switch offered, reason := standing(by.public); {
 	case reason == ReasonChanged || reason == ReasonAnother:
-		return nil, rpc.Errorf(rpc.CodeInvalidParams, "The %s %q of the server %q is withheld: it is not what it was when it was first used", by.kind, by.public, id)
+		return nil, rpc.Errorf(rpc.CodeInvalidParams,
+			"The %s %q of the server %q is withheld: it is not what it was when it was first used",
+			by.kind, by.public, id)
 	case !offered && g.names.waitsForAhead(id, f.includes):
 		return nil, server.ResourceNotFound(uri)
 	}
@@ -36,7 +38,8 @@ func (g *Gateway) owner(f *downstream, uri string) (*upstreamServer, error) {
 
 // readMatched reads a URI that a template of m matches at s, from the server that the URI belongs
 // to.
-func (m *upstreamServer) readMatched(ctx context.Context, s *server.Server, uri string) (*mcp.ReadResourceResult, error) {
+func (m *upstreamServer) readMatched(ctx context.Context, s *server.Server,
+	uri string) (*mcp.ReadResourceResult, error) {
 	for _, f := range m.g.allDownstreams() {
 		if f.server != s {
 			continue
@@ -55,7 +58,8 @@ func (m *upstreamServer) readMatched(ctx context.Context, s *server.Server, uri 
 // readUnlisted reads a URI that no list at f contains, such as a link in a result. It asks the
 // server that has the URI withheld as new, or the only server; otherwise those that have URIs of
 // its scheme, in order.
-func (g *Gateway) readUnlisted(ctx context.Context, f *downstream, uri string) (*mcp.ReadResourceResult, error) {
+func (g *Gateway) readUnlisted(ctx context.Context, f *downstream,
+	uri string) (*mcp.ReadResourceResult, error) {
 	m, err := g.owner(f, uri)
 	if err != nil {
 		return nil, err
@@ -83,7 +87,8 @@ func (g *Gateway) readUnlisted(ctx context.Context, f *downstream, uri string) (
 }
 
 // readUnlisted reads a URI that only this server can have, and returns its error unchanged.
-func (m *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+func (m *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult,
+	error) {
 	result, err := m.read(ctx, uri)
 	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
 		return nil, server.ResourceNotFound(uri)
@@ -96,14 +101,17 @@ func (m *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.Rea
 func isNotFound(err error) bool {
 	refusal, refused := errors.AsType[*rpc.Error](err)
 	_, undeclared := errors.AsType[*client.UndeclaredError](err)
-	return undeclared || refused && (refusal.Code == mcp.CodeResourceNotFound || refusal.Code == rpc.CodeInvalidParams || refusal.Code == rpc.CodeMethodNotFound)
+	return undeclared || refused &&
+		(refusal.Code == mcp.CodeResourceNotFound || refusal.Code == rpc.CodeInvalidParams ||
+			refusal.Code == rpc.CodeMethodNotFound)
 }
 
 // candidates returns the servers of f that may have a URI, in order, without those behind a server
 // that is not listed yet.
 func (g *Gateway) candidates(f *downstream, uri string) (likely []*upstreamServer) {
 	ids := g.names.serversByScheme(uri, f.includes)
-	if all := slices.DeleteFunc(g.manager.IDs(), func(id string) bool { return !f.includes(id) }); len(all) == 1 {
+	if all := slices.DeleteFunc(g.manager.IDs(),
+		func(id string) bool { return !f.includes(id) }); len(all) == 1 {
 		ids = all
 	}
 	g.mu.Lock()

@@ -17,7 +17,8 @@ type optionalMembers map[string]optionalMembers
 var definitionOptionals = optionalMembers{
 	"title": nil, "description": nil, "mimeType": nil, "size": nil, "_meta": nil,
 	"icons": {"mimeType": nil, "sizes": nil, "theme": nil},
-	"annotations": {"title": nil, "readOnlyHint": nil, "destructiveHint": nil, "idempotentHint": nil, "openWorldHint": nil,
+	"annotations": {"title": nil, "readOnlyHint": nil, "destructiveHint": nil,
+		"idempotentHint": nil, "openWorldHint": nil,
 		"audience": nil, "priority": nil, "lastModified": nil},
 	"arguments":    {"title": nil, "description": nil, "required": nil},
 	"execution":    {"taskSupport": nil},

@@ -124,7 +124,9 @@ func (g *Gateway) requestRoots(one *legacyClient) *rootsRequest {
 
 // rootsChanged notifies the servers that a client's roots have changed.
 func (g *Gateway) rootsChanged(one *legacyClient) {
-	g.notifyLegacyServers(func(l *legacyServer) bool { return !l.m.perSession || l.session == one.conn.Session() })
+	g.notifyLegacyServers(func(l *legacyServer) bool {
+		return !l.m.perSession || l.session == one.conn.Session()
+	})
 }
 
 // clientsChanged notifies all servers that their clients may have changed.
@@ -151,7 +153,8 @@ var noRoots = json.RawMessage(`{"roots":[]}`)
 
 // withoutRoots returns the questions that a client without roots has to answer, and the keys of the
 // roots/list requests that the gateway answers for it.
-func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.InputRequests, answered []string) {
+func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.InputRequests,
+	answered []string) {
 	if server.CapabilitiesFrom(ctx).Roots != nil {
 		return questions, nil
 	}

@@ -9,8 +9,9 @@ import (
 // ErrNoSession matches the error of a request without a connection or session to a server with
 // host.Server.PerSession. The request's principal does not identify a client, because one principal
 // may have several.
-var ErrNoSession = errors.New("gives each client a process of its own, and a request without a session is no client's: " +
-	"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
+var ErrNoSession = errors.New(
+	"gives each client a process of its own, and a request without a session is no client's: " +
+		"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
 
 // sessions are the clients with server processes of their own (host.Server.PerSession):
 // connections, and legacy sessions over HTTP.
@@ -42,7 +43,8 @@ func (g *Gateway) enterSession(u *target) (leave func()) {
 			ss.all = make(map[string]*session)
 		}
 		ss.all[name] = s
-		context.AfterFunc(u.conn.Context(), func() { g.updateSession(name, s, func() { s.ended = true }) })
+		context.AfterFunc(u.conn.Context(),
+			func() { g.updateSession(name, s, func() { s.ended = true }) })
 	}
 	s.uses++
 	return func() { g.updateSession(name, s, func() { s.uses-- }) }

@@ -24,7 +24,8 @@ type toolResult struct {
 
 // parseToolResult parses a JSON object.
 func parseToolResult(result json.RawMessage) *toolResult {
-	a := &toolResult{result: result, content: jsonscan.Member(result, "content"), structured: jsonscan.Member(result, "structuredContent")}
+	a := &toolResult{result: result, content: jsonscan.Member(result, "content"),
+		structured: jsonscan.Member(result, "structuredContent")}
 	a.failed = string(jsonscan.Member(result, "isError")) == "true"
 	if string(a.structured) == "null" {
 		a.structured = nil
@@ -56,7 +57,8 @@ func (a *toolResult) hasMoreThanData() bool {
 	for token, value := range jsonscan.Members(a.result) {
 		name, _ := jsonscan.Text(token)
 		switch {
-		case name == "structuredContent", name == "isError", name == "resultType" && string(value) == `"complete"`:
+		case name == "structuredContent", name == "isError", name == "resultType" &&
+			string(value) == `"complete"`:
 		case name == "content" && (a.structured == nil || a.contentRepeatsStructured()):
 		case name == "_meta" && hasOnlyServerInfo(value):
 		default:
@@ -83,7 +85,8 @@ func (a *toolResult) contentRepeatsStructured() bool {
 	for block := range jsonscan.Elements(a.content) {
 		blocks++
 		text, _ := jsonscan.Unquote(jsonscan.Member(block, "text"))
-		if blocks > 1 || string(jsonscan.Member(block, "type")) != `"text"` || jsonscan.Valid(text) != nil {
+		if blocks > 1 || string(jsonscan.Member(block, "type")) != `"text"` ||
+			jsonscan.Valid(text) != nil {
 			return false
 		}
 		for token := range jsonscan.Members(block) {

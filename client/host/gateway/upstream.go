@@ -61,13 +61,19 @@ type upstreamServer struct {
 }
 
 func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
-	m := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession, answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1), refreshes: make(chan chan<- error), listedOnce: make(chan struct{}), recheck: make(chan struct{}, 1), done: make(chan struct{})}
+	m := &upstreamServer{g: g, id: s.ID, filter: s.Filter, perSession: s.PerSession,
+		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1),
+		refreshes: make(chan chan<- error), listedOnce: make(chan struct{}),
+		recheck: make(chan struct{}, 1), done: make(chan struct{})}
 	m.disabled.Store(s.Disabled) // until it is enabled
-	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax), cmp.Or(s.MaxResult, defaultMax)
+	m.maxArguments, m.maxResult = cmp.Or(s.MaxArguments, defaultMax),
+		cmp.Or(s.MaxResult, defaultMax)
 	m.level = s.Options.LogLevel
 	m.subscriptions.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	m.tools = &itemList[mcp.Tool, *server.Server]{m: m, downstreams: m.downstreamServers, kind: kindTool, shared: g.o.NoPrefix, list: (*client.Client).ToolDefinitions, add: m.putTool, remove: (*server.Server).RemoveTools,
+	m.tools = &itemList[mcp.Tool, *server.Server]{m: m, downstreams: m.downstreamServers,
+		kind: kindTool, shared: g.o.NoPrefix, list: (*client.Client).ToolDefinitions,
+		add: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
 				return t.Name, ""
@@ -77,12 +83,21 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 	if g.o.Catalog != nil {
 		m.tools.operations = m.operationList(g.o.Catalog)
 	}
-	m.prompts = &itemList[mcp.Prompt, *server.Server]{m: m, downstreams: m.downstreamServers, kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions, add: m.putPrompt, remove: (*server.Server).RemovePrompts,
+	m.prompts = &itemList[mcp.Prompt, *server.Server]{m: m, downstreams: m.downstreamServers,
+		kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions,
+		add: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.publicName(p.Name) }}
-	m.resources = &itemList[mcp.Resource, *server.Server]{m: m, downstreams: m.downstreamServers, kind: kindResource, shared: true, list: (*client.Client).ResourceDefinitions, add: m.putResource, remove: (*server.Server).RemoveResources,
+	m.resources = &itemList[mcp.Resource, *server.Server]{m: m, downstreams: m.downstreamServers,
+		kind: kindResource, shared: true, list: (*client.Client).ResourceDefinitions,
+		add: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
-	m.templates = &itemList[mcp.ResourceTemplate, *server.Server]{m: m, downstreams: m.downstreamServers, kind: kindTemplate, shared: true, list: (*client.Client).ResourceTemplateDefinitions, add: m.putTemplate, remove: (*server.Server).RemoveResourceTemplates,
-		name: func(t *mcp.ResourceTemplate) (string, string) { return t.URITemplate, t.URITemplate }}
+	m.templates = &itemList[mcp.ResourceTemplate, *server.Server]{m: m,
+		downstreams: m.downstreamServers, kind: kindTemplate, shared: true,
+		list: (*client.Client).ResourceTemplateDefinitions, add: m.putTemplate,
+		remove: (*server.Server).RemoveResourceTemplates,
+		name: func(t *mcp.ResourceTemplate) (string, string) {
+			return t.URITemplate, t.URITemplate
+		}}
 	m.lists = append(m.lists, m.tools, m.prompts, m.resources, m.templates)
 	return m
 }
@@ -171,7 +186,9 @@ func (m *upstreamServer) sync() error {
 }
 
 // downstreamServers returns the servers that offer this one's lists.
-func (m *upstreamServer) downstreamServers() []*server.Server { return m.g.downstreamServersOf(m.id) }
+func (m *upstreamServer) downstreamServers() []*server.Server {
+	return m.g.downstreamServersOf(m.id)
+}
 
 // updated sends resources/updated for a URI to the downstream servers where it belongs to m or to
 // no other server.
@@ -207,7 +224,9 @@ func (m *upstreamServer) isWaiting() bool {
 
 // target returns something of the server's for the client of the request in ctx.
 func (m *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
-	u := target{perSession: m.perSession, id: m.id, name: own, idempotent: idempotent, conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: m.level, maxArguments: m.maxArguments, maxResult: m.maxResult}
+	u := target{perSession: m.perSession, id: m.id, name: own, idempotent: idempotent,
+		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: m.level,
+		maxArguments: m.maxArguments, maxResult: m.maxResult}
 	if m.perSession && !u.isStateless() {
 		u.session = u.owner
 	}
@@ -223,7 +242,8 @@ func (m *upstreamServer) publicName(own string) string {
 }
 
 // publicDefinition returns the definition of a tool or prompt as the gateway's clients see it.
-func (m *upstreamServer) publicDefinition(text json.RawMessage, own, public, description string) json.RawMessage {
+func (m *upstreamServer) publicDefinition(text json.RawMessage, own, public,
+	description string) json.RawMessage {
 	if !m.g.o.NoDescriptionPrefix {
 		return withName(text, public, "["+m.id+"] "+description)
 	}
@@ -237,55 +257,74 @@ func (m *upstreamServer) putTool(s *server.Server, public string, d definition[m
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	return s.AddTool(server.Tool{Tool: offered, NeedsSession: m.perSession, Definition: m.publicDefinition(d.passed, name, public, d.item.Description),
-		Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			return m.g.callTool(ctx, m.target(ctx, name, idempotent), arguments)
-		}})
+	return s.AddTool(
+		server.Tool{Tool: offered, NeedsSession: m.perSession,
+			Definition: m.publicDefinition(d.passed, name, public, d.item.Description),
+			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+				return m.g.callTool(ctx, m.target(ctx, name, idempotent), arguments)
+			}})
 }
 
-func (m *upstreamServer) putPrompt(s *server.Server, public string, d definition[mcp.Prompt]) error {
+func (m *upstreamServer) putPrompt(s *server.Server, public string,
+	d definition[mcp.Prompt]) error {
 	offered := *d.item
 	offered.Name = public
 	name := d.item.Name
-	return s.AddPrompt(server.Prompt{Prompt: offered, NeedsSession: m.perSession, Definition: m.publicDefinition(d.passed, name, public, d.item.Description),
-		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
-			text, err := mcp.Marshal(arguments)
-			if err != nil {
-				return nil, err
-			}
-			c := &call{kind: kindPrompt, u: m.target(ctx, name, true), Event: Event{Arguments: text}}
-			return forwardTyped(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.GetPromptResult, error) {
-				return to.GetPrompt(ctx, name, arguments, opts...)
-			})
-		},
-		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
-	})
+	return s.AddPrompt(
+		server.Prompt{Prompt: offered, NeedsSession: m.perSession,
+			Definition: m.publicDefinition(d.passed, name, public, d.item.Description),
+			Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult,
+				error) {
+				text, err := mcp.Marshal(arguments)
+				if err != nil {
+					return nil, err
+				}
+				c := &call{kind: kindPrompt, u: m.target(ctx, name, true),
+					Event: Event{Arguments: text}}
+				return forwardTyped(ctx, m.g, c,
+					func(ctx context.Context, to *client.Client,
+						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
+						return to.GetPrompt(ctx, name, arguments, opts...)
+					})
+			},
+			Complete: m.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
+		})
 }
 
 func (m *upstreamServer) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
-	return s.AddResource(server.Resource{Resource: *d.item, NeedsSession: m.perSession, Definition: d.passed, Read: m.read})
+	return s.AddResource(
+		server.Resource{Resource: *d.item, NeedsSession: m.perSession, Definition: d.passed,
+			Read: m.read})
 }
 
-func (m *upstreamServer) putTemplate(s *server.Server, _ string, d definition[mcp.ResourceTemplate]) error {
-	return s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: *d.item, NeedsSession: m.perSession, Definition: d.passed,
-		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
-			return m.readMatched(ctx, s, uri)
-		},
-		Complete: m.complete(mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
-	})
+func (m *upstreamServer) putTemplate(s *server.Server, _ string,
+	d definition[mcp.ResourceTemplate]) error {
+	return s.AddResourceTemplate(
+		server.ResourceTemplate{ResourceTemplate: *d.item, NeedsSession: m.perSession,
+			Definition: d.passed,
+			Read: func(ctx context.Context, uri string,
+				_ map[string]string) (*mcp.ReadResourceResult, error) {
+				return m.readMatched(ctx, s, uri)
+			},
+			Complete: m.complete(
+				mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
+		})
 }
 
 func (m *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, u: m.target(ctx, uri, true)}
-	return forwardTyped(ctx, m.g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
-		return to.ReadResource(ctx, uri, opts...)
-	})
+	return forwardTyped(ctx, m.g, c,
+		func(ctx context.Context, to *client.Client,
+			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
+			return to.ReadResource(ctx, uri, opts...)
+		})
 }
 
 // complete returns a completer that asks the server. It suggests nothing if the server has no
 // completion.
 func (m *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
-	return func(ctx context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
+	return func(ctx context.Context, argument, typed string,
+		settled map[string]string) (mcp.Completion, error) {
 		var found mcp.Completion
 		u := m.target(ctx, "", true)
 		err := m.g.use(ctx, &u, false, func(c *client.Client) error {

@@ -18,11 +18,13 @@ type Withheld struct {
 type Reason string
 
 const (
-	ReasonChanged   Reason = "changed"   // it is not what it was when it was first used
-	ReasonNew       Reason = "new"       // its server did not have it when it was first used
-	ReasonAnother   Reason = "another"   // its server is another than it was
-	ReasonCollision Reason = "collision" // a server ahead of this one has its name, URI, or a template for it
-	ReasonUnusable  Reason = "unusable"  // it cannot be compared with what it was, or cannot be offered at all
+	ReasonChanged Reason = "changed" // it is not what it was when it was first used
+	ReasonNew     Reason = "new"     // its server did not have it when it was first used
+	ReasonAnother Reason = "another" // its server is another than it was
+	// a server ahead of this one has its name, URI, or a template for it
+	ReasonCollision Reason = "collision"
+	// it cannot be compared with what it was, or cannot be offered at all
+	ReasonUnusable Reason = "unusable"
 )
 
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name.
