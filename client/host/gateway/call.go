@@ -11,35 +11,41 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// defaultMax is of arguments and results: many servers, and clients, end when they get a message of 10 MiB.
+// defaultMax is the default limit of arguments and results in bytes. Many servers and clients fail
+// at messages of 10 MiB.
 const defaultMax = 8 << 20
 
-// A call is what a client wants of a server: a tool called, a resource read, a prompt. All of them stay within the limits and are written down; those of tools pass the interceptors.
+// A call is a client's tools/call, resources/read or prompts/get. The limits and the audit log
+// apply to all of them, the interceptors to tools only.
 type call struct {
 	Event
 	kind    string
-	u       upstream
-	resumed bool // it has asked something, and this is the answer
+	u       target
+	resumed bool // the request answers a question
 }
 
-// errPanicked is what has become of a call of which nothing else is known.
-var errPanicked = errors.New("a panic")
+// errCallPanicked is the outcome of a call that did not return.
+var errCallPanicked = errors.New("a panic")
 
-// pass makes a call. The result of do counts for the limits, the interceptors and the audit log.
-func (g *Gateway) pass(ctx context.Context, c *call, do func() (json.RawMessage, error)) (err error) {
+// runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
+// interceptors.
+func (g *Gateway) runCall(ctx context.Context, c *call,
+	do func() (json.RawMessage, error)) (err error) {
 	c.Server, c.Tool, c.Principal = c.u.id, c.u.name, principal(ctx)
 	what, _, _ := stateFrom(ctx)
 	c.resumed = what != ""
 	if g.audit != nil {
-		err = errPanicked // unless something is returned
+		err = errCallPanicked // unless something is returned
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
-	err = c.through(ctx, g, what == stateOfFlight, do)
+	err = c.runWithinLimits(ctx, g, what == stateOfInflight, do)
 	return err
 }
 
-// through makes a call within the limits and past the interceptors. Those before it do not see what a flight is told, which has its arguments already.
-func (c *call) through(ctx context.Context, g *Gateway, flying bool, do func() (json.RawMessage, error)) (err error) {
+// runWithinLimits makes a call within the limits, between the interceptors. Options.Before is
+// skipped when the call resumes an in-flight call, whose arguments were sent before.
+func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool,
+	do func() (json.RawMessage, error)) (err error) {
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
@@ -53,7 +59,9 @@ func (c *call) through(ctx context.Context, g *Gateway, flying bool, do func() (
 	}
 	result, err := do()
 	if large, ok := errors.AsType[*client.TooLargeError](err); ok {
-		return c.refuse(byLimit, rpc.CodeInternalError, "the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult", large.Size, large.Limit)
+		return c.refuse(byLimit, rpc.CodeInternalError,
+			"the server sent a message of %d bytes or more, over the limit of %d: ask for less, or allow more with maxResult",
+			large.Size, large.Limit)
 	}
 	if err != nil {
 		return err
@@ -70,18 +78,24 @@ func (c *call) through(ctx context.Context, g *Gateway, flying bool, do func() (
 
 func (c *call) checkArguments() error {
 	if n := len(c.Arguments); n > c.u.maxArguments {
-		return c.refuse(byLimit, rpc.CodeInvalidParams, "its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n, c.u.maxArguments)
+		return c.refuse(byLimit, rpc.CodeInvalidParams,
+			"its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n,
+			c.u.maxArguments)
 	}
 	return nil
 }
 
 func (c *call) checkResult() error {
 	if n := len(c.Result); n > c.u.maxResult {
-		return c.refuse(byLimit, rpc.CodeInternalError, "its result has %d bytes, and maxResult allows %d: ask for less of it", n, c.u.maxResult)
+		return c.refuse(byLimit, rpc.CodeInternalError,
+			"its result has %d bytes, and maxResult allows %d: ask for less of it", n,
+			c.u.maxResult)
 	}
 	return nil
 }
 
 func (c *call) refuse(by string, code int, format string, args ...any) error {
-	return &refusal{by, rpc.Errorf(code, "server %q: %s %q: %s", c.u.id, c.kind, c.u.name, fmt.Sprintf(format, args...))}
+	return &refusedError{by,
+		rpc.Errorf(code, "server %q: %s %q: %s", c.u.id, c.kind, c.u.name,
+			fmt.Sprintf(format, args...))}
 }

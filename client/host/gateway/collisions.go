@@ -5,17 +5,17 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 )
 
-// A Listing is what a server has: the names of its tools and prompts as it calls them, its URIs and
-// its URI templates.
+// A Listing contains the names of a server's tools and prompts, its URIs and its URI templates, as
+// the server has them.
 type Listing struct {
 	ID    string
 	Names map[pin.Kind][]string
 }
 
-// Collisions returns what a gateway without options withholds of these servers, as one ahead of
-// them has it. They are in order.
+// Collisions returns what a gateway without options would withhold from these servers, given in
+// order, because of name collisions.
 func Collisions(servers []Listing) map[string][]Withheld {
-	c := newClaims()
+	c := newNameTable()
 	public := func(id string, kind pin.Kind, own string) string {
 		if kind == pin.Tool || kind == pin.Prompt {
 			return host.PublicName(id, own, host.DefaultMaxName)
@@ -23,7 +23,7 @@ func Collisions(servers []Listing) map[string][]Withheld {
 		return own
 	}
 	for _, s := range servers {
-		c.enter(s.ID)
+		c.addServer(s.ID)
 		for kind, names := range s.Names {
 			all := make(map[string]string, len(names))
 			for _, own := range names {
@@ -36,8 +36,11 @@ func Collisions(servers []Listing) map[string][]Withheld {
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := c.ahead(name{string(kind), public(s.ID, kind, own)}, s.ID); taken {
-					collisions[s.ID] = append(collisions[s.ID], Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision, Detail: other.id})
+				if other, taken := c.firstAhead(nameKey{string(kind), public(s.ID, kind, own)},
+					s.ID); taken {
+					collisions[s.ID] = append(collisions[s.ID],
+						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,
+							Detail: other.id})
 				}
 			}
 		}

@@ -13,22 +13,22 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A definition is what a server says of something that it has.
+// A definition is a server's definition of a tool, prompt, resource or template.
 type definition[T any] struct {
 	item   *T
-	text   json.RawMessage // as the server wrote it
-	passed json.RawMessage // as it is passed on: the same, unless it was repaired
+	text   json.RawMessage // as received
+	passed json.RawMessage // as forwarded; differs from text if it was repaired
 }
 
-// A withheld is a definition that cannot be passed on.
-type withheld struct {
-	own string // what the server calls it, or which of its list it is
+// An invalidDefinition is a definition that cannot be forwarded.
+type invalidDefinition struct {
+	own string // the server's name for it, or "#" and its position in the list
 	err error
 }
 
-// define reads a definition. What is there twice in one is an error: who compares it and who uses
-// it may take different ones.
-func define[T any](kind string, text json.RawMessage) (d definition[T], err error) {
+// parseDefinition parses a definition. A duplicate member is an error, because readers may pick
+// different ones.
+func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T], err error) {
 	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {
 		return d, errors.New("it is no object")
@@ -42,9 +42,11 @@ func define[T any](kind string, text json.RawMessage) (d definition[T], err erro
 	return d, mcp.Unmarshal(d.passed, d.item)
 }
 
-// collect returns all definitions of a list, those that are to be withheld apart; or why there is
-// no list.
-func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []withheld, err error) {
+// parseDefinitions returns the valid and the invalid definitions of a list, or the error of the
+// list.
+func parseDefinitions[T any](kind string,
+	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []invalidDefinition,
+	err error) {
 	seen := make(map[string]bool)
 	n := 0
 	for text, err := range texts {
@@ -53,7 +55,7 @@ func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all [
 		}
 		n++
 		own := pin.Kind(kind).Name(text)
-		d, err := define[T](kind, text)
+		d, err := parseDefinition[T](kind, text)
 		switch {
 		case err == nil && own == "":
 			err = errors.New("it has no name")
@@ -61,7 +63,7 @@ func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all [
 			err = errors.New("the server has two of that name")
 		}
 		if err != nil {
-			odd = append(odd, withheld{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
+			odd = append(odd, invalidDefinition{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
 			continue
 		}
 		seen[own] = true
@@ -70,8 +72,8 @@ func collect[T any](kind string, texts iter.Seq2[json.RawMessage, error]) (all [
 	return all, odd, nil
 }
 
-// texts are definitions as they were written.
-func texts[T any](all []definition[T]) []json.RawMessage {
+// definitionTexts returns the definitions as received.
+func definitionTexts[T any](all []definition[T]) []json.RawMessage {
 	texts := make([]json.RawMessage, len(all))
 	for i, d := range all {
 		texts[i] = d.text
@@ -79,8 +81,8 @@ func texts[T any](all []definition[T]) []json.RawMessage {
 	return texts
 }
 
-// each yields texts, without an error.
-func each(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
+// textSeq yields texts without an error.
+func textSeq(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for _, text := range texts {
 			if !yield(text, nil) {
@@ -90,8 +92,9 @@ func each(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// renamed returns a definition with another name, and another description unless that is "" and there is none. What else it has stays as it is.
-func renamed(text json.RawMessage, name, description string) json.RawMessage {
+// withName returns a definition with another name and description; an empty description is not
+// added. All other members stay unchanged.
+func withName(text json.RawMessage, name, description string) json.RawMessage {
 	described := description == ""
 	b := []byte{'{'}
 	for key, value := range jsonscan.Members(text) {

@@ -16,27 +16,27 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An upstream is something that a server has, for one client.
-type upstream struct {
-	id, name   string // the name is the server's own
-	idempotent bool
-	perSession bool             // the server is not shared
-	session    string           // of such a server; "" where there is none
-	conn       *server.Conn     // the client's; nil where an operation is called
-	owner      string           // who may go on with the call
-	answered   bool             // what it asks, the options of its client answer
-	level      mcp.LoggingLevel // from which on the server is to log anyway
+// A target is a tool, prompt or resource of one server, used on behalf of one client.
+type target struct {
+	id, name         string // the server's own name for it
+	idempotent       bool
+	perSession       bool             // the server is not shared
+	session          string           // of a server with PerSession; "" if the client has none
+	conn             *server.Conn     // the client's connection; nil for an operation
+	owner            string           // the client that may resume the call
+	answersQuestions bool             // OnElicit of the server's options answers questions
+	level            mcp.LoggingLevel // lowest level that the server always logs at
 
 	maxArguments, maxResult int // bytes
 }
 
-// address is which of the clients that the gateway has it is called by.
-func (u *upstream) address() string { return u.id + "\n" + u.session }
+// clientKey identifies the client.Client that is used: the shared one or that of a session.
+func (u *target) clientKey() string { return u.id + "\n" + u.session }
 
-// stateless reports whether any number of clients may come the way that the client comes.
-func (u *upstream) stateless() bool { return u.conn == nil || u.conn.Context().Done() == nil }
+// isStateless reports whether several clients may share the client's connection.
+func (u *target) isStateless() bool { return u.conn == nil || u.conn.Context().Done() == nil }
 
-// ownerOf names the client of the request, or who makes the call of an operation, that ctx belongs to.
+// ownerOf returns the session of the request in ctx, or the principal of an operation's call.
 func ownerOf(ctx context.Context) string {
 	if conn := server.ConnFrom(ctx); conn != nil {
 		return conn.Session()
@@ -44,7 +44,7 @@ func ownerOf(ctx context.Context) string {
 	return "operations of " + principal(ctx)
 }
 
-// principal is who has sent the request, or makes the call of an operation, that ctx belongs to.
+// principal returns the principal of the request or operation call in ctx.
 func principal(ctx context.Context) string {
 	if call := dispatch.CallFrom(ctx); call != nil {
 		return call.Principal
@@ -52,21 +52,25 @@ func principal(ctx context.Context) string {
 	return server.PrincipalFrom(ctx)
 }
 
-// askable reports whether the client of the request that ctx belongs to can be asked anything within it. Who calls an operation cannot, but is told what was asked.
+// askable reports whether the client of the request in ctx can be asked a question. The caller of
+// an operation cannot answer, but its error lists the questions.
 func askable(ctx context.Context) bool {
 	can := server.CapabilitiesFrom(ctx)
-	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil || dispatch.CallFrom(ctx) != nil
+	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil ||
+		dispatch.CallFrom(ctx) != nil
 }
 
-// The state that a client carries for the gateway begins with what it is, and the server that has asked.
+// The state that a client carries for the gateway begins with what it is, and the server that has
+// asked.
 const (
-	stateOfServer = "s" // the modern server's
-	stateOfFlight = "f" // that of a call that goes on meanwhile
+	stateOfServer   = "s" // state of a modern server
+	stateOfInflight = "f" // token of an in-flight call
 )
 
-func (u *upstream) state(what, rest string) string { return what + u.id + "\n" + rest }
+func (u *target) state(what, rest string) string { return what + u.id + "\n" + rest }
 
-// stateFrom returns the parts of what the client has carried; nothing if it has not been asked.
+// stateFrom returns the parts of the requestState that the client sent, or zero values if it sent
+// none.
 func stateFrom(ctx context.Context) (what, id, rest string) {
 	if _, state := server.Inputs(ctx); state != "" {
 		id, rest, _ = strings.Cut(state[1:], "\n")
@@ -75,16 +79,20 @@ func stateFrom(ctx context.Context) (what, id, rest string) {
 	return "", "", ""
 }
 
-// A deed has a server do what a client wants.
-type deed[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R, error)
+// An upstreamFunc makes one request to a server.
+type upstreamFunc[R any] func(ctx context.Context, c *client.Client, opts ...client.CallOption) (R,
+	error)
 
-// call calls a tool for the client of the request that ctx belongs to.
-func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessage) (json.RawMessage, error) {
+// callTool calls a tool for the client of the request in ctx.
+func (g *Gateway) callTool(ctx context.Context, u target,
+	arguments json.RawMessage) (json.RawMessage, error) {
 	c := &call{kind: kindTool, u: u, Event: Event{Arguments: arguments}}
-	err := g.pass(ctx, c, func() (json.RawMessage, error) {
-		return forward(ctx, g, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (json.RawMessage, error) {
-			return to.CallToolRaw(ctx, u.name, c.Arguments, opts...)
-		})
+	err := g.runCall(ctx, c, func() (json.RawMessage, error) {
+		return forward(ctx, g, c,
+			func(ctx context.Context, to *client.Client,
+				opts ...client.CallOption) (json.RawMessage, error) {
+				return to.CallToolRaw(ctx, u.name, c.Arguments, opts...)
+			})
 	})
 	if err != nil {
 		return nil, err
@@ -92,9 +100,10 @@ func (g *Gateway) call(ctx context.Context, u upstream, arguments json.RawMessag
 	return c.Result, nil
 }
 
-// ask makes a call of another kind for the client of the request that ctx belongs to.
-func ask[R any](ctx context.Context, g *Gateway, c *call, do deed[R]) (result R, err error) {
-	err = g.pass(ctx, c, func() (json.RawMessage, error) {
+// forwardTyped makes a request other than tools/call for the client of the request in ctx.
+func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
+	err error) {
+	err = g.runCall(ctx, c, func() (json.RawMessage, error) {
 		if result, err = forward(ctx, g, c, do); err != nil {
 			return nil, err
 		}
@@ -103,36 +112,42 @@ func ask[R any](ctx context.Context, g *Gateway, c *call, do deed[R]) (result R,
 	return result, err
 }
 
-var errOver = rpc.Errorf(rpc.CodeInvalidParams, "The call that asked has ended meanwhile: make it again")
+var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
+	"The call that asked has ended meanwhile: make it again")
 
-// forward has a server do something, or go on with what has asked something. What it asks is passed on. A legacy server's call has to fly for that.
-func forward[R any](ctx context.Context, g *Gateway, c *call, do deed[R]) (result R, err error) {
+// forward makes a request to a server, or resumes one that asked a question, and relays what the
+// server asks. A legacy server is called through an inflightCall.
+func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
+	err error) {
 	what, id, token := stateFrom(ctx)
-	if what != "" && id != c.u.id { // the name has become another server's, who must not have the answer
-		return result, errOver
+	if what != "" && id != c.u.id {
+		// the name has become another server's, who must not have the answer
+		return result, errNotResumable
 	}
-	var f *flight
-	if what == stateOfFlight {
-		if f = g.flights.resume(token, c.u.owner); f == nil {
-			return result, errOver
+	var f *inflightCall
+	if what == stateOfInflight {
+		if f = g.inflight.resume(token, c.u.owner); f == nil {
+			return result, errNotResumable
 		}
 	} else {
 		flies, askable := false, askable(ctx)
-		err = g.converse(ctx, &c.u, !askable, func(to *client.Client, opts []client.CallOption) (err error) {
-			if flies = askable && to.Era() == mcp.Legacy; flies {
-				return nil
-			}
-			result, err = do(ctx, to, opts...)
-			return err
-		})
+		err = g.converse(ctx, &c.u, !askable,
+			func(to *client.Client, opts []client.CallOption) (err error) {
+				if flies = askable && to.Era() == mcp.Legacy; flies {
+					return nil
+				}
+				result, err = do(ctx, to, opts...)
+				return err
+			})
 		if !flies {
 			return result, err
 		}
-		f = g.takeOff(ctx, c, func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
-			return do(ctx, to, opts...)
-		})
+		f = g.startInflight(ctx, c,
+			func(ctx context.Context, to *client.Client, opts ...client.CallOption) (any, error) {
+				return do(ctx, to, opts...)
+			})
 	}
-	landed, err := f.ride(ctx)
+	landed, err := f.wait(ctx)
 	if err != nil {
 		return result, err
 	}
@@ -148,9 +163,11 @@ type asked struct {
 	Roots []string `json:"roots,omitempty"` // what it asks beside, which the gateway answers
 }
 
-// converse makes a call, with the answers that the client has given. What a modern server asks is the client's to answer, and the error; but for the roots of one that has none.
-// With walks, what a legacy server asks meanwhile nobody can answer.
-func (g *Gateway) converse(ctx context.Context, u *upstream, walks bool, do func(c *client.Client, opts []client.CallOption) error) error {
+// converse makes a call, with the answers that the client has given. What a modern server asks is
+// the client's to answer, and the error; but for the roots of one that has none. With walks, what a
+// legacy server asks meanwhile nobody can answer.
+func (g *Gateway) converse(ctx context.Context, u *target, walks bool,
+	do func(c *client.Client, opts []client.CallOption) error) error {
 	var answers mcp.InputAnswers
 	if what, _, own := stateFrom(ctx); what == stateOfServer {
 		var a asked
@@ -159,19 +176,20 @@ func (g *Gateway) converse(ctx context.Context, u *upstream, walks bool, do func
 		}
 		given, _ := server.Inputs(ctx)
 		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: a.State}
-		noRootsFor(&answers, a.Roots)
+		addEmptyRoots(&answers, a.Roots)
 	}
 	for range maxRounds {
 		err := g.use(ctx, u, walks, func(c *client.Client) error {
-			opts := append(carried(meta(ctx, u, c)), client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
-			if !u.answered {
+			opts := append(metaOption(meta(ctx, u, c)),
+				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
+			if !u.answersQuestions {
 				opts = append(opts, client.ByHand(), client.Answers(answers))
 			}
 			return do(c, opts)
 		})
 		required, ok := errors.AsType[*client.InputRequiredError](err)
 		if !ok {
-			return told(err)
+			return clientError(err)
 		}
 		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
 		if len(questions) > 0 || len(roots) == 0 {
@@ -179,43 +197,47 @@ func (g *Gateway) converse(ctx context.Context, u *upstream, walks bool, do func
 			if err != nil {
 				return err
 			}
-			return require(ctx, questions, u.state(stateOfServer, string(state)))
+			return requireInput(ctx, questions, u.state(stateOfServer, string(state)))
 		}
 		answers = mcp.InputAnswers{RequestState: required.Result.RequestState}
-		noRootsFor(&answers, roots)
+		addEmptyRoots(&answers, roots)
 	}
-	return rpc.Errorf(rpc.CodeInternalError, "server %q asks for the client's roots again and again, although there are none", u.id)
+	return rpc.Errorf(rpc.CodeInternalError,
+		"server %q asks for the client's roots again and again, although there are none", u.id)
 }
 
-// A question is the error with which a client is asked something.
-type question struct{ error }
+// inputRequired is the error that ends a request with a question for the client.
+type inputRequired struct{ error }
 
-func (q *question) Unwrap() error { return q.error }
+func (q *inputRequired) Unwrap() error { return q.error }
 
-// require asks the client: the error is a *question, or what is wrong if it cannot be asked that.
-func require(ctx context.Context, questions mcp.InputRequests, state string) error {
+// requireInput asks the client. The error is an *inputRequired, or the reason why the client cannot
+// be asked.
+func requireInput(ctx context.Context, questions mcp.InputRequests, state string) error {
 	err := server.RequireInput(ctx, questions, state)
 	if err == server.ErrNoRequest {
-		return &unasked{questions: questions}
+		return &inputUnavailableError{questions: questions}
 	}
 	if !errors.Is(err, server.ErrAsked) {
 		return err
 	}
-	return &question{err}
+	return &inputRequired{err}
 }
 
-// carried is the option of a call that has a _meta, if there is anything in that.
-func carried(m mcp.Meta) []client.CallOption {
+// metaOption returns the call option that sends m as _meta, or nil if m is empty.
+func metaOption(m mcp.Meta) []client.CallOption {
 	if len(m) == 0 {
 		return nil
 	}
 	return []client.CallOption{client.Meta(m)}
 }
 
-// meta is what of the client's request goes on to the server: the trace, and to a modern one from which level on the client wants to hear of log messages.
-func meta(ctx context.Context, u *upstream, c *client.Client) mcp.Meta {
+// meta returns the _meta to forward: the trace context and, to a modern server, the log level that
+// the client wants.
+func meta(ctx context.Context, u *target, c *client.Client) mcp.Meta {
 	m := traceOf(ctx)
-	if level := talkative(server.LogLevelFrom(ctx), u.level); level != "" && c.Era() == mcp.Modern {
+	if level := moreVerbose(server.LogLevelFrom(ctx), u.level); level != "" &&
+		c.Era() == mcp.Modern {
 		if m == nil {
 			m = mcp.Meta{}
 		}
@@ -224,14 +246,15 @@ func meta(ctx context.Context, u *upstream, c *client.Client) mcp.Meta {
 	return m
 }
 
-// traceOf is what says to which trace the client's request belongs, nil if it belongs to none.
+// traceOf returns the trace context of the client's request as _meta, or nil if it has none.
 func traceOf(ctx context.Context) mcp.Meta {
 	trace := server.TraceFrom(ctx)
 	if trace == (server.Trace{}) {
 		return nil
 	}
 	m := mcp.Meta{}
-	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent, mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
+	for key, value := range map[string]string{mcp.MetaTraceparent: trace.Traceparent,
+		mcp.MetaTracestate: trace.Tracestate, mcp.MetaBaggage: trace.Baggage} {
 		if value != "" {
 			_ = m.Set(key, value) // a string
 		}
@@ -239,7 +262,7 @@ func traceOf(ctx context.Context) mcp.Meta {
 	return m
 }
 
-// report tells who has sent the request, or made the call of an operation, that ctx belongs to how far it has come.
+// report sends progress to the client or to the caller of an operation in ctx.
 func report(ctx context.Context, p mcp.ProgressParams) {
 	total := 0.0
 	if p.Total != nil {
@@ -252,27 +275,29 @@ func report(ctx context.Context, p mcp.ProgressParams) {
 	server.Progress(ctx, p.Progress, total, p.Message)
 }
 
-// A reply is an error that the client may be told, and what it is made of.
-type reply struct {
-	told  *rpc.Error
-	cause error
+// A clientReply is an error that the client may see, together with its cause.
+type clientReply struct {
+	public *rpc.Error
+	cause  error
 }
 
-func (r *reply) Error() string   { return r.told.Error() }
-func (r *reply) Unwrap() []error { return []error{r.told, r.cause} }
+func (r *clientReply) Error() string   { return r.public.Error() }
+func (r *clientReply) Unwrap() []error { return []error{r.public, r.cause} }
 
-// told makes an error that the client may be told: what the server itself has answered, and what has become of the server.
-func told(err error) error {
+// clientError turns an error into one that the client may see: the server's own error or the state
+// of the server.
+func clientError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
-		return &reply{refusal, err}
+		return &clientReply{refusal, err}
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrSessions) || errors.Is(err, ErrNoSession) {
-		return &reply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
+	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) ||
+		errors.Is(err, host.ErrSessions) || errors.Is(err, ErrNoSession) {
+		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)
 }

@@ -1,4 +1,5 @@
-// Package gateway offers what many MCP servers have as one server: a client of either era uses the tools of servers of either era, and its user answers their questions.
+// Package gateway offers the tools, prompts and resources of many MCP servers as one server.
+// Clients and servers of either era work together, and servers can ask a client's user questions.
 //
 //	s := server.New(server.Info{Name: "all", Version: "1"}, catalog)
 //	g := gateway.New(s)
@@ -6,109 +7,147 @@
 //	err := g.Add(host.Server{ID: "files", Connect: …})
 //	err = s.ServeStdio(ctx)
 //
+// # The flow of a call
+//
+//	client ── tools/call files__read ──▶ downstream server
+//	                                          │ look up the public name
+//	                                          ▼
+//	              limit of arguments ▶ Options.Before ▶ session or shared process
+//	                                          │ start the server if necessary
+//	                                          ▼
+//	                                   upstream server "files", tool "read"
+//	                                          │ progress, logs, questions go back meanwhile
+//	                                          ▼
+//	client ◀── result ── audit log ◀ Options.After ◀ limit of the result
+//
+// # Limits
+//
+//	arguments, result of a call    8 MiB each (host.Server.MaxArguments, MaxResult)
+//	call without progress          10 min (client.Options.CallTimeout)
+//	wait for a restarting server   5 s
+//	start and lists of a server    2 min
+//	in-flight calls with questions 10,000, shared by principal; 10 min without their client
+//	ambiguous question             5 s, then refused
+//	roots                          10,000 per server; 5 s wait for a client
+//	log messages per client        256 or 1 MiB per server, then the oldest are dropped
+//	audit lines not yet written    4 MiB, then lines are dropped and counted
+//
 // # Names
 //
 // A tool or prompt is called by its server's ID and its name, "files__read" (see
-// [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. What a
-// name stands for is looked up; nothing is taken apart.
+// [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. The
+// gateway looks names up in a table and never parses them.
 //
-// Where several servers have the same name or URI, it belongs to the first of them in the order in
-// which they were added, or that [Gateway.Order] says, whichever of them is faster, and also while
-// that one is down. A URI belongs as well to a server with a template that matches it: a resource
-// of a server whose URI a template of one ahead of it matches, and a template for whose URIs one
-// ahead of it has a template, collide with that. What collides is withheld from every list,
-// and [Gateway.Withheld] and the log name it. Where two templates have only some URIs in
-// common, both are offered, and the first server answers for these.
+// A name or URI that several servers have belongs to the first of them in the order of
+// [Gateway.Add], or of [Gateway.Order], even while that server is slow or down. A URI also belongs
+// to a server with a template that matches it: such a template collides with the resources, and
+// with the overlapping templates, of later servers. Colliding items are withheld from every list;
+// [Gateway.Withheld] and the log name them. Where two templates have only some URIs in common, both
+// are offered, and the first server answers for the common ones.
 //
-// So that a faster server does not get what belongs to another, resources and templates are offered
-// when the servers ahead have said what they have for the first time, or could not be started;
-// without prefixes, tools and prompts too. What they had the last time, as far as it is remembered,
-// is theirs already. A server that is disabled or removed gives its names up.
+// Resources and templates are therefore offered only when all servers ahead have been listed for
+// the first time or could not be started; without prefixes, tools and prompts too. Names in cached
+// lists are reserved from the beginning. A disabled or removed server loses its names.
 //
-// A client reads a URI at the first of its servers that has it, or a template for it. One that none
-// has is looked for at those that have others of its scheme, in order.
+// A URI is read at the first server that lists it or a template for it. A URI that no server lists
+// is tried, in order, at those with other URIs of its scheme.
 //
-// Definitions go through byte by byte, but for what strict clients would refuse a whole list for.
-// Where it is clear what is meant that is repaired: null stands for an optional member that is not
-// there, and the inputSchema of a tool is that of an object, said or not. Otherwise the definition
-// is left out, and the log says so. Legacy clients do not get what their revision does not have:
-// see [server.Tool].
+// Definitions are forwarded byte by byte, with two repairs of what strict clients refuse a whole
+// list for: null in an optional member is removed, and the inputSchema of a tool gets the type
+// "object". Other invalid definitions are left out and logged. Legacy clients do not get members
+// that their revision lacks: see [server.Tool].
 //
-// With [Gateway.Offer] more servers offer what some of the upstream servers have, from the same processes: one for each group of clients, say.
+// With [Gateway.Offer], more downstream servers offer all or some of the upstream servers, from the
+// same processes: one for each group of clients, for example.
 //
 // # Pins
 //
-// With Options.Pins, a tool, prompt, resource or resource template that is not what it was when it
-// was first used is withheld until it is accepted, and a resource, or what a template is for, is
-// not read either. One that its server did not have then is not in a list until it is accepted; a
-// new resource can be read, as it could be in no list at all.
+// With Options.Pins, a tool, prompt, resource or template that has changed since its first use is
+// withheld until the change is accepted; a changed resource, and what a changed template matches,
+// cannot be read either. An item that its server did not have at first use is not listed until it
+// is accepted. A new resource can be read, because servers may serve unlisted resources anyway.
 //
 // # Calls
 //
-// Arguments and results go through byte by byte, but for structured content that is no object,
-// which legacy clients do not get. Progress, cancellation and the trace go through too. A call that
-// is under way when its server dies fails; it is made again by the gateway only if the tool is
+// Arguments and results are forwarded byte by byte, except structured content that is not an
+// object, which legacy clients do not get. Progress, cancellation and the trace context are
+// forwarded too. A call fails when its server dies; the gateway repeats it only if the tool is
 // declared idempotent or read-only.
 //
-// What a server has stays in the lists while it is down. A call waits for it if it is to be started
-// again within 5 s, and within the deadline of the call; otherwise the error says when that is. One
-// that has failed too many times is started by the next call: see package host. A call of a tool or
-// prompt that is not there waits if it may be one of a server that has not said yet what it has, as
-// the server is starting for the first time; if that cannot be started, the error says why.
+// Items stay in the lists while their server is down. A call waits if the server restarts within
+// 5 s and within the call's deadline; otherwise the error says when it restarts. A server that has
+// failed too often is started by the next call: see package host. A call of an unknown name waits
+// for servers that are still starting for the first time and may have it; if such a server cannot
+// be started, the error says why.
 //
 // # Questions
 //
-// What a modern server asks within a call, be it of a tool or for a prompt or resource, becomes a question within the client's call, and nothing of it is kept here. A legacy server asks while its call goes on: if the client is modern, its
-// call ends with the question, the server's goes on here, and the client's next one, with the answer, takes it up again; for 10 minutes at most, and only if it comes from the same client. A legacy server does not say which call
-// it asks for: with two calls of a modern client under way, or requests of several clients, its question waits for the others to end, and after 5 s is refused, which the log is told; a legacy client, who is not told it either, is asked at once. Servers that ask are better not shared: host.Server.PerSession.
+// A question of a modern server within a call becomes a question within the client's call, and the
+// gateway keeps no state. A legacy server asks while its call is in flight: if the client is
+// modern, its request ends with the question, the server's call continues, and the client's next
+// request, with the answer, resumes it, within 10 minutes and only from the same client.
+//
+// A legacy server does not say which call it asks for. If a modern client has two calls under way,
+// or several clients have requests, the question waits for the others to end, and is refused and
+// logged after 5 s; a legacy client is asked at once. Set host.Server.PerSession for servers that
+// ask questions.
 //
 // # Roots
 //
-// A question for roots within a call is its client's, as any other is; where a client has none there are none, and the call goes on. Otherwise a legacy server gets the roots of all legacy clients that are
-// there and have some, each root once, in the order in which the clients came. Each client is asked once, until it says that its roots have changed; servers hear of that, and of clients that come and
-// go. For clients that do not answer a server waits 5 s.
+// A roots/list request within a call goes to the call's client; for a client without roots the
+// gateway answers with an empty list. Outside of calls a legacy server gets the roots of all
+// connected legacy clients, without duplicates, in order of connection. Each client is asked once,
+// until it reports a change; servers are notified of that and of clients that connect or
+// disconnect. A server waits 5 s for clients that do not answer.
 //
 // # Logs
 //
-// What a server logs while the requests of one client are under way is for that client, if it wants to hear: by logging/setLevel, or by what a modern one says with the request. With the requests of several clients under
-// way on a shared server it is nobody's, and dropped. What a server logs outside of requests all legacy clients hear that want to. The name of the logger begins with the server's ID, "files/db". Servers are
-// asked for as much as the most talkative of their clients wants, and a client gets nothing below its own level. For a client that does not keep up 256 messages of a server wait, or 1 MiB; then the
-// oldest are dropped, and it is told how many.
+// A server's log message goes to the client whose requests are under way, if it wants messages of
+// that level: by logging/setLevel or, for a modern client, by its request's _meta. If several
+// clients have requests at a shared server, the message is dropped. Messages outside of requests go
+// to all legacy clients that want them. The logger's name begins with the server's ID, "files/db".
+// A server's level is the most verbose that one of its clients wants. For a client that does not
+// keep up, 256 messages or 1 MiB per server are queued; then the oldest are dropped, and the client
+// is sent their number.
 //
 // # Sessions
 //
-// With host.Server.PerSession each client has a client and a process of the server for itself: each
-// connection, and each legacy session over HTTP, until it ends. Modern clients over HTTP and
-// callers of operations have neither, so that nobody could tell them apart: what such a server has
-// is not in their lists, and their calls of it fail with [ErrNoSession]. Such a server is told the
-// roots of its client only, and only that one hears its logs. What it has, and what of that
-// changes, is asked of one more process, which has no client.
+// With host.Server.PerSession each client has a process of the server to itself: each connection,
+// and each legacy session over HTTP, until it ends. Modern clients over HTTP and callers of
+// operations have no session: such a server's items are not in their lists, and their calls fail
+// with [ErrNoSession]. The server sees the roots of its client only, and only that client gets its
+// logs. One more process without a client serves the lists and their changes.
 //
 // # Operations
 //
-// With Options.Catalog the tools are operations as well, "files.read" (see [host.OperationName]), for surfaces other than MCP. They come and go with the tools, and their calls go the same way. The input
-// schema is the tool's; one that cannot be compiled is left to the server to check by. A read-only tool is of the kind read, one that says that it destroys of the kind
-// destructive, and any other of the kind write; as MCP has it, a tool that does not say whether it destroys has to be confirmed as well.
+// With Options.Catalog the tools are operations as well, "files.read" (see [host.OperationName]),
+// for surfaces other than MCP. They follow the tool lists, and their calls take the same path. The
+// input schema is the tool's; if it does not compile, only the server checks the arguments. A
+// read-only tool has the kind read, one with destructiveHint true the kind destructive, any other
+// the kind write; a tool without destructiveHint has to be confirmed too, as MCP's default is true.
 //
-// The data of a call is the result's structured content, or else its content. If the whole result says more than that, it is the envelope's original. The errors are
-// upstream_error (the tool says that it failed, with the result as details; the server refuses, is dead, or cannot be started), not_found, state_error (it is disabled), not_implemented (it asks
-// something), blocked (by a limit or an interceptor), timeout and cancelled. What a server asks meanwhile is answered by the OnElicit of its host.Server's Options, or refused.
+// The data of a call is the result's structured content, or else its content. A result that
+// contains more is the envelope's original. The errors are upstream_error (isError, with the result
+// as details; or the server refuses, is dead, or cannot be started), not_found, state_error
+// (disabled), not_implemented (a question), blocked (by a limit or an interceptor), timeout and
+// cancelled. OnElicit of the host.Server's Options answers questions; otherwise they are refused.
 //
 // # Control
 //
-// Arguments and results that are too large are refused, by host.Server.MaxArguments and MaxResult. Options.Before and After look at each call of a tool, change it or refuse it. Options.Audit
-// gets a JSON line for each call of a tool, read resource and prompt, when it has ended:
+// Arguments and results over host.Server.MaxArguments and MaxResult are refused. Options.Before and
+// After inspect each tool call, change it or refuse it. Options.Audit gets a JSON line for each
+// tools/call, resources/read and prompts/get when it ends:
 //
-//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read","arguments":[{"name":"path","type":"string","size":7}],
-//	 "arguments_size":16,"arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
+//	{"time":"2026-01-31T12:00:00.000Z","principal":"ada","server":"files","tool":"read",
+//	 "arguments":[{"name":"path","type":"string","size":7}],"arguments_size":16,
+//	 "arguments_hmac":"…","duration_ms":1.25,"outcome":"ok","result_size":120}
 //
-// The arguments are those that the server was sent, or would have been, without their values; the
-// first 64. The digest, HMAC-SHA-256 with Options.AuditKey, shows which arguments are the same
-// without their being found by trying; it is that of their canonical form, which those do not have
-// that have a name twice. The outcome is ok, tool_error, error (with its code), refused (with
-// refused_by: limit, before or after), cancelled, or input_required: the client was asked
-// something, and when it has answered there is another line, with "resumed":true. Lines that could
-// not be written are counted, in a line with "dropped".
+// The line describes the first 64 arguments as sent to the server, or as they would have been,
+// without values. The digest, HMAC-SHA-256 with Options.AuditKey of the canonical JSON, identifies
+// equal arguments without revealing them to a dictionary attack; arguments with a duplicate member
+// have none. The outcome is ok, tool_error, error (with its code), refused (with refused_by: limit,
+// before or after), cancelled, or input_required: the client was asked a question, and its answer
+// adds another line, with "resumed":true. Lost lines are counted in a line with "dropped".
 package gateway
 
 import (
@@ -132,14 +171,15 @@ import (
 
 // Options are the settings of a [Gateway]. The zero value is ready for use.
 type Options struct {
-	// MaxName is how long the names of tools are at most; 0 is [host.DefaultMaxName].
+	// MaxName limits the length of tool names; 0 is [host.DefaultMaxName].
 	MaxName int
-	// NoPrefix has tools and prompts keep the names that their servers give them, whatever MaxName
-	// is: of two with the same name that of the first server in order is there.
+	// NoPrefix keeps the servers' own names of tools and prompts, whatever MaxName is. Where two
+	// servers have the same name, the first in order offers it.
 	NoPrefix bool
-	// NoDescriptionPrefix leaves descriptions as they are.
+	// NoDescriptionPrefix keeps descriptions unchanged.
 	NoDescriptionPrefix bool
-	// Remember, if set, is a directory in which is kept what servers have that have a Digest: the next gateway offers that at once, and starts a server only when it is used.
+	// Remember, if set, is a directory that caches the lists of servers with a Digest. The next
+	// gateway offers cached lists at once and starts a server only when it is used.
 	Remember string
 	// Pins, if set, remember what tools, prompts, resources and templates looked like when they
 	// were first used, or came within 10 s of that. What is another now, or new to a server that is
@@ -147,95 +187,106 @@ type Options struct {
 	// next list of the server has seen that. With PinsWarn it is offered, and the log told.
 	Pins     *pin.Lock
 	PinsWarn bool
-	// Before sees each call of a tool before it is made, and After what has come of it, unless that is an error or a question. Each sees what the one ahead of it has made of the call.
+	// Before runs before each tool call, and After on its result, unless that is an error or a
+	// question. Each interceptor sees the changes of those ahead of it.
 	Before, After []Interceptor
-	// Audit, if set, gets a line for each call: see above. It need not be fast nor work: no call waits for it. One that is stuck for good keeps a goroutine.
+	// Audit, if set, gets a line for each call: see above. No call waits for it, and its errors
+	// fail no call. A Write that never returns leaks a goroutine.
 	Audit io.Writer
-	// AuditValues has the audit log contain the arguments themselves.
+	// AuditValues adds the arguments themselves to the audit log.
 	AuditValues bool
-	// AuditKey is the key of the digests in the audit log, secret and of 32 random bytes. nil is
-	// one of this gateway's own: then the same arguments have another digest in the lines of the
-	// next.
+	// AuditKey is the HMAC key of the digests in the audit log: 32 random bytes, secret. If it is
+	// nil, each gateway generates one, and digests of different gateways do not match.
 	AuditKey []byte
-	// Catalog, if set, has the tools as operations too, for a command line or an HTTP API: see
+	// Catalog, if set, receives the tools as operations, for a command line or an HTTP API: see
 	// above. [Gateway.AwaitOperation] is for its dispatcher. It must not be the catalog of the
 	// gateway's own server, which has the tools already.
 	Catalog *dispatch.Catalog
-	// Logger hears of tools that are left out, that the audit log cannot be written, and of questions and log messages that cannot be passed on; nil is slog.Default(). What servers log does not go there.
+	// Logger logs tools that are left out, failures to write the audit log, and questions and log
+	// messages that cannot be forwarded; nil is slog.Default(). The servers' own log messages do
+	// not go there.
 	Logger *slog.Logger
 }
 
-// A Gateway offers what servers have. Its methods may be called from anywhere at any time.
+// A Gateway offers the tools, prompts, resources and templates of upstream servers. Its methods are
+// safe for concurrent use.
 type Gateway struct {
-	o        Options
-	manager  *host.Manager
-	flights  flights
-	visits   visits
-	sessions sessions
-	guests   guests
-	legacies legacies
-	audit    *trail // nil for none
-	ctx      context.Context
-	cancel   context.CancelFunc
-	wg       sync.WaitGroup
-	watched  chan struct{} // capacity 1: what clients watch may be something else
-	fronting sync.Mutex    // held by who changes the fronts; before offering
-	offering sync.Mutex    // held by who changes what is offered, and whose it is; before mu
-	claims   *claims
-	notes    []note // with offering
+	o                    Options
+	manager              *host.Manager
+	inflight             inflightCalls
+	requests             activeRequests
+	sessions             sessions
+	clients              legacyClients
+	legacyServers        legacyServers
+	audit                *auditLog // nil without an audit log
+	ctx                  context.Context
+	cancel               context.CancelFunc
+	wg                   sync.WaitGroup
+	subscriptionsChanged chan struct{} // capacity 1
+	downstreamMu         sync.Mutex    // serializes changes of downstreams; locked before offerMu
+	// serializes changes of the offered lists and of names; locked before mu
+	offerMu  sync.Mutex
+	names    *nameTable
+	warnings []pendingWarning // guarded by offerMu
 
-	mu     sync.Mutex
-	closed bool
-	fronts []*front // replaced, never changed
-	mounts map[string]*mount
+	mu          sync.Mutex
+	closed      bool
+	downstreams []*downstream // replaced, never modified
+	upstreams   map[string]*upstreamServer
 }
 
-// New returns a gateway without servers, that adds what they have to s. If s is nil, only [Gateway.Offer] says where it is offered.
+// New returns a gateway without servers that offers their lists at s. If s is nil, only
+// [Gateway.Offer] says where they are offered.
 func New(s *server.Server) *Gateway { return Options{}.New(s) }
 
 // New is [New] with options.
 func (o Options) New(s *server.Server) *Gateway {
 	o.MaxName = cmp.Or(o.MaxName, host.DefaultMaxName)
 	o.Logger = contain.Logger(o.Logger)
-	g := &Gateway{o: o, mounts: make(map[string]*mount), claims: newClaims()}
+	g := &Gateway{o: o, upstreams: make(map[string]*upstreamServer), names: newNameTable()}
 	g.manager = host.NewManager(g.stateChanged)
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.watched = make(chan struct{}, 1)
+	g.subscriptionsChanged = make(chan struct{}, 1)
 	if o.Audit != nil {
-		g.audit = newTrail(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
+		g.audit = newAuditLog(o.Audit, o.AuditValues, o.AuditKey, o.Logger)
 	}
-	g.wg.Go(g.spreadWatches)
+	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {
 		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
-		g.setFront(&front{server: s, all: true})
+		g.setDownstream(&downstream{server: s, all: true})
 	}
 	return g
 }
 
-// Manager returns what keeps the servers, to ask for their status, and to enable, disable and restart them. Servers are added and removed by the gateway only.
+// Manager returns the manager of the servers, to ask for their status and to enable, disable and
+// restart them. Servers must be added and removed through the gateway.
 func (g *Gateway) Manager() *host.Manager { return g.manager }
 
-// Add adds a server. It does not block: the server is started, and what it has is there when it has said so; or, if it is remembered what it had, that is there, and the server is started when it is used. Of its Options the gateway has
-// TapLog and the callbacks for changes to itself, and OnElicit, OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
+// Add adds a server. It does not block: the server is started, and its lists are offered as soon as
+// it returns them. If they are cached, they are offered at once, and the server is started on first
+// use. The gateway sets TapLog and the change callbacks of the server's Options, and OnElicit,
+// OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
 //
-// If there is one with the same ID, that is replaced, and Add blocks until it has ended: what it had is taken away, and calls that are under way fail.
+// A server with the same ID is replaced: Add blocks until it has ended, its items are withdrawn,
+// and its calls fail.
 func (g *Gateway) Add(s host.Server) error {
-	old := g.unmount(s.ID)
+	old := g.removeUpstream(s.ID)
 	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
-	m := g.newMount(&s)
+	m := g.newUpstream(&s)
 	if connect := s.Connect; connect != nil {
-		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
-			g.answer(&o, s.ID, session)
-			m.tellRoots(&o, session)
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
+			g.setQuestionHandlers(&o, s.ID, session)
+			m.setRootsHandler(&o, session)
 			if session == "" { // what a client's own server has by now is nobody else's concern
-				m.wantChanges(&o)
+				m.setChangeHandlers(&o)
 			}
 			return m.connect(ctx, session, o, connect)
 		}
 	}
 	err := g.manager.Add(s)
 	if err == nil { // before the old one gives up what it had: nobody else is to have it meanwhile
-		g.claims.enter(s.ID)
+		g.names.addServer(s.ID)
 	}
 	if old != nil {
 		old.withdraw()
@@ -243,8 +294,8 @@ func (g *Gateway) Add(s host.Server) error {
 	if err != nil {
 		m.cancel()
 		g.manager.Remove(s.ID)
-		g.claims.leave(s.ID)
-		g.heard(s.ID)
+		g.names.removeServer(s.ID)
+		g.serverListed(s.ID)
 		return err
 	}
 	g.mu.Lock()
@@ -253,28 +304,29 @@ func (g *Gateway) Add(s host.Server) error {
 		m.cancel()
 		return host.ErrClosed
 	}
-	g.mounts[s.ID] = m
+	g.upstreams[s.ID] = m
 	g.wg.Go(m.run)
 	return nil
 }
 
-// Order has these servers stand first, in this order, which says whose a name or URI is that
-// several have. The others stand behind them, in the order in which they were added. Those that are
-// not there yet have their place when they are added.
+// Order puts these servers first, in this order, which decides which server owns a name or URI that
+// several have. The others follow in the order in which they were added. An ID may be ordered
+// before its server is added.
 func (g *Gateway) Order(ids ...string) {
-	defer g.changing()()
-	g.claims.order(ids)
-	g.arrange(g.allMounts())
+	defer g.lockOffers()()
+	g.names.setOrder(ids)
+	g.updateOffers(g.allUpstreams())
 }
 
-// Settle blocks until all servers that were added have said what they have, or could not be started, or ctx ends: for clients that look only once.
+// Settle blocks until every added server has been listed or could not be started, or until ctx
+// ends. It is for clients that list only once.
 func (g *Gateway) Settle(ctx context.Context) {
 	g.mu.Lock()
-	mounts := slices.Collect(maps.Values(g.mounts))
+	mounts := slices.Collect(maps.Values(g.upstreams))
 	g.mu.Unlock()
 	for _, m := range mounts {
 		select {
-		case <-m.looked:
+		case <-m.listedOnce:
 		case <-m.done:
 		case <-ctx.Done():
 			return
@@ -282,16 +334,17 @@ func (g *Gateway) Settle(ctx context.Context) {
 	}
 }
 
-// Refresh starts a server, unless it is running, and blocks until what it has now is offered in place of what is remembered of it, or ctx ends. The errors are those of [host.Manager.Use]
-// and of the server's lists; [host.ErrClosed], too, if the server is removed meanwhile.
+// Refresh starts a server unless it is running, and blocks until its current lists are offered or
+// ctx ends. The errors are those of [host.Manager.Use] and of the server's lists, or
+// [host.ErrClosed] if the server is removed meanwhile.
 func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	g.mu.Lock()
-	m := g.mounts[id]
+	m := g.upstreams[id]
 	g.mu.Unlock()
 	if m == nil {
 		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
 	}
-	asked, done := m.asked, make(chan error, 1)
+	asked, done := m.refreshes, make(chan error, 1)
 	for {
 		select {
 		case asked <- done:
@@ -309,24 +362,26 @@ func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	}
 }
 
-// Remove takes a server and all that it has away, and blocks until it has ended. It reports false if there is none.
+// Remove removes a server and its items, and blocks until the server has ended. It reports false if
+// there is no such server.
 func (g *Gateway) Remove(id string) bool {
-	m := g.unmount(id)
+	m := g.removeUpstream(id)
 	if m == nil {
 		return false
 	}
 	g.manager.Remove(id)
 	m.withdraw()
-	g.claims.leave(id)
-	g.heard(id)
+	g.names.removeServer(id)
+	g.serverListed(id)
 	return true
 }
 
-// unmount ends what looks after a server, and returns that; nil if there is nothing. What the server has is still to be withdrawn.
-func (g *Gateway) unmount(id string) *mount {
+// removeUpstream stops the goroutine of a server and returns the server, or nil if there is none.
+// The caller withdraws its items.
+func (g *Gateway) removeUpstream(id string) *upstreamServer {
 	g.mu.Lock()
-	m := g.mounts[id]
-	delete(g.mounts, id)
+	m := g.upstreams[id]
+	delete(g.upstreams, id)
 	g.mu.Unlock()
 	if m != nil {
 		m.cancel()
@@ -335,10 +390,10 @@ func (g *Gateway) unmount(id string) *mount {
 	return m
 }
 
-// Tools returns how many tools of each server are offered, but for those that offer none.
+// Tools returns the number of offered tools of each server that offers any.
 func (g *Gateway) Tools() map[string]int {
 	all := map[string]int{}
-	for _, m := range g.allMounts() {
+	for _, m := range g.allUpstreams() {
 		if n := m.tools.count(); n > 0 {
 			all[m.id] = n
 		}
@@ -346,21 +401,22 @@ func (g *Gateway) Tools() map[string]int {
 	return all
 }
 
-func (g *Gateway) allMounts() []*mount {
+func (g *Gateway) allUpstreams() []*upstreamServer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return slices.Collect(maps.Values(g.mounts))
+	return slices.Collect(maps.Values(g.upstreams))
 }
 
-// mountsOf returns those of these servers, each once.
-func (g *Gateway) mountsOf(ids []string) []*mount {
-	return slices.DeleteFunc(g.allMounts(), func(m *mount) bool { return !slices.Contains(ids, m.id) })
+// upstreamsByID returns the servers with these IDs, each once.
+func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
+	return slices.DeleteFunc(g.allUpstreams(),
+		func(m *upstreamServer) bool { return !slices.Contains(ids, m.id) })
 }
 
-// stateChanged has a mount look at its server, that has come or gone.
+// stateChanged updates the lists of a server that was started, enabled or disabled.
 func (g *Gateway) stateChanged(s host.Status) {
 	g.mu.Lock()
-	m := g.mounts[s.ID]
+	m := g.upstreams[s.ID]
 	g.mu.Unlock()
 	if m == nil || s.Session != "" {
 		return
@@ -377,88 +433,90 @@ func (g *Gateway) stateChanged(s host.Status) {
 	default: // what it has stays in the lists while it is down
 		return
 	}
-	m.look()
+	m.notify()
 }
 
-// look has the gateway look what its clients watch.
-func (g *Gateway) look() {
+// notifySubscriptions wakes distributeSubscriptions. It does not block.
+func (g *Gateway) notifySubscriptions() {
 	select {
-	case g.watched <- struct{}{}:
+	case g.subscriptionsChanged <- struct{}{}:
 	default:
 	}
 }
 
-// A note is for the log.
-type note struct {
+// A pendingWarning is logged when offerMu is released.
+type pendingWarning struct {
 	message string
 	attrs   []any
 }
 
-// changing has nobody else change what is offered until done is called, which tells the log of what
-// is left out.
-func (g *Gateway) changing() (done func()) {
-	g.offering.Lock()
+// lockOffers locks offerMu; done unlocks it and logs the warnings.
+func (g *Gateway) lockOffers() (done func()) {
+	g.offerMu.Lock()
 	return func() {
-		notes := g.notes
-		g.notes = nil
-		g.offering.Unlock()
+		notes := g.warnings
+		g.warnings = nil
+		g.offerMu.Unlock()
 		for _, n := range notes {
 			g.o.Logger.Warn(n.message, n.attrs...)
 		}
 	}
 }
 
-// note has the log told of something when the change is done. With offering.
-func (g *Gateway) note(message string, attrs ...any) {
-	g.notes = append(g.notes, note{message, attrs})
+// warnLater logs a warning when offerMu is released. The caller holds offerMu.
+func (g *Gateway) warnLater(message string, attrs ...any) {
+	g.warnings = append(g.warnings, pendingWarning{message, attrs})
 }
 
-// arrange has fronts offer what is to be offered of these mounts now. With offering.
-func (g *Gateway) arrange(mounts []*mount) {
-	for _, f := range g.allFronts() {
+// updateOffers brings the downstream lists of these servers up to date. The caller holds offerMu.
+func (g *Gateway) updateOffers(mounts []*upstreamServer) {
+	for _, f := range g.allDownstreams() {
 		defer f.server.Integration().DeferListChanged()()
 	}
 	for _, m := range mounts { // first: what one gives up another may get
-		for _, s := range m.shelves {
-			s.shrink()
+		for _, s := range m.lists {
+			s.removeStale()
 		}
 	}
 	for _, m := range mounts {
-		for _, s := range m.shelves {
-			s.grow()
+		for _, s := range m.lists {
+			s.addMissing()
 		}
 	}
-	g.look()
+	g.notifySubscriptions()
 }
 
-// heard has what waits for a server offered, as it has said what it has, or cannot.
-func (g *Gateway) heard(id string) {
-	defer g.changing()()
-	g.claims.hear(id)
-	g.arrange(slices.DeleteFunc(g.allMounts(), func(m *mount) bool { return !m.isWaiting() }))
+// serverListed records that a server was listed, or could not be, and offers the items that waited
+// for it.
+func (g *Gateway) serverListed(id string) {
+	defer g.lockOffers()()
+	g.names.setListed(id)
+	g.updateOffers(slices.DeleteFunc(g.allUpstreams(),
+		func(m *upstreamServer) bool { return !m.isWaiting() }))
 }
 
-// Close ends all servers, and blocks until nothing is left of them, and for up to 5 s until the audit log is written; it misses calls that end later, so the end of those who serve clients goes first.
-// What the servers had is taken away.
+// Close ends all servers and withdraws their items. It blocks until they have ended, and up to 5 s
+// more until the audit log is written. The log misses calls that end later, so stop serving clients
+// before Close.
 func (g *Gateway) Close() {
-	g.fronting.Lock()
-	defer g.fronting.Unlock()
-	for _, f := range g.allFronts() {
-		f.unhear()
+	g.downstreamMu.Lock()
+	defer g.downstreamMu.Unlock()
+	for _, f := range g.allDownstreams() {
+		f.stopClientEvents()
 	}
 	g.mu.Lock()
 	g.closed = true
-	mounts := g.mounts
-	g.mounts = make(map[string]*mount)
+	mounts := g.upstreams
+	g.upstreams = make(map[string]*upstreamServer)
 	g.mu.Unlock()
-	for _, f := range g.allFronts() {
+	for _, f := range g.allDownstreams() {
 		f.detach()
 	}
 	g.cancel()
-	g.guests.end()
+	g.clients.end()
 	g.manager.Close()
 	g.wg.Wait()
-	g.flights.wait()
+	g.inflight.wait()
 	for _, m := range mounts {
 		m.withdraw()
 	}
@@ -467,8 +525,9 @@ func (g *Gateway) Close() {
 	}
 }
 
-// callTimeout is how long a call may take, or be without progress, unless the server's Options say so: longer than a client's own, that is to give up first.
+// callTimeout is the default limit of a call without progress. It exceeds a client's own, so that
+// the client times out first.
 const callTimeout = 10 * time.Minute
 
-// listPatience is how long a server may take to be started and to say what it has.
-const listPatience = 2 * time.Minute
+// listTimeout limits the start of a server and the fetch of its lists.
+const listTimeout = 2 * time.Minute

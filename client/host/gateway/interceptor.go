@@ -10,17 +10,19 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// An Interceptor looks at calls of tools, before they are made or at what has come of them. It may put other Arguments into the event, or, afterwards, another Result; what it was given is to be
-// read only. With an error the call is refused, and the client is told its text; so is a call whose new arguments or result are no JSON object. It may be called by any number of goroutines
-// at a time, and has to heed ctx, that of the client's request.
+// An Interceptor inspects tool calls before or after they are made. It may replace Arguments before
+// the call, or Result after it, but must not modify their bytes. An error refuses the call, and the
+// client gets its text; arguments or a result that are not a JSON object refuse it as well. An
+// Interceptor must be safe for concurrent use and must respect ctx, which is that of the client's
+// request.
 type Interceptor func(ctx context.Context, e *Event) error
 
 // An Event is a call of a tool.
 type Event struct {
 	Server, Tool string // the ID of the server, and what it calls the tool
-	Principal    string // who makes the call, as the surface has authenticated them
+	Principal    string // the authenticated caller
 	Arguments    json.RawMessage
-	Result       json.RawMessage // nil before the call; may say isError
+	Result       json.RawMessage // nil before the call; may contain isError
 }
 
 // What refuses calls, as the audit log has it.
@@ -30,18 +32,18 @@ const (
 	byAfter  = "after"
 )
 
-// A refusal is the error of a call that the gateway itself refuses.
-type refusal struct {
+// A refusedError is the error of a call that the gateway refuses.
+type refusedError struct {
 	by     string
 	reason *rpc.Error
 }
 
-func (r *refusal) Error() string { return r.reason.Error() }
-func (r *refusal) Unwrap() error { return r.reason }
+func (r *refusedError) Error() string { return r.reason.Error() }
+func (r *refusedError) Unwrap() error { return r.reason }
 
-var errNoObject = errors.New("it was changed into what is no JSON object")
+var errNotObject = errors.New("it was changed into what is no JSON object")
 
-// intercept shows a call to interceptors, one after the other.
+// intercept runs the interceptors in order.
 func (c *call) intercept(ctx context.Context, by string, all []Interceptor) error {
 	for _, look := range all {
 		e := c.Event
@@ -54,7 +56,7 @@ func (c *call) intercept(ctx context.Context, by string, all []Interceptor) erro
 			text, target = e.Result, &c.Result
 		}
 		if err == nil && (jsonscan.Valid(text) != nil || text[jsonscan.Space(text, 0)] != '{') {
-			err = errNoObject
+			err = errNotObject
 		}
 		switch {
 		case err == nil:

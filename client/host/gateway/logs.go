@@ -12,26 +12,29 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// heard passes a log message of a server on. It is called when the message comes, so that what is under way now is what it belongs to. What a modern server logs always belongs to a request: if none is
-// under way, to one that has ended.
-func (m *mount) heard(session string, modern bool, params json.RawMessage) {
+// forwardLog forwards a server's log message. It runs when the message arrives, so that the
+// requests then under way decide where it goes. A modern server logs only within requests; a
+// message that comes after its request is dropped.
+func (m *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
 	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
 		return
 	}
-	one, busy, several := m.g.visits.feedOf((&upstream{id: m.id, session: session}).address(), level)
-	to := []*feed{one}
+	one, busy, several := m.g.requests.logQueueFor(
+		(&target{id: m.id, session: session}).clientKey(), level)
+	to := []*logQueue{one}
 	switch {
 	case !busy && modern:
 		return
 	case !busy:
-		to = m.g.guests.feedsOf(m, session, level)
+		to = m.g.clients.logQueuesFor(m, session, level)
 	case one == nil:
 		return
 	case several:
-		if n := m.astray.Add(1); n == 1 || n%1000 == 0 {
-			m.warn("log messages are dropped: the server does not say which client's call they belong to", fmt.Errorf("%w; %d so far", errSeveral, n))
+		if n := m.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
+			m.warn("log messages are dropped: the server does not say which client's call they belong to",
+				fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
 		}
 		return
 	}
@@ -49,27 +52,29 @@ func (m *mount) heard(session string, modern bool, params json.RawMessage) {
 		message.Logger = m.id + "/" + message.Logger
 	}
 	for _, f := range to {
-		f.put(message, len(params))
+		f.enqueue(message, len(params))
 	}
 }
 
-var errSeveral = errors.New("calls of several clients are under way; such a server is better not shared, with PerSession")
+var errAmbiguousLog = errors.New(
+	"calls of several clients are under way; such a server is better not shared, with PerSession")
 
-// talkative returns the level of which there are more messages; "" is none at all.
-func talkative(a, b mcp.LoggingLevel) mcp.LoggingLevel {
+// moreVerbose returns the level that logs more; "" logs nothing.
+func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
 	if a == "" || b != "" && a.AtLeast(b) {
 		return b
 	}
 	return a
 }
 
-// raise has a legacy server say as much as the client of a call wants to hear, before the call is made.
-func (g *Gateway) raise(ctx context.Context, c *client.Client, f *feed) {
+// raiseLevel raises a legacy server's log level to what the client of a call wants, before the
+// call.
+func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, f *logQueue) {
 	level := f.level()
 	if level == "" {
 		return
 	}
-	if l := g.legacyOf(c); l != nil {
-		l.raise(ctx, level)
+	if l := g.legacyServerOf(c); l != nil {
+		l.raiseLevel(ctx, level)
 	}
 }

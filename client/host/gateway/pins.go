@@ -15,38 +15,45 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errNobody is the answer to questions of a server when nobody is there.
-var errNobody = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody can be asked here")
+// errNoClient is the answer to questions of a server when there is no client.
+var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody can be asked here")
 
-// Declare makes a client say that it can do what those of a gateway can, so that a server offers it the same tools; it refuses to do it, though. It is for who looks at servers
-// as a gateway does: to compare their tools with pins.
+// Declare makes a client declare the capabilities of a gateway's clients, so that a server offers
+// it the same tools; its handlers refuse every request. Use it to compare a server's tools with
+// pins.
 func Declare(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.SampleTools = true
-	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, errNobody }
-	o.OnSample = func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-		return nil, errNobody
+	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return nil, errNoClient
 	}
-	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNobody }
+	o.OnSample = func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		return nil, errNoClient
+	}
+	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
 }
 
-// Pinned is how pins know the server that a client of a gateway, or one like it, talks to. Of what
-// it has they know all that is passed on: [client.Client.ToolDefinitions] and its like.
-func Pinned(id string, c *client.Client) (pin.Server, error) { return pinned(id, c.ServerInfo().Name) }
+// Pinned returns the identity under which pins know the server of c, a client with the capabilities
+// of [Declare]. Pins cover all definitions as received: see [client.Client.ToolDefinitions].
+func Pinned(id string, c *client.Client) (pin.Server, error) {
+	return pinServer(id, c.ServerInfo().Name)
+}
 
-func pinned(id, name string) (pin.Server, error) {
+func pinServer(id, name string) (pin.Server, error) {
 	var like client.Options
 	Declare(&like)
 	declared, err := mcp.Marshal(like.Capabilities())
 	return pin.Server{ID: id, Name: name, Declared: declared}, err
 }
 
-// Definitions returns what a server has of a kind, as pins know it: what has no name or URI, or one
-// that something else has already, is left out. A server that does not know the kind has nothing of
-// it.
-func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage, err error) {
-	list := map[pin.Kind]func(context.Context, ...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions, pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
+// Definitions returns a server's definitions of a kind as pins know them, without those that have
+// no name or URI or a duplicate one. A server that does not implement the kind has none.
+func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
+	err error) {
+	list := map[pin.Kind]func(context.Context,
+		...client.CallOption) iter.Seq2[json.RawMessage, error]{
+		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions,
+		pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {
@@ -60,24 +67,25 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 	return pin.Distinct(kind, all), nil
 }
 
-// firstUse is how long after a server was pinned what it has more belongs to its first use, as many
-// have some tools only when they have seen the client's capabilities.
+// firstUse is how long after a server was pinned new items are pinned as well: many servers add
+// tools after they have seen the client's capabilities.
 const firstUse = 10 * time.Second
 
-// A judge compares what a server has of one kind with its pins. It is of the mount's goroutine.
-type judge struct {
-	pinned time.Time         // when that was pinned, if it was now
-	told   map[string]string // what the log was told of what is not what it was
+// A pinChecker compares one list with its pins. It is used by upstreamServer.run only.
+type pinChecker struct {
+	pinnedAt time.Time         // when the list was pinned; zero if it was before this run
+	warned   map[string]string // warnings logged so far, by name
 }
 
 // check compares definitions with their pins.
-func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definitions []json.RawMessage) (pin.Report, error) {
+func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
+	definitions []json.RawMessage) (pin.Report, error) {
 	report, err := lock.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
 	if report.First {
-		j.pinned = time.Now()
+		j.pinnedAt = time.Now()
 	}
 	var more []string
 	for _, v := range report.Verdicts {
@@ -85,7 +93,7 @@ func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definiti
 			more = append(more, v.Name)
 		}
 	}
-	if more == nil || report.Another != "" || time.Since(j.pinned) > firstUse {
+	if more == nil || report.Another != "" || time.Since(j.pinnedAt) > firstUse {
 		return report, nil
 	}
 	if err := lock.Accept(server, kind, definitions, more...); err != nil {
@@ -94,9 +102,10 @@ func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definiti
 	return lock.Check(server, kind, definitions)
 }
 
-// admit leaves out what is not what it was when it was first used, and tells the log; of each way
-// in which it is another, once. It adds that to what is withheld.
-func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[string]Withheld) (usable []definition[T]) {
+// admit returns the definitions that match their pins, adds the others to withheld, and logs each
+// difference once.
+func (s *itemList[T, F]) admit(server string, all []definition[T],
+	withheld map[string]Withheld) (usable []definition[T]) {
 	lock := s.m.g.o.Pins
 	if lock == nil {
 		return all
@@ -106,14 +115,15 @@ func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[str
 			withheld[public] = Withheld{Kind: s.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}
-	like, err := pinned(s.m.id, server)
+	like, err := pinServer(s.m.id, server)
 	var report pin.Report
 	if err == nil {
-		report, err = s.judge.check(lock, like, pin.Kind(s.kind), texts(all))
+		report, err = s.pins.check(lock, like, pin.Kind(s.kind), definitionTexts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {
-			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered", err)
+			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered",
+				err)
 		}
 		for _, d := range all {
 			withhold(d, ReasonUnusable, err.Error())
@@ -128,7 +138,8 @@ func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[str
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name), slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
+		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name),
+			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
 			reason, detail = ReasonChanged, v.Changes[0].String()
@@ -138,21 +149,22 @@ func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[str
 			reason, detail = ReasonAnother, report.Another
 			attrs = append(attrs, slog.String("another", report.Another))
 		}
-		if told[v.Name] = fmt.Sprint(attrs...); s.judge.told[v.Name] != told[v.Name] {
-			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used", attrs...)
+		if told[v.Name] = fmt.Sprint(attrs...); s.pins.warned[v.Name] != told[v.Name] {
+			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used",
+				attrs...)
 		}
 		if !s.m.g.o.PinsWarn {
 			withhold(all[i], reason, detail)
 		}
 	}
-	s.judge.told = told
+	s.pins.warned = told
 	return usable
 }
 
-// Recheck compares what servers have with their pins again, as these have changed. No server is
-// started for that. It does not block.
+// Recheck compares the lists of all servers with their pins after these have changed. It starts no
+// server and does not block.
 func (g *Gateway) Recheck() {
-	for _, m := range g.allMounts() {
+	for _, m := range g.allUpstreams() {
 		select {
 		case m.recheck <- struct{}{}:
 		default:

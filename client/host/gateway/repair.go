@@ -8,16 +8,17 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// optional are the members of an object that need not be there, and those of what stands in them,
-// also in an array.
-type optional map[string]optional
+// optionalMembers are the optional members of an object and, nested, those of their values or array
+// elements.
+type optionalMembers map[string]optionalMembers
 
-// optionals are the optional members of definitions. Some servers write null for one that is not
-// there, and strict clients refuse a whole list for that. Read only.
-var optionals = optional{
+// definitionOptionals are the optional members of definitions. Some servers write null for an
+// absent one, for which strict clients refuse the whole list. Read only.
+var definitionOptionals = optionalMembers{
 	"title": nil, "description": nil, "mimeType": nil, "size": nil, "_meta": nil,
 	"icons": {"mimeType": nil, "sizes": nil, "theme": nil},
-	"annotations": {"title": nil, "readOnlyHint": nil, "destructiveHint": nil, "idempotentHint": nil, "openWorldHint": nil,
+	"annotations": {"title": nil, "readOnlyHint": nil, "destructiveHint": nil,
+		"idempotentHint": nil, "openWorldHint": nil,
 		"audience": nil, "priority": nil, "lastModified": nil},
 	"arguments":    {"title": nil, "description": nil, "required": nil},
 	"execution":    {"taskSupport": nil},
@@ -25,12 +26,11 @@ var optionals = optional{
 	"outputSchema": {"$schema": nil, "properties": nil, "required": nil},
 }
 
-// repair returns a definition as clients can take it, whom one that they cannot take would cost all
-// of a list. What it means is clear: null is what is not there, and the arguments of a tool are an
-// object, said or not. Whatever else is wrong is the error. A definition with nothing to repair is
-// returned as it is.
+// repair returns a definition that strict clients accept. It removes null from optional members and
+// completes the inputSchema of a tool with type "object". Any other defect is an error. A valid
+// definition is returned unchanged.
 func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
-	text = optionals.withoutNulls(text)
+	text = definitionOptionals.withoutNulls(text)
 	if kind != kindTool {
 		return text, nil
 	}
@@ -54,8 +54,7 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	return text, checkInput(input)
 }
 
-// checkInput reports what is wrong with the schema of a tool's arguments that clients look at
-// (2025-11-25, schema, "Tool").
+// checkInput returns an error for an inputSchema that clients reject (2025-11-25, schema, "Tool").
 func checkInput(schema []byte) error {
 	if kind, _ := jsonscan.Text(jsonscan.Member(schema, "type")); kind != "object" {
 		return errors.New(`the type of its inputSchema is not "object"`)
@@ -83,9 +82,9 @@ func checkInput(schema []byte) error {
 	return nil
 }
 
-// withoutNulls returns a value without those optional members of it that are null, and without
-// theirs: the same if there are none.
-func (o optional) withoutNulls(value json.RawMessage) json.RawMessage {
+// withoutNulls returns value without its optional members that are null, at any depth, or value
+// itself if there are none.
+func (o optionalMembers) withoutNulls(value json.RawMessage) json.RawMessage {
 	changed := false
 	var b []byte
 	switch {
@@ -122,7 +121,7 @@ func (o optional) withoutNulls(value json.RawMessage) json.RawMessage {
 	return b
 }
 
-// setMember returns an object with a member, in place of the one of that name or at the end.
+// setMember returns object with a member replaced, or appended if it is absent.
 func setMember(object []byte, name string, value []byte) []byte {
 	b := []byte{'{'}
 	there := false
@@ -138,7 +137,7 @@ func setMember(object []byte, name string, value []byte) []byte {
 	return append(b, '}')
 }
 
-// appendMember appends a member to an object that is still open.
+// appendMember appends a member to an object whose closing brace is missing.
 func appendMember(object, key, value []byte) []byte {
 	if len(object) > 1 {
 		object = append(object, ',')

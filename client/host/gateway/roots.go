@@ -13,28 +13,29 @@ import (
 )
 
 const (
-	// rootsPatience is how long a server waits for roots of clients that do not answer.
-	rootsPatience = 5 * time.Second
-	// rootsTimeout is how long a client may take. What it says after all is told to the servers as a change.
+	// rootsWait is how long a server waits for clients that do not return their roots.
+	rootsWait = 5 * time.Second
+	// rootsTimeout limits roots/list to a client. A late answer is sent to the servers as a change.
 	rootsTimeout = time.Minute
-	// maxRoots is how many roots a server is told.
+	// maxRoots limits the roots that a server is sent.
 	maxRoots = 10_000
 )
 
-// An asking is a client being asked for its roots, and then what it has said: which holds until it says that they have changed.
-type asking struct {
+// A rootsRequest is a roots/list request to a client and its result, which is valid until the
+// client reports a change.
+type rootsRequest struct {
 	done   chan struct{}
-	roots  []mcp.Root // when done
-	missed bool       // a server was told without them; with guests.mu
+	roots  []mcp.Root // valid once done is closed
+	missed bool       // a server was answered without them; guarded by clients.mu
 }
 
-// tellRoots has a client say what the roots are of those in front of the gateway.
-func (m *mount) tellRoots(o *client.Options, session string) {
+// setRootsHandler sets the handler that answers roots/list with the roots of the gateway's clients.
+func (m *upstreamServer) setRootsHandler(o *client.Options, session string) {
 	if o.Roots != nil || o.OnRoots != nil {
 		return
 	}
 	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
-		f, ok := m.g.visits.flight((&upstream{id: m.id, session: session}).address())
+		f, ok := m.g.requests.inflightFor((&target{id: m.id, session: session}).clientKey())
 		if ok && f == nil {
 			return nil, nil
 		}
@@ -47,7 +48,7 @@ func (m *mount) tellRoots(o *client.Options, session string) {
 				return result.Roots, err
 			case errors.Is(err, errCannotAsk):
 				return nil, nil
-			case err != errLanded:
+			case err != errCallEnded:
 				return nil, err
 			}
 		}
@@ -55,16 +56,16 @@ func (m *mount) tellRoots(o *client.Options, session string) {
 	}
 }
 
-// rootsOf returns the roots of all clients that a server is there for, each once.
-func (g *Gateway) rootsOf(ctx context.Context, m *mount, session string) (all []mcp.Root) {
-	ctx, cancel := context.WithTimeout(ctx, rootsPatience)
+// rootsOf returns the roots of all clients of a server, without duplicates.
+func (g *Gateway) rootsOf(ctx context.Context, m *upstreamServer, session string) (all []mcp.Root) {
+	ctx, cancel := context.WithTimeout(ctx, rootsWait)
 	defer cancel()
-	gs := &g.guests
+	gs := &g.clients
 	gs.mu.Lock()
-	var asked []*asking
-	for _, one := range gs.of(m, session) {
+	var asked []*rootsRequest
+	for _, one := range gs.servedBy(m, session) {
 		if one.conn.Capabilities().Roots != nil {
-			asked = append(asked, g.askRoots(one))
+			asked = append(asked, g.requestRoots(one))
 		}
 	}
 	gs.mu.Unlock()
@@ -93,12 +94,13 @@ func (g *Gateway) rootsOf(ctx context.Context, m *mount, session string) (all []
 	return all
 }
 
-// askRoots asks a client for its roots, unless somebody has. With guests.mu.
-func (g *Gateway) askRoots(one *guest) *asking {
+// requestRoots asks a client for its roots, or returns the earlier request. The caller holds
+// clients.mu.
+func (g *Gateway) requestRoots(one *legacyClient) *rootsRequest {
 	if one.roots != nil {
 		return one.roots
 	}
-	a := &asking{done: make(chan struct{})}
+	a := &rootsRequest{done: make(chan struct{})}
 	one.roots = a
 	if !g.background(func() {
 		ctx, cancel := context.WithTimeout(one.ctx, rootsTimeout)
@@ -107,8 +109,8 @@ func (g *Gateway) askRoots(one *guest) *asking {
 		if err != nil && one.ctx.Err() == nil {
 			g.o.Logger.Warn("gateway: a client has not said its roots", slog.Any("error", err))
 		}
-		g.guests.mu.Lock()
-		defer g.guests.mu.Unlock()
+		g.clients.mu.Lock()
+		defer g.clients.mu.Unlock()
 		a.roots = roots
 		close(a.done)
 		if a.missed && len(roots) > 0 {
@@ -120,35 +122,39 @@ func (g *Gateway) askRoots(one *guest) *asking {
 	return a
 }
 
-// rootsChanged tells the servers that are there for a client, and some more.
-func (g *Gateway) rootsChanged(one *guest) {
-	g.tellLegacies(func(l *legacy) bool { return !l.m.perSession || l.session == one.conn.Session() })
+// rootsChanged notifies the servers that a client's roots have changed.
+func (g *Gateway) rootsChanged(one *legacyClient) {
+	g.notifyLegacyServers(func(l *legacyServer) bool {
+		return !l.m.perSession || l.session == one.conn.Session()
+	})
 }
 
-// guestsChanged tells all servers that they may be there for others.
-func (g *Gateway) guestsChanged() {
-	g.tellLegacies(func(*legacy) bool { return true })
+// clientsChanged notifies all servers that their clients may have changed.
+func (g *Gateway) clientsChanged() {
+	g.notifyLegacyServers(func(*legacyServer) bool { return true })
 }
 
-// tellLegacies has some servers look at the roots, and what to log.
-func (g *Gateway) tellLegacies(some func(*legacy) bool) {
-	ls := &g.legacies
+// notifyLegacyServers makes the selected servers check the roots and their log level.
+func (g *Gateway) notifyLegacyServers(some func(*legacyServer) bool) {
+	ls := &g.legacyServers
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	ls.roots++
 	for _, l := range ls.all {
 		if some(l) {
 			l.roots.Store(true)
-			l.look()
+			l.notify()
 		}
 	}
 }
 
-// noRoots is the answer of a client that has none.
+// noRoots is the answer of a client without roots.
 var noRoots = json.RawMessage(`{"roots":[]}`)
 
-// withoutRoots answers for a client that has no roots what asks for them, and returns the rest.
-func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.InputRequests, answered []string) {
+// withoutRoots returns the questions that a client without roots has to answer, and the keys of the
+// roots/list requests that the gateway answers for it.
+func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.InputRequests,
+	answered []string) {
 	if server.CapabilitiesFrom(ctx).Roots != nil {
 		return questions, nil
 	}
@@ -163,8 +169,8 @@ func withoutRoots(ctx context.Context, questions mcp.InputRequests) (rest mcp.In
 	return rest, answered
 }
 
-// noRootsFor adds answers for a client that has no roots.
-func noRootsFor(answers *mcp.InputAnswers, keys []string) {
+// addEmptyRoots answers the requests with these keys with noRoots.
+func addEmptyRoots(answers *mcp.InputAnswers, keys []string) {
 	for _, key := range keys {
 		if answers.InputResponses == nil {
 			answers.InputResponses = make(mcp.InputResponses)

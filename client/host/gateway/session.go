@@ -6,27 +6,29 @@ import (
 	"sync"
 )
 
-// ErrNoSession matches the error of a use of a server with host.Server.PerSession by a request that
-// belongs to no connection and no session. Who it is from says the principal at most, and one
-// principal may be any number of clients.
-var ErrNoSession = errors.New("gives each client a process of its own, and a request without a session is no client's: " +
-	"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
+// ErrNoSession matches the error of a request without a connection or session to a server with
+// host.Server.PerSession. The request's principal does not identify a client, because one principal
+// may have several.
+var ErrNoSession = errors.New(
+	"gives each client a process of its own, and a request without a session is no client's: " +
+		"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
 
-// sessions are the clients that have servers of their own (host.Server.PerSession): a connection,
-// or a legacy session over HTTP. Modern clients over HTTP have neither, and no such server.
+// sessions are the clients with server processes of their own (host.Server.PerSession):
+// connections, and legacy sessions over HTTP.
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session
 }
 
-// A session is one of them.
+// A session is one client's use of such servers.
 type session struct {
-	uses  int // of its servers, that are under way
+	uses  int // requests under way
 	ended bool
 }
 
-// enter notes that a server is used; leave is to be called when that is over. When the client goes, its servers end, and so does one that a late use of it has started.
-func (g *Gateway) enter(u *upstream) (leave func()) {
+// enterSession records a use of a server; leave ends it. When the client disconnects, its servers
+// end after their last use.
+func (g *Gateway) enterSession(u *target) (leave func()) {
 	if u.session == "" {
 		return func() {}
 	}
@@ -41,14 +43,15 @@ func (g *Gateway) enter(u *upstream) (leave func()) {
 			ss.all = make(map[string]*session)
 		}
 		ss.all[name] = s
-		context.AfterFunc(u.conn.Context(), func() { g.settle(name, s, func() { s.ended = true }) })
+		context.AfterFunc(u.conn.Context(),
+			func() { g.updateSession(name, s, func() { s.ended = true }) })
 	}
 	s.uses++
-	return func() { g.settle(name, s, func() { s.uses-- }) }
+	return func() { g.updateSession(name, s, func() { s.uses-- }) }
 }
 
-// settle changes a session, and ends the servers of one that has ended.
-func (g *Gateway) settle(name string, s *session, change func()) {
+// updateSession changes a session, and ends the servers of one that has ended.
+func (g *Gateway) updateSession(name string, s *session, change func()) {
 	ss := &g.sessions
 	ss.mu.Lock()
 	change()

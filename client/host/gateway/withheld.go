@@ -6,31 +6,33 @@ import (
 	"slices"
 )
 
-// A Withheld is something that a server has and that is not offered.
+// A Withheld is an item that a server has and the gateway does not offer.
 type Withheld struct {
 	Kind   string // tool, prompt, resource, resource template, or tool as an operation
-	Name   string // as the server calls it, or its URI or URI template
+	Name   string // the server's name for it, its URI or its URI template
 	Reason Reason
-	Detail string // the first change, the server that it collides with, or the error
+	Detail string // the first change, the ID of the colliding server, or the error
 }
 
-// A Reason is why something is withheld.
+// A Reason says why an item is withheld.
 type Reason string
 
 const (
-	ReasonChanged   Reason = "changed"   // it is not what it was when it was first used
-	ReasonNew       Reason = "new"       // its server did not have it when it was first used
-	ReasonAnother   Reason = "another"   // its server is another than it was
-	ReasonCollision Reason = "collision" // a server ahead of this one has its name, URI, or a template for it
-	ReasonUnusable  Reason = "unusable"  // it cannot be compared with what it was, or cannot be offered at all
+	ReasonChanged Reason = "changed" // it is not what it was when it was first used
+	ReasonNew     Reason = "new"     // its server did not have it when it was first used
+	ReasonAnother Reason = "another" // its server is another than it was
+	// a server ahead of this one has its name, URI, or a template for it
+	ReasonCollision Reason = "collision"
+	// it cannot be compared with what it was, or cannot be offered at all
+	ReasonUnusable Reason = "unusable"
 )
 
-// Withheld returns what is not offered of what each server has, by kind and name.
+// Withheld returns the items that are not offered, by server ID, sorted by kind and name.
 func (g *Gateway) Withheld() map[string][]Withheld {
 	all := map[string][]Withheld{}
-	for _, m := range g.allMounts() {
-		for _, s := range m.shelves {
-			all[m.id] = append(all[m.id], s.out()...)
+	for _, m := range g.allUpstreams() {
+		for _, s := range m.lists {
+			all[m.id] = append(all[m.id], s.withheldItems()...)
 		}
 		if all[m.id] == nil {
 			delete(all, m.id)
@@ -39,17 +41,17 @@ func (g *Gateway) Withheld() map[string][]Withheld {
 	return all
 }
 
-// out returns what is withheld.
-func (s *shelf[T, F]) out() (all []Withheld) {
+// withheldItems returns the withheld items.
+func (s *itemList[T, F]) withheldItems() (all []Withheld) {
 	s.mu.Lock()
 	all = slices.Collect(maps.Values(s.withheld))
-	for _, w := range s.left {
+	for _, w := range s.unoffered {
 		all = append(all, w)
 	}
 	s.mu.Unlock()
 	slices.SortFunc(all, func(a, b Withheld) int { return cmp.Compare(a.Name, b.Name) })
-	if s.also != nil {
-		all = append(all, s.also.out()...)
+	if s.operations != nil {
+		all = append(all, s.operations.withheldItems()...)
 	}
 	return all
 }

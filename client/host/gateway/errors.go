@@ -15,18 +15,20 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An unasked is the error of a call in which the server asks something, where nobody can be asked.
-type unasked struct {
+// An inputUnavailableError is the error of a call whose server asks a question that nobody can
+// answer.
+type inputUnavailableError struct {
 	questions mcp.InputRequests
-	result    json.RawMessage // that the server gave without an answer; nil for none
+	result    json.RawMessage // the server's result without an answer; nil for none
 }
 
-func (u *unasked) Error() string {
-	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") + "), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
+func (u *inputUnavailableError) Error() string {
+	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") +
+		"), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
 }
-func (u *unasked) Unwrap() error { return errCannotAsk }
+func (u *inputUnavailableError) Unwrap() error { return errCannotAsk }
 
-func (u *unasked) methods() []string {
+func (u *inputUnavailableError) methods() []string {
 	methods := map[string]bool{}
 	for _, question := range u.questions {
 		methods[question.Method] = true
@@ -34,28 +36,30 @@ func (u *unasked) methods() []string {
 	return slices.Sorted(maps.Keys(methods))
 }
 
-// failed makes of an error of a call the one of an operation's.
-func failed(ctx context.Context, err error) error {
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return dispatch.Errorf(dispatch.Blocked, "%s", r.reason.Message).With(map[string]string{"refused_by": r.by})
+// operationError converts the error of a call to that of an operation.
+func operationError(ctx context.Context, err error) error {
+	if r, ok := errors.AsType[*refusedError](err); ok {
+		return dispatch.Errorf(dispatch.Blocked, "%s",
+			r.reason.Message).With(map[string]string{"refused_by": r.by})
 	}
-	if u, ok := errors.AsType[*unasked](err); ok {
+	if u, ok := errors.AsType[*inputUnavailableError](err); ok {
 		return dispatch.Errorf(dispatch.NotImplemented, "%w", u).With(struct {
 			Questions []string        `json:"questions"`
 			Result    json.RawMessage `json:"result,omitempty"`
 		}{u.methods(), u.result})
 	}
-	if _, ok := errors.AsType[*question](err); ok || ctx.Err() != nil {
+	if _, ok := errors.AsType[*inputRequired](err); ok || ctx.Err() != nil {
 		return err
 	}
-	if r, ok := errors.AsType[*reply](err); ok {
+	if r, ok := errors.AsType[*clientReply](err); ok {
 		err = r.cause
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
-	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed), errors.Is(err, ErrNoSession):
+	case errors.Is(err, host.ErrDisabled), errors.Is(err, host.ErrClosed),
+		errors.Is(err, ErrNoSession):
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An answer is the result of a tool, read for what an operation gives.
-type answer struct {
+// A toolResult is the result of tools/call, parsed for an operation.
+type toolResult struct {
 	result     json.RawMessage
 	content    json.RawMessage // an array, nil for none
 	structured json.RawMessage // nil for none
@@ -22,9 +22,10 @@ type answer struct {
 	failed     bool
 }
 
-// readAnswer reads a JSON object.
-func readAnswer(result json.RawMessage) *answer {
-	a := &answer{result: result, content: jsonscan.Member(result, "content"), structured: jsonscan.Member(result, "structuredContent")}
+// parseToolResult parses a JSON object.
+func parseToolResult(result json.RawMessage) *toolResult {
+	a := &toolResult{result: result, content: jsonscan.Member(result, "content"),
+		structured: jsonscan.Member(result, "structuredContent")}
 	a.failed = string(jsonscan.Member(result, "isError")) == "true"
 	if string(a.structured) == "null" {
 		a.structured = nil
@@ -33,8 +34,9 @@ func readAnswer(result json.RawMessage) *answer {
 	return a
 }
 
-// data is what was asked for: the structured content, or the data of the envelope that it is; without any, the content.
-func (a *answer) data() json.RawMessage {
+// data returns the structured content, or the data of its envelope; without structured content, the
+// content.
+func (a *toolResult) data() json.RawMessage {
 	switch {
 	case a.enveloped && a.envelope.Success():
 		return a.envelope.Data
@@ -46,17 +48,19 @@ func (a *answer) data() json.RawMessage {
 	return a.result
 }
 
-// saysMore reports whether there is anything in the result that is not in the data. The text that repeats structured content, for those who do not know of that, is nothing.
-func (a *answer) saysMore() bool {
+// hasMoreThanData reports whether the result contains anything beyond its data. A text copy of the
+// structured content does not count.
+func (a *toolResult) hasMoreThanData() bool {
 	if a.structured == nil && a.content == nil {
 		return false // it is all data
 	}
 	for token, value := range jsonscan.Members(a.result) {
 		name, _ := jsonscan.Text(token)
 		switch {
-		case name == "structuredContent", name == "isError", name == "resultType" && string(value) == `"complete"`:
-		case name == "content" && (a.structured == nil || a.repeats()):
-		case name == "_meta" && onlyServer(value):
+		case name == "structuredContent", name == "isError", name == "resultType" &&
+			string(value) == `"complete"`:
+		case name == "content" && (a.structured == nil || a.contentRepeatsStructured()):
+		case name == "_meta" && hasOnlyServerInfo(value):
 		default:
 			return true
 		}
@@ -64,8 +68,8 @@ func (a *answer) saysMore() bool {
 	return a.enveloped && (a.envelope.Session != "" || a.envelope.Original != nil)
 }
 
-// onlyServer reports whether nothing is told but which server it is, as modern ones do with each result.
-func onlyServer(meta []byte) bool {
+// hasOnlyServerInfo reports whether a _meta only names the server, as in every modern result.
+func hasOnlyServerInfo(meta []byte) bool {
 	for token := range jsonscan.Members(meta) {
 		if !jsonscan.KeyIs(token, mcp.MetaServerInfo) {
 			return false
@@ -74,13 +78,15 @@ func onlyServer(meta []byte) bool {
 	return true
 }
 
-// repeats reports whether the content is the structured content as a text, and nothing else.
-func (a *answer) repeats() bool {
+// contentRepeatsStructured reports whether the content is only a text copy of the structured
+// content.
+func (a *toolResult) contentRepeatsStructured() bool {
 	blocks := 0
 	for block := range jsonscan.Elements(a.content) {
 		blocks++
 		text, _ := jsonscan.Unquote(jsonscan.Member(block, "text"))
-		if blocks > 1 || string(jsonscan.Member(block, "type")) != `"text"` || jsonscan.Valid(text) != nil {
+		if blocks > 1 || string(jsonscan.Member(block, "type")) != `"text"` ||
+			jsonscan.Valid(text) != nil {
 			return false
 		}
 		for token := range jsonscan.Members(block) {
@@ -97,10 +103,10 @@ func (a *answer) repeats() bool {
 	return true
 }
 
-const maxMessage = 4 << 10 // bytes of what a tool says about why it failed; all of it is in the details
+const maxMessage = 4 << 10 // bytes of a tool's error message; the details have all of it
 
-// message is why the tool says that it has failed.
-func (a *answer) message() string {
+// message returns the tool's error message.
+func (a *toolResult) message() string {
 	if a.enveloped && !a.envelope.Success() {
 		return a.envelope.Err.Error()
 	}

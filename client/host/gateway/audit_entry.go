@@ -15,9 +15,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An entry is a line of the audit log.
-type entry struct {
-	Time      string `json:"time"` // when it began
+// An auditEntry is a line of the audit log.
+type auditEntry struct {
+	Time      string `json:"time"` // start of the call
 	Principal string `json:"principal,omitempty"`
 	Server    string `json:"server"`
 	Tool      string `json:"tool,omitempty"`
@@ -25,7 +25,7 @@ type entry struct {
 	Prompt    string `json:"prompt,omitempty"`
 	Resumed   bool   `json:"resumed,omitempty"`
 
-	Arguments     []argument      `json:"arguments,omitempty"`
+	Arguments     []auditArgument `json:"arguments,omitempty"`
 	LeftOut       int             `json:"arguments_left_out,omitempty"`
 	ArgumentsSize int             `json:"arguments_size,omitempty"`
 	HMAC          string          `json:"arguments_hmac,omitempty"`
@@ -38,33 +38,34 @@ type entry struct {
 	ResultSize   int     `json:"result_size,omitempty"`
 }
 
-// An argument is one without its value.
-type argument struct {
+// An auditArgument describes an argument without its value.
+type auditArgument struct {
 	Name string `json:"name"`
 	Type string `json:"type"`
 	Size int    `json:"size"` // of the JSON text, in bytes
 }
 
 const (
-	maxShown = 64  // arguments of a call that the log has
-	maxNamed = 128 // bytes of their names
+	maxAuditArguments = 64  // arguments per line
+	maxAuditNameSize  = 128 // bytes of an argument's name
 )
 
 // The outcomes of calls, as the log has them.
 const (
 	outcomeOK        = "ok"
-	outcomeToolError = "tool_error"     // the tool says that it failed
-	outcomeAsked     = "input_required" // the client was asked something
-	outcomeRefused   = "refused"        // by the gateway
+	outcomeToolError = "tool_error"     // the result has isError
+	outcomeAsked     = "input_required" // the client was asked a question
+	outcomeRefused   = "refused"        // refused by the gateway
 	outcomeCancelled = "cancelled"
 	outcomeError     = "error"
 )
 
-// record writes down what has become of a call.
-func (t *trail) record(ctx context.Context, c *call, began time.Time, err error) {
-	e := entry{
-		Time: stamp(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed, ArgumentsSize: len(c.Arguments),
-		Milliseconds: float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
+// record adds the line of a call that has ended.
+func (t *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
+	e := auditEntry{
+		Time: formatTime(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed,
+		ArgumentsSize: len(c.Arguments),
+		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {
 	case kindTool:
@@ -75,39 +76,40 @@ func (t *trail) record(ctx context.Context, c *call, began time.Time, err error)
 		e.URI = c.u.name
 	}
 	if len(c.Arguments) > 0 {
-		e.describe(c.Arguments, t.key)
+		e.setArguments(c.Arguments, t.key)
 		if t.values {
 			e.Values = c.Arguments
 		}
 	}
-	e.judge(ctx, c.Result, err)
+	e.setOutcome(ctx, c.Result, err)
 	if line, err := mcp.Marshal(e); err == nil { // which it is, of strings, numbers and valid JSON
 		t.add(append(line, '\n'))
 	}
 }
 
-// describe notes what arguments look like.
-func (e *entry) describe(arguments json.RawMessage, key []byte) {
+// setArguments sets the names, types, sizes and digest of the arguments.
+func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
 	for token, value := range jsonscan.Members(arguments) {
-		if len(e.Arguments) == maxShown {
+		if len(e.Arguments) == maxAuditArguments {
 			e.LeftOut++
 			continue
 		}
 		name, _ := jsonscan.Text(token)
-		if len(name) > maxNamed {
-			name = name[:maxNamed] + "…"
+		if len(name) > maxAuditNameSize {
+			name = name[:maxAuditNameSize] + "…"
 		}
-		e.Arguments = append(e.Arguments, argument{name, typeOf(value), len(value)})
+		e.Arguments = append(e.Arguments, auditArgument{name, typeOf(value), len(value)})
 	}
-	if text, err := jsondiff.Canonical(arguments); err == nil { // else something is there twice, or nested too deep
+	if text, err := jsondiff.Canonical(arguments); err == nil {
+		// else something is there twice, or nested too deep
 		mac := hmac.New(sha256.New, key)
 		mac.Write(text)
 		e.HMAC = hex.EncodeToString(mac.Sum(nil))
 	}
 }
 
-// judge notes what has become of the call.
-func (e *entry) judge(ctx context.Context, result json.RawMessage, err error) {
+// setOutcome sets the outcome of the call.
+func (e *auditEntry) setOutcome(ctx context.Context, result json.RawMessage, err error) {
 	if err == nil {
 		e.Outcome = outcomeOK
 		if string(jsonscan.Member(result, "isError")) == "true" {
@@ -115,7 +117,7 @@ func (e *entry) judge(ctx context.Context, result json.RawMessage, err error) {
 		}
 		return
 	}
-	if r, ok := errors.AsType[*refusal](err); ok {
+	if r, ok := errors.AsType[*refusedError](err); ok {
 		e.Outcome, e.By = outcomeRefused, r.by
 		return
 	}
@@ -123,7 +125,7 @@ func (e *entry) judge(ctx context.Context, result json.RawMessage, err error) {
 		e.Outcome = outcomeCancelled
 		return
 	}
-	if _, ok := errors.AsType[*question](err); ok {
+	if _, ok := errors.AsType[*inputRequired](err); ok {
 		e.Outcome = outcomeAsked
 		return
 	}
@@ -133,7 +135,7 @@ func (e *entry) judge(ctx context.Context, result json.RawMessage, err error) {
 	}
 }
 
-// typeOf is the type of a JSON value.
+// typeOf returns the JSON type of a value.
 func typeOf(value []byte) string {
 	switch value[0] {
 	case '{':
@@ -150,4 +152,4 @@ func typeOf(value []byte) string {
 	return "number"
 }
 
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

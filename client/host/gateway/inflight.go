@@ -1,0 +1,367 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+const (
+	// maxSuspended is how long a call of a legacy server continues after its client was asked a
+	// question.
+	maxSuspended = 10 * time.Minute
+	// maxInflight limits the in-flight calls. Each principal has a share of it.
+	maxInflight = 10_000
+)
+
+// An inflightCall is a call of a legacy server: tools/call, prompts/get or resources/read. It
+// outlives a modern client's request that ends with a question; the client's next request, with the
+// answer, resumes it. Calls of clients that cannot be asked anything do not need one.
+type inflightCall struct {
+	g         *Gateway
+	u         target
+	token     string
+	principal string    // who made the call
+	logs      *logQueue // log messages for the current request
+	ctx       context.Context
+	cancel    context.CancelFunc
+	stop      func() bool // stops waiting for the end of the client's connection
+
+	// what the server asks; unbuffered, so that a suspended call blocks here
+	questions chan mcp.InputRequests
+	done      chan struct{}
+	result    any // when done
+	err       error
+
+	mu      sync.Mutex
+	request context.Context // context of the request that waits for the result; nil while suspended
+	expiry  *time.Timer     // ends a suspended call; nil while a request waits
+	answers map[string]chan json.RawMessage
+	keys    int
+}
+
+// inflightCalls are all in-flight calls by token.
+type inflightCalls struct {
+	mu    sync.Mutex
+	wg    sync.WaitGroup
+	all   map[string]*inflightCall
+	quota *quota.Pool // by principal
+}
+
+// wait blocks until all calls have ended. No call may start after it is called.
+func (fs *inflightCalls) wait() {
+	fs.mu.Lock()
+	fs.mu.Unlock() // who has begun one has counted it
+	fs.wg.Wait()
+}
+
+// resume returns the call with this token if it belongs to owner, and nil otherwise.
+func (fs *inflightCalls) resume(token, owner string) *inflightCall {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	f := fs.all[token]
+	if f == nil || f.u.owner != owner {
+		return nil
+	}
+	return f
+}
+
+// admit takes one call from the principal's share. The caller holds mu.
+func (fs *inflightCalls) admit(principal string) error {
+	if fs.all == nil {
+		fs.all, fs.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
+	}
+	return fs.quota.Take(principal, 1)
+}
+
+var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
+	"too many calls wait for answers of their clients: try again later")
+
+// startInflight starts a call of a legacy server.
+func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
+	f := &inflightCall{g: g, u: c.u, token: rand.Text(), principal: principal(ctx),
+		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
+		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
+	f.ctx, f.cancel = context.WithCancel(g.ctx)
+	f.request = ctx
+	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
+	fs := &g.inflight
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	switch {
+	case g.ctx.Err() != nil:
+		f.err = host.ErrClosed
+	case fs.admit(f.principal) != nil:
+		f.err = errTooManyCalls
+	}
+	if f.err != nil {
+		f.cancel()
+		close(f.done)
+		return f
+	}
+	fs.all[f.token] = f
+	v := g.beginRequest(ctx, &f.u, f, true)
+	f.logs = &v.logs
+	leave := g.enterSession(&f.u)
+	f.stop = func() bool { return false }
+	if f.u.conn != nil {
+		f.stop = context.AfterFunc(f.u.conn.Context(), f.expire)
+	}
+	opts := append(metaOption(traceOf(ctx)), client.OnProgress(f.progress))
+	fs.wg.Go(func() {
+		defer f.finish()
+		defer leave()
+		defer v.end()
+		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent,
+			func(c *client.Client) (err error) {
+				g.raiseLevel(f.ctx, c, f.logs)
+				f.result, err = do(f.ctx, c, opts...)
+				return err
+			})
+	})
+	return f
+}
+
+// finish marks the call as done. A suspended call keeps its result until its client returns or it
+// expires.
+func (f *inflightCall) finish() {
+	close(f.done)
+	f.cancel()
+}
+
+// expire cancels a call that no request can resume any more.
+func (f *inflightCall) expire() {
+	fs := &f.g.inflight
+	fs.mu.Lock()
+	if fs.all[f.token] == f {
+		delete(fs.all, f.token)
+		fs.quota.Give(f.principal, 1)
+		f.stop()
+	}
+	fs.mu.Unlock()
+	f.cancel()
+	f.g.requests.mu.Lock()
+	f.g.requests.notifyEnded()
+	f.g.requests.mu.Unlock()
+}
+
+// isAbandoned reports whether the call or the request that waits for it was cancelled.
+func (f *inflightCall) isAbandoned() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ctx.Err() != nil || f.request != nil && f.request.Err() != nil
+}
+
+func (f *inflightCall) progress(p mcp.ProgressParams) {
+	f.mu.Lock()
+	rider := f.request
+	f.mu.Unlock()
+	if rider != nil {
+		report(rider, p)
+	}
+}
+
+// wait blocks until the call has a result or the server asks a question, which ends the client's
+// request. If the client cancels the request, the call is cancelled.
+func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
+	answers, _ := server.Inputs(ctx)
+	f.attach(ctx, answers)
+	defer f.logs.stop()
+	var nobody *inputUnavailableError // if the server has asked, and there is nobody to be
+	for {
+		select {
+		case <-f.done:
+			f.expire()
+			if raw, _ := f.result.(json.RawMessage); nobody != nil &&
+				(f.err != nil || parseToolResult(raw).failed) {
+				nobody.result = raw
+				return nil, nobody
+			}
+			return f.result, clientError(f.err)
+		case questions := <-f.questions:
+			err := f.requireInput(ctx, questions)
+			if u, ok := errors.AsType[*inputUnavailableError](err); ok {
+				nobody = u
+			}
+			_, asked := errors.AsType[*inputRequired](err)
+			switch {
+			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed):
+				// a legacy client has given up, or is gone, before it answered
+				f.expire()
+				f.detach()
+				return nil, err
+			case asked:
+				f.suspend()
+				return nil, err
+			default:
+				f.refuse(questions)
+			}
+		case <-ctx.Done():
+			f.expire()
+			f.detach()
+			<-f.done // the server is told: who made the call may end the gateway next
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// requireInput returns the *inputRequired that ends the request, or another error if the client
+// cannot be asked or does not answer in time.
+func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequests) error {
+	patience := maxSuspended
+	for _, q := range questions {
+		switch {
+		case q.Method != mcp.MethodListRoots:
+		case server.CapabilitiesFrom(ctx).Roots == nil:
+			return errCannotAsk
+		default:
+			// which is no question to a person, and perhaps none that this call needs an answer to
+			patience = rootsWait
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return requireInput(limited, questions, f.u.state(stateOfInflight, f.token))
+}
+
+// detach leaves the call without a waiting request.
+func (f *inflightCall) detach() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.request = nil
+}
+
+// attach makes ctx the waiting request and passes its answers to the server.
+func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.request = ctx
+	f.logs.start(ctx)
+	if f.expiry != nil {
+		f.expiry.Stop()
+		f.expiry = nil
+	}
+	for key, answer := range answers {
+		if to := f.answers[key]; to != nil {
+			to <- append(json.RawMessage(nil), answer...) // has room for one
+			delete(f.answers, key)
+		}
+	}
+}
+
+// suspend leaves the call without a waiting request for at most maxSuspended.
+func (f *inflightCall) suspend() {
+	f.detach()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.expiry = time.AfterFunc(maxSuspended, f.expire)
+}
+
+// refuse answers the server's questions with errCannotAsk.
+func (f *inflightCall) refuse(questions mcp.InputRequests) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key := range questions {
+		if to := f.answers[key]; to != nil {
+			close(to)
+			delete(f.answers, key)
+		}
+	}
+}
+
+// errCannotAsk is the answer to a legacy server's question when its client cannot be asked.
+var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound,
+	"Method not found: the client whose call this is cannot be asked that")
+
+// errCallEnded is the answer to a question that came after its call had ended.
+var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
+
+// ask sends a question to the client and blocks until it answers or the call ends.
+func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage,
+	error) {
+	encoded, err := mcp.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(chan json.RawMessage, 1)
+	f.mu.Lock()
+	f.keys++
+	key := "question" + strconv.Itoa(f.keys)
+	f.answers[key] = answer
+	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		delete(f.answers, key)
+		f.mu.Unlock()
+	}()
+	select {
+	case f.questions <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
+	case <-f.done:
+		return nil, errCallEnded
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	select {
+	case raw, ok := <-answer:
+		if !ok {
+			return nil, errCannotAsk
+		}
+		return raw, nil
+	case <-f.done:
+		return nil, errCallEnded
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// setQuestionHandlers sets the handlers that relay a server's elicitation and sampling requests.
+func (g *Gateway) setQuestionHandlers(o *client.Options, id, session string) {
+	from := (&target{id: id, session: session}).clientKey()
+	if o.OnElicit == nil {
+		o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
+		o.OnElicit = func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			return relayQuestion[mcp.ElicitResult](ctx, g, id, from, mcp.MethodElicit, params)
+		}
+	}
+	if o.OnSample == nil {
+		o.SampleTools = true
+		o.OnSample = func(ctx context.Context,
+			params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return relayQuestion[mcp.CreateMessageResult](ctx, g, id, from, mcp.MethodCreateMessage,
+				params)
+		}
+	}
+}
+
+// relayQuestion sends a legacy server's question to the client whose call it belongs to.
+func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R,
+	error) {
+	f, ok := g.requests.awaitInflight(ctx, from)
+	if !ok {
+		g.o.Logger.Warn(
+			"gateway: a question cannot be passed on: the server does not say which of the calls it belongs to",
+			slog.String("server", id), slog.String("method", method))
+	}
+	if f == nil {
+		return nil, errCannotAsk
+	}
+	raw, err := f.ask(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
+	result := new(R)
+	return result, mcp.Unmarshal(raw, result)
+}
