@@ -22,7 +22,7 @@ func (g *Gateway) await(ctx context.Context, f *front, public string) error {
 // whose tool an operation may be has said what it has, if it has not yet. The error is why it has
 // not.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
-	err := g.awaitUnknown(ctx, func(m *mount) bool { return strings.HasPrefix(operation, host.Service(m.id)+".") }, false)
+	err := g.awaitUnknown(ctx, func(m *mount) bool { return strings.HasPrefix(operation, host.ServiceName(m.id)+".") }, false)
 	if err != nil {
 		return failed(ctx, err)
 	}

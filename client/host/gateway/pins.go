@@ -38,7 +38,7 @@ func pinned(id, name string) (pin.Server, error) {
 	var like client.Options
 	Declare(&like)
 	declared, err := mcp.Marshal(like.Capabilities())
-	return pin.Server{ID: id, Name: name, Declared: declared}, err
+	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
 // Definitions returns what a server has of a kind, as pins know it: what has no name or URI, or one
@@ -85,7 +85,7 @@ func (j *judge) check(lock *pin.Lock, server pin.Server, kind pin.Kind, definiti
 			more = append(more, v.Name)
 		}
 	}
-	if more == nil || report.Another != "" || time.Since(j.pinned) > firstUse {
+	if more == nil || report.IdentityChange != "" || time.Since(j.pinned) > firstUse {
 		return report, nil
 	}
 	if err := lock.Accept(server, kind, definitions, more...); err != nil {
@@ -134,9 +134,9 @@ func (s *shelf[T, F]) admit(server string, all []definition[T], withheld map[str
 			reason, detail = ReasonChanged, v.Changes[0].String()
 			attrs = append(attrs, slog.String("first_change", detail))
 		}
-		if report.Another != "" {
-			reason, detail = ReasonAnother, report.Another
-			attrs = append(attrs, slog.String("another", report.Another))
+		if report.IdentityChange != "" {
+			reason, detail = ReasonAnother, report.IdentityChange
+			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
 		if told[v.Name] = fmt.Sprint(attrs...); s.judge.told[v.Name] != told[v.Name] {
 			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used", attrs...)
