@@ -6,32 +6,34 @@ import (
 	"time"
 )
 
-// ErrUnknown matches the error for a server that there is not.
+// ErrUnknown matches the error of a call that names a server the [Manager] does not have.
 var ErrUnknown = errors.New("there is no such server")
 
-// ErrDisabled matches the error of a use of a server that is disabled.
+// ErrDisabled matches the error of using a disabled server.
 var ErrDisabled = errors.New("the server is disabled")
 
-// ErrSessions matches the error of a use of a server with PerSession, as many sessions of which have a client as may.
-var ErrSessions = errors.New("too many sessions have a server of their own")
+// ErrTooManySessions matches the error of using a PerSession server that already has MaxSessions
+// sessions.
+var ErrTooManySessions = errors.New("too many sessions have a server of their own")
 
-// ErrClosed matches the error of a use of a [Manager] that is closed.
+// ErrClosed matches the error of using a closed [Manager].
 var ErrClosed = errors.New("the host is closed")
 
-// An UnavailableError says that a server cannot be used now, because it has failed. It wraps why: a [*client.StartError] or a [*client.LostError].
+// An UnavailableError reports that a server has failed and cannot be used now. It wraps the cause:
+// a [*client.StartError] or a [*client.LostError].
 type UnavailableError struct {
-	ID    string
-	Retry time.Duration // until it is started again
-	Err   error
+	ID         string
+	RetryAfter time.Duration // until it is started again
+	Err        error
 }
 
 func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("server %q is not available: %v", e.ID, e.Err)
-	if e.Retry > 0 {
-		text += fmt.Sprintf("; it is started again in %s", max(time.Second, e.Retry.Round(time.Second)))
+	if e.RetryAfter > 0 {
+		text += fmt.Sprintf("; it is started again in %s", max(time.Second, e.RetryAfter.Round(time.Second)))
 	}
 	return text
 }
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-func about(id string, err error) error { return fmt.Errorf("server %q: %w", id, err) }
+func serverError(id string, err error) error { return fmt.Errorf("server %q: %w", id, err) }

@@ -47,7 +47,7 @@ func TestLog(t *testing.T) {
 		line := fmt.Sprintf("line %d\n", i)
 		write(line)
 		written += int64(len(line))
-		assert.Assert(t, len(l.kept) <= 2*maxLog)
+		assert.Assert(t, len(l.buf) <= 2*maxLog)
 	}
 	text, next, missed, _ = l.From(3)
 	assert.Equal(t, next, written)
@@ -100,7 +100,7 @@ func TestRestart(t *testing.T) {
 		status := m.Status()[0]
 		assert.Equal(t, status.State, Ready)
 		assert.Equal(t, string(status.Revision), "2026-07-28")
-		assert.Assert(t, !status.Heard.IsZero() && !status.Heard.After(time.Now()))
+		assert.Assert(t, !status.LastHeard.IsZero() && !status.LastHeard.After(time.Now()))
 
 		p.breaks(errors.New("boom"))
 		p.kill()

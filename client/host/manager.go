@@ -21,22 +21,22 @@ type Manager struct {
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup // counts up only while not closed
 
-	mu      sync.Mutex
-	closed  bool
-	servers map[string]*Server
-	order   []string
-	off     map[string]bool // disabled servers
-	logs    map[string]*Log
-	keepers map[address]*keeper // of those that were wanted
+	mu          sync.Mutex
+	closed      bool
+	servers     map[string]*Server
+	order       []string
+	disabled    map[string]bool // disabled servers
+	logs        map[string]*Log
+	supervisors map[clientKey]*supervisor // of those that were wanted
 }
 
 // An address is which client of a server: the session is "" for one that is shared.
-type address struct{ id, session string }
+type clientKey struct{ id, session string }
 
 // NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
 // sees it, which waits for it.
 func NewManager(onState func(Status)) *Manager {
-	m := &Manager{onState: onState, servers: make(map[string]*Server), off: make(map[string]bool), logs: make(map[string]*Log), keepers: make(map[address]*keeper)}
+	m := &Manager{onState: onState, servers: make(map[string]*Server), disabled: make(map[string]bool), logs: make(map[string]*Log), supervisors: make(map[clientKey]*supervisor)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -47,7 +47,7 @@ func (m *Manager) Add(s Server) error {
 		return err
 	}
 	if s.Connect == nil {
-		return about(s.ID, errors.New("it needs Connect"))
+		return serverError(s.ID, errors.New("it needs Connect"))
 	}
 	s = s.withDefaults()
 	m.mu.Lock()
@@ -60,13 +60,13 @@ func (m *Manager) Add(s Server) error {
 		m.logs[s.ID] = new(Log)
 	}
 	m.servers[s.ID] = &s
-	delete(m.off, s.ID)
+	delete(m.disabled, s.ID)
 	if s.Disabled {
-		m.off[s.ID] = true
+		m.disabled[s.ID] = true
 	}
-	gone := m.takeKeepers(func(a address) bool { return a.id == s.ID })
+	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == s.ID })
 	m.mu.Unlock()
-	end(gone)
+	stopAll(gone)
 	return nil
 }
 
@@ -75,28 +75,28 @@ func (m *Manager) Remove(id string) bool {
 	m.mu.Lock()
 	found := m.servers[id] != nil
 	delete(m.servers, id)
-	delete(m.off, id)
+	delete(m.disabled, id)
 	delete(m.logs, id)
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
-	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
 	m.mu.Unlock()
-	end(gone)
+	stopAll(gone)
 	return found
 }
 
-// takeKeepers takes those keepers out of the table that match, for [end].
-func (m *Manager) takeKeepers(match func(address) bool) (taken []*keeper) {
-	for a, k := range m.keepers {
+// removeSupervisors takes those keepers out of the table that match, for [end].
+func (m *Manager) removeSupervisors(match func(clientKey) bool) (taken []*supervisor) {
+	for a, k := range m.supervisors {
 		if match(a) {
-			delete(m.keepers, a)
+			delete(m.supervisors, a)
 			taken = append(taken, k)
 		}
 	}
 	return taken
 }
 
-// end ends keepers, all at once, and waits for that.
-func end(keepers []*keeper) {
+// stopAll ends keepers, all at once, and waits for that.
+func stopAll(keepers []*supervisor) {
 	for _, k := range keepers {
 		k.cancel()
 	}
@@ -121,12 +121,12 @@ func (m *Manager) IDs() []string {
 // The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown], [ErrDisabled], [ErrSessions] or [ErrClosed].
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, f func(*client.Client) error) error {
 	for again := idempotent; ; {
-		k, err := m.keeper(id, session)
+		k, err := m.supervisor(id, session)
 		if err != nil {
 			return err
 		}
-		c, err := k.take(ctx)
-		if err == errGone {
+		c, err := k.acquire(ctx)
+		if err == errSupervisorStopped {
 			continue
 		}
 		if err != nil {
@@ -148,8 +148,8 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, 
 	}
 }
 
-// keeper returns the keeper of a server's client, a new one if there is none.
-func (m *Manager) keeper(id, session string) (*keeper, error) {
+// supervisor returns the keeper of a server's client, a new one if there is none.
+func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.servers[id]
@@ -157,31 +157,31 @@ func (m *Manager) keeper(id, session string) (*keeper, error) {
 	case m.closed:
 		return nil, ErrClosed
 	case s == nil:
-		return nil, about(id, ErrUnknown)
-	case m.off[id]:
-		return nil, about(id, ErrDisabled)
+		return nil, serverError(id, ErrUnknown)
+	case m.disabled[id]:
+		return nil, serverError(id, ErrDisabled)
 	}
-	a := address{id, session}
+	a := clientKey{id, session}
 	if !s.PerSession {
 		a.session = ""
 	}
-	if k := m.keepers[a]; k != nil {
+	if k := m.supervisors[a]; k != nil {
 		return k, nil
 	}
-	if a.session != "" && !m.room(s) {
-		return nil, fmt.Errorf("server %q: %w: %d, which are as many as may be; try again when one has ended", id, ErrSessions, s.MaxSessions)
+	if a.session != "" && !m.canAddSession(s) {
+		return nil, fmt.Errorf("server %q: %w: %d, which are as many as may be; try again when one has ended", id, ErrTooManySessions, s.MaxSessions)
 	}
-	k := newKeeper(m, s, a, m.logs[id])
-	m.keepers[a] = k
+	k := newSupervisor(m, s, a, m.logs[id])
+	m.supervisors[a] = k
 	m.wg.Go(k.run)
 	return k, nil
 }
 
-// room reports whether one more session may have a client of a server. One whose client has failed makes room. With mu.
-func (m *Manager) room(s *Server) bool {
+// canAddSession reports whether one more session may have a client of a server. One whose client has failed makes room. With mu.
+func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
-	var failed *keeper
-	for a, k := range m.keepers {
+	var failed *supervisor
+	for a, k := range m.supervisors {
 		if a.id != s.ID || a.session == "" {
 			continue
 		}
@@ -191,7 +191,7 @@ func (m *Manager) room(s *Server) bool {
 		}
 	}
 	if n == s.MaxSessions && failed != nil {
-		delete(m.keepers, failed.address)
+		delete(m.supervisors, failed.key)
 		failed.cancel() // who waits for it takes another
 		n--
 	}
@@ -203,28 +203,28 @@ func (m *Manager) Log(id string) (*Log, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.logs[id] == nil {
-		return nil, about(id, ErrUnknown)
+		return nil, serverError(id, ErrUnknown)
 	}
 	return m.logs[id], nil
 }
 
-// forget takes a keeper out of the table that has nothing to keep any more.
-func (m *Manager) forget(k *keeper) bool {
+// removeSupervisor takes a keeper out of the table that has nothing to keep any more.
+func (m *Manager) removeSupervisor(k *supervisor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.keepers[k.address] != k {
+	if m.supervisors[k.key] != k {
 		return false
 	}
-	delete(m.keepers, k.address)
+	delete(m.supervisors, k.key)
 	return true
 }
 
 // EndSession closes the clients that a session has for itself.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
-	gone := m.takeKeepers(func(a address) bool { return a.session == session && session != "" })
+	gone := m.removeSupervisors(func(a clientKey) bool { return a.session == session && session != "" })
 	m.mu.Unlock()
-	end(gone)
+	stopAll(gone)
 }
 
 // Disable closes the clients of a server, and has it not started until [Manager.Enable]. The error matches [ErrUnknown].
@@ -232,15 +232,15 @@ func (m *Manager) Disable(id string) error {
 	m.mu.Lock()
 	if m.servers[id] == nil {
 		m.mu.Unlock()
-		return about(id, ErrUnknown)
+		return serverError(id, ErrUnknown)
 	}
-	was := m.off[id]
-	m.off[id] = true
-	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	was := m.disabled[id]
+	m.disabled[id] = true
+	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
 	m.mu.Unlock()
-	end(gone)
+	stopAll(gone)
 	if !was {
-		m.tell(Status{ID: id, State: Disabled})
+		m.reportState(Status{ID: id, State: Disabled})
 	}
 	return nil
 }
@@ -250,13 +250,13 @@ func (m *Manager) Enable(id string) error {
 	m.mu.Lock()
 	if m.servers[id] == nil {
 		m.mu.Unlock()
-		return about(id, ErrUnknown)
+		return serverError(id, ErrUnknown)
 	}
-	was := m.off[id]
-	delete(m.off, id)
+	was := m.disabled[id]
+	delete(m.disabled, id)
 	m.mu.Unlock()
 	if was {
-		m.tell(Status{ID: id, State: Stopped})
+		m.reportState(Status{ID: id, State: Stopped})
 	}
 	return nil
 }
@@ -265,24 +265,24 @@ func (m *Manager) Enable(id string) error {
 // which the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	s, off := m.servers[id], m.off[id]
+	s, off := m.servers[id], m.disabled[id]
 	if s == nil || off {
 		m.mu.Unlock()
 		if off {
-			return about(id, ErrDisabled)
+			return serverError(id, ErrDisabled)
 		}
-		return about(id, ErrUnknown)
+		return serverError(id, ErrUnknown)
 	}
-	gone := m.takeKeepers(func(a address) bool { return a.id == id })
+	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
 	m.mu.Unlock()
-	end(gone)
-	k, err := m.keeper(id, "") // unless it was disabled or removed meanwhile
+	stopAll(gone)
+	k, err := m.supervisor(id, "") // unless it was disabled or removed meanwhile
 	if err != nil {
 		return err
 	}
-	m.tell(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	m.reportState(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
 	if !s.PerSession {
-		notify(k.wanted)
+		notify(k.requested)
 	}
 	return nil
 }
@@ -293,14 +293,14 @@ func (m *Manager) Status() []Status {
 	var all []Status
 	for _, id := range m.order {
 		var own []Status
-		for a, k := range m.keepers {
+		for a, k := range m.supervisors {
 			if a.id == id {
 				own = append(own, k.status())
 			}
 		}
 		slices.SortFunc(own, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
 		switch {
-		case m.off[id]:
+		case m.disabled[id]:
 			own = []Status{{ID: id, State: Disabled}}
 		case own == nil:
 			own = []Status{{ID: id, State: Stopped}}
@@ -311,13 +311,13 @@ func (m *Manager) Status() []Status {
 	return all
 }
 
-func (m *Manager) tell(s Status) {
+func (m *Manager) reportState(s Status) {
 	if m.onState == nil {
 		return
 	}
 	if failure := contain.Run(func() { m.onState(s) }); failure != nil {
 		if log, err := m.Log(s.ID); err == nil {
-			log.note("what hears of states: %v", failure)
+			log.appendLine("what hears of states: %v", failure)
 		}
 	}
 }

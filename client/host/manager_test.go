@@ -237,7 +237,7 @@ func TestTooManyFailures(t *testing.T) {
 		p.breaks(errors.New("boom"))
 		err := use(t, m)
 		unavailable, ok := errors.AsType[*UnavailableError](err)
-		assert.Assert(t, ok && unavailable.Retry > 0)
+		assert.Assert(t, ok && unavailable.RetryAfter > 0)
 		assert.Assert(t, cmp.Contains(err.Error(), `server "s" is not available: boom; it is started again in 1s`))
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, p.started(), maxFailures)
@@ -315,7 +315,7 @@ func TestPerSession(t *testing.T) {
 		assert.Equal(t, len(m.Status()), 2)
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, len(m.Status()), 1, "nothing is left of sessions that nobody uses")
-		assert.Equal(t, len(m.keepers), 1)
+		assert.Equal(t, len(m.supervisors), 1)
 	})
 }
 
@@ -329,11 +329,11 @@ func TestMaxSessions(t *testing.T) {
 			assert.NilError(t, use(session))
 		}
 		err := use("c")
-		assert.Assert(t, errors.Is(err, ErrSessions))
+		assert.Assert(t, errors.Is(err, ErrTooManySessions))
 		assert.Error(t, err, `server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
 		m.EndSession("a")
 		assert.NilError(t, use("c"))
-		assert.Assert(t, errors.Is(use("a"), ErrSessions))
+		assert.Assert(t, errors.Is(use("a"), ErrTooManySessions))
 		time.Sleep(2 * time.Minute)
 		assert.NilError(t, use("a"))
 

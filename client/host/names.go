@@ -15,8 +15,8 @@ const (
 	separator = "__"
 	// DefaultMaxName is how long the names of tools and prompts are at most, unless it is said: what models take.
 	DefaultMaxName = 64
-	// mark is how many bytes say which name it was that was too long.
-	mark = 6
+	// hashDigits is how many bytes say which name it was that was too long.
+	hashDigits = 6
 )
 
 // CheckID reports, as nil or an error, whether a server may have that ID: 1 to 32 letters, digits, '.', '_' and '-', beginning with a letter or digit, and without "__", which
@@ -36,11 +36,11 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 // PublicName is what a tool or prompt of a server is called among those of all servers: "files__read". Characters that names should not have become '_'. A name that
 // is too long is cut, and ends with six digits that tell it from others that are cut at the same place; it is the same every time.
 func PublicName(id, name string, most int) string {
-	return shortened(plain(id+separator+name), id+separator+name, most)
+	return truncateName(sanitizeName(id+separator+name), id+separator+name, most)
 }
 
-// plain is a name with '_' for the characters that it should not have.
-func plain(name string) string {
+// sanitizeName is a name with '_' for the characters that it should not have.
+func sanitizeName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-' || c == '.' {
 			return c
@@ -49,29 +49,29 @@ func plain(name string) string {
 	}, name)
 }
 
-// shortened is a name that is not too long, and differs from those of other things that are cut at the same place.
-func shortened(name, of string, most int) string {
+// truncateName is a name that is not too long, and differs from those of other things that are cut at the same place.
+func truncateName(name, of string, most int) string {
 	if len(name) <= most {
 		return name
 	}
 	sum := sha256.Sum256([]byte(of))
-	return name[:most-mark-1] + "_" + hex.EncodeToString(sum[:])[:mark]
+	return name[:most-hashDigits-1] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// maxOperation is how long the names of operations are at most.
-const maxOperation = 128
+// maxOperationName is how long the names of operations are at most.
+const maxOperationName = 128
 
-// Service is what a server is called among the services of a catalog: its ID, with '_' for the dots.
-func Service(id string) string { return strings.ReplaceAll(id, ".", "_") }
+// ServiceName is what a server is called among the services of a catalog: its ID, with '_' for the dots.
+func ServiceName(id string) string { return strings.ReplaceAll(id, ".", "_") }
 
 // OperationName is what a tool of a server is called as an operation of a catalog: "files.read". What stands before the dot is its [Service]. Characters that the names of operations do not
 // have become '_', and so do the dots of a tool's name, if there is nothing between two of them. A name that is too long is cut as that of [PublicName].
 func OperationName(id, name string) string {
-	action := plain(name)
+	action := sanitizeName(name)
 	if slices.Contains(strings.Split(action, "."), "") {
 		action = cmp.Or(strings.ReplaceAll(action, ".", "_"), "_")
 	}
-	return shortened(Service(id)+"."+action, id+separator+name, maxOperation)
+	return truncateName(ServiceName(id)+"."+action, id+separator+name, maxOperationName)
 }
 
 // A Filter says which of a server's tools there are, by the names that the server gives them. A pattern is a name in which '*' stands for any characters and '?' for one.

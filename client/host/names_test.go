@@ -48,7 +48,7 @@ func TestOperationName(t *testing.T) {
 		{"f", strings.Repeat("x", 127), "f." + strings.Repeat("x", 119) + "_a754df"},
 	} {
 		assert.Equal(t, OperationName(tt.id, tt.name), tt.want)
-		assert.Assert(t, strings.HasPrefix(tt.want, Service(tt.id)+"."))
+		assert.Assert(t, strings.HasPrefix(tt.want, ServiceName(tt.id)+"."))
 	}
 }
 

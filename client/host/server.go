@@ -51,8 +51,8 @@ const (
 	// maxFailures within failureWindow are too many: the server is started again only now and then.
 	maxFailures   = 5
 	failureWindow = 2 * time.Minute
-	// rest is how long it is left alone then.
-	rest = 5 * time.Minute
+	// failedBackoff is how long it is left alone then.
+	failedBackoff = 5 * time.Minute
 	// maxWait is how long a use waits at most for a server that is to be started again, before it
 	// fails with the reason of the last failure.
 	maxWait = 5 * time.Second
@@ -79,16 +79,16 @@ const (
 
 // A Status is what there is to know of one server now.
 type Status struct {
-	ID       string
-	Session  string // of a Server with PerSession, whose it is
-	State    State
-	Err      error           // why it failed last; nil if it never did, or works again
-	Retry    time.Time       // Waiting, Failed: when it is started again
-	Since    time.Time       // of the state
-	Uses     int             // that are under way
-	Restarts int             // how many times it was started after it had failed
-	Process  *client.Process // Ready, and a process of ours
-	Era      mcp.Era         // Ready: which one is spoken
-	Revision mcp.Revision    // of it
-	Heard    time.Time       // Ready: when it last sent anything at all
+	ID        string
+	Session   string // of a Server with PerSession, whose it is
+	State     State
+	Err       error           // why it failed last; nil if it never did, or works again
+	RetryAt   time.Time       // Waiting, Failed: when it is started again
+	Since     time.Time       // of the state
+	Uses      int             // that are under way
+	Restarts  int             // how many times it was started after it had failed
+	Process   *client.Process // Ready, and a process of ours
+	Era       mcp.Era         // Ready: which one is spoken
+	Revision  mcp.Revision    // of it
+	LastHeard time.Time       // Ready: when it last sent anything at all
 }

@@ -3,6 +3,6 @@
 package config
 
 var (
-	configHome = base{[]string{"XDG_CONFIG_HOME"}, ".config"}
-	stateHome  = base{[]string{"XDG_STATE_HOME"}, ".local/state"}
+	configHome = baseDir{[]string{"XDG_CONFIG_HOME"}, ".config"}
+	stateHome  = baseDir{[]string{"XDG_STATE_HOME"}, ".local/state"}
 )

@@ -21,7 +21,7 @@ type definition struct {
 	Type           string            `json:"type,omitempty"`
 	URL            string            `json:"url,omitempty"`
 	Headers        map[string]string `json:"headers,omitempty"`
-	OAuth          *ownOAuth         `json:"oauth,omitempty"`
+	OAuth          *oauthJSON        `json:"oauth,omitempty"`
 	Era            string            `json:"era,omitempty"`
 	StartTimeoutMs *int64            `json:"startTimeoutMs,omitempty"`
 	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
@@ -40,7 +40,7 @@ type tools struct {
 
 func (s *Server) definition() definition {
 	d := definition{
-		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*ownOAuth)(s.OAuth),
+		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
 		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout), PerSession: s.PerSession, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}
@@ -51,7 +51,7 @@ func (s *Server) definition() definition {
 		d.Era = map[mcp.Era]string{mcp.Modern: "modern", mcp.Legacy: "legacy"}[s.Era]
 	}
 	if s.IdleStop != 0 {
-		d.IdleStop = short(max(s.IdleStop, 0))
+		d.IdleStop = shortDuration(max(s.IdleStop, 0))
 	}
 	if s.Filter.Allow != nil || s.Filter.Deny != nil {
 		d.Tools = &tools{Deny: s.Filter.Deny}
@@ -83,8 +83,8 @@ func (s *Server) Settings() (all []Setting) {
 	return all
 }
 
-// short is 5m for 5m0s.
-func short(d time.Duration) string {
+// shortDuration is 5m for 5m0s.
+func shortDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {
@@ -106,7 +106,7 @@ func milliseconds(d time.Duration) *int64 {
 // JSON returns the definition in stdwire's own form, on one line, with the fields that only other applications know. It has the values that were written down.
 func (s *Server) JSON() []byte {
 	text := encode(s.definition())
-	for _, o := range s.others {
+	for _, o := range s.extraFields {
 		text = text[:len(text)-1]
 		if len(text) > 1 {
 			text = append(text, ',')
@@ -120,13 +120,13 @@ func (s *Server) JSON() []byte {
 
 // Encode returns a file in stdwire's own form, without a line end behind it: servers, and what belongs to them if that is not nil.
 func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
-	text := append([]byte(`{"mcpServers":`), object(servers)...)
+	text := append([]byte(`{"mcpServers":`), serversJSON(servers)...)
 	if len(inputs) > 0 {
-		var all []addition
+		var all []insertion
 		for _, input := range inputs {
-			all = append(all, addition{"", input.JSON()})
+			all = append(all, insertion{"", input.JSON()})
 		}
-		text = append(append(text, `,"inputs":`...), array(all)...)
+		text = append(append(text, `,"inputs":`...), arrayJSON(all)...)
 	}
 	if len(profiles) > 0 {
 		text = append(append(text, `,"profiles":`...), encode(profiles)...)
@@ -134,8 +134,8 @@ func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []b
 	return indent(append(text, '}'), "")
 }
 
-// object is one of all servers by their ids.
-func object(servers []*Server) []byte {
+// serversJSON is one of all servers by their ids.
+func serversJSON(servers []*Server) []byte {
 	text := []byte{'{'}
 	for i, s := range servers {
 		if i > 0 {

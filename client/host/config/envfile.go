@@ -9,7 +9,7 @@ import (
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // envFile returns the path of the server's EnvFile, and its variables, never nil.
-func (x *expansion) envFile() (path string, env map[string]string) {
+func (x *resolver) envFile() (path string, env map[string]string) {
 	env = map[string]string{}
 	if x.server.EnvFile == "" {
 		return "", env

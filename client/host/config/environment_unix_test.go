@@ -16,7 +16,7 @@ func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))
 	t.Setenv("XDG_CONFIG_HOME", "")
-	t.Setenv(Variable, "")
+	t.Setenv(pathVariable, "")
 	real := filepath.Join(dir, "real")
 	assert.NilError(t, os.Mkdir(real, 0o700))
 	assert.NilError(t, os.Symlink(real, filepath.Join(dir, "link")))

@@ -14,17 +14,17 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// bracedVariable is how opencode writes a variable.
-var bracedVariable = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
+// bracePattern is how opencode writes a variable.
+var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// variable is what is replaced. Whatever else has a dollar sign in it is text, as a shell's ${x%.c} is.
-var variable = regexp.MustCompile(`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
+// variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's ${x%.c} is.
+var variablePattern = regexp.MustCompile(`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
 // A Missing is a variable without a value.
 type Missing struct {
 	Field    string // in which it stands: env.TOKEN, args[2]
 	Variable string // as it is written, without a default: ${TOKEN}
-	Why      string
+	Reason   string
 }
 
 // A ResolveError says why a server's definition cannot be made an [Endpoint].
@@ -46,7 +46,7 @@ func (e *ResolveError) Reason() string {
 	}
 	var parts []string
 	for _, m := range e.Missing {
-		parts = append(parts, fmt.Sprintf("%s: %s %s", m.Field, m.Variable, m.Why))
+		parts = append(parts, fmt.Sprintf("%s: %s %s", m.Field, m.Variable, m.Reason))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -68,7 +68,7 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	x := &expansion{server: s, env: env, answers: map[string]string{}}
+	x := &resolver{server: s, env: env, answers: map[string]string{}}
 	e := x.endpoint()
 	switch {
 	case len(x.missing) > 0:
@@ -80,7 +80,7 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 }
 
 // An expansion is under way.
-type expansion struct {
+type resolver struct {
 	server  *Server
 	env     *Environment
 	answers map[string]string // of inputs
@@ -88,17 +88,17 @@ type expansion struct {
 	err     error // the first
 }
 
-func (x *expansion) fail(format string, args ...any) {
+func (x *resolver) fail(format string, args ...any) {
 	if x.err == nil {
 		x.err = fmt.Errorf(format, args...)
 	}
 }
 
-func (x *expansion) endpoint() *Endpoint {
+func (x *resolver) endpoint() *Endpoint {
 	s := x.server
 	if s.URL != "" {
 		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers), OAuth: x.oauth(s.OAuth)}
-		if why := wrongURL(e.URL); why != "" && x.missing == nil {
+		if why := urlProblem(e.URL); why != "" && x.missing == nil {
 			x.fail("%s", why)
 		}
 		for name, value := range e.Headers {
@@ -128,7 +128,7 @@ func (x *expansion) endpoint() *Endpoint {
 }
 
 // absolute is a path that does not depend on where this process is.
-func (x *expansion) absolute(path string) string {
+func (x *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
@@ -136,7 +136,7 @@ func (x *expansion) absolute(path string) string {
 }
 
 // pairs expands values, in the order of their names so that inputs are asked for in an order.
-func (x *expansion) pairs(field string, values map[string]string) map[string]string {
+func (x *resolver) pairs(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if field == "env" {
@@ -149,7 +149,7 @@ func (x *expansion) pairs(field string, values map[string]string) map[string]str
 }
 
 // path expands what may be a path.
-func (x *expansion) path(field, text string) string {
+func (x *resolver) path(field, text string) string {
 	if rest, ok := cutHome(text); ok {
 		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
 	}
@@ -164,10 +164,10 @@ func cutHome(path string) (rest string, ok bool) {
 	return path[2:], true
 }
 
-func (x *expansion) expand(field, text string) string {
+func (x *resolver) expand(field, text string) string {
 	var b strings.Builder
 	end := 0
-	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
 		part := func(i int) string {
 			if m[2*i] < 0 {
 				return ""
@@ -182,9 +182,9 @@ func (x *expansion) expand(field, text string) string {
 			written = "${" + part(1) + part(2) + "}" // the default may be a secret
 		}
 		if kind := part(5); kind != "" {
-			value, why = x.other(kind, part(6))
+			value, why = x.lookupInput(kind, part(6))
 		} else {
-			value, why = x.variable(part(1) != "", part(2), part(3) != "", part(4))
+			value, why = x.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
 		}
 		if why != "" {
 			x.missing = append(x.missing, Missing{field, written, why})
@@ -195,8 +195,8 @@ func (x *expansion) expand(field, text string) string {
 	return b.String()
 }
 
-// variable returns the value of one that is named, or why it has none.
-func (x *expansion) variable(env bool, name string, hasDefault bool, def string) (value, why string) {
+// lookupVariable returns the value of one that is named, or why it has none.
+func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value, why string) {
 	switch {
 	case strings.Contains(def, "${"):
 		return "", "has a default with a variable in it, which does not work"
@@ -215,7 +215,7 @@ func (x *expansion) variable(env bool, name string, hasDefault bool, def string)
 	return value, ""
 }
 
-func (x *expansion) other(kind, id string) (value, why string) {
+func (x *resolver) lookupInput(kind, id string) (value, why string) {
 	if kind != "input" {
 		return "", "works in other applications only"
 	}
@@ -254,8 +254,8 @@ func inputVariable(id string) string {
 	}, strings.ToUpper(id))
 }
 
-// wrongURL says what is wrong with a URL, without quoting it; "" if nothing, or if that depends on variables.
-func wrongURL(text string) string {
+// urlProblem says what is wrong with a URL, without quoting it; "" if nothing, or if that depends on variables.
+func urlProblem(text string) string {
 	if strings.Contains(text, "${") {
 		return ""
 	}

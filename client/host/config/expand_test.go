@@ -151,7 +151,7 @@ func TestSplit(t *testing.T) {
 		"npx -y foo": {"npx", "-y", "foo"}, ` a  "b c" 'd"e' f"g h" "" `: {"a", "b c", `d"e`, "fg h", ""}, "a\tb": {"a", "b"},
 		"": nil, `C:\x y`: nil, `a "b`: nil, "a #b": nil,
 	} {
-		assert.DeepEqual(t, split(line), want)
+		assert.DeepEqual(t, splitCommand(line), want)
 	}
 }
 

@@ -19,47 +19,47 @@ type field struct {
 	read  func(r *reader, v value)
 }
 
-func fields() []field {
+func serverFields() []field {
 	return []field{
-		{[]string{"command"}, (*reader).command},
-		{[]string{"args"}, func(r *reader, v value) { r.server.Args = append(r.server.Args, r.texts(v)...) }},
-		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.word(v) }},
-		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.env(v) }},
-		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.word(v) }},
-		{[]string{"inheritEnv"}, (*reader).inheritEnv},
-		{urlNames, func(r *reader, v value) { r.server.URL = r.word(v) }},
-		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.headers(v) }},
-		{[]string{"oauth", "auth"}, (*reader).oauth},
-		{[]string{"type", "transport", "transportType"}, (*reader).transport},
-		{[]string{"era", "protocolEra"}, (*reader).era},
-		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.yes(v) }},
-		{[]string{"enabled"}, func(r *reader, v value) { r.server.Disabled = r.server.Disabled || !r.yes(v) }},
-		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.yes(v) }},
-		{[]string{"startTimeoutMs"}, func(r *reader, v value) { r.server.StartTimeout = r.time(v, time.Millisecond) }},
-		{[]string{"callTimeoutMs"}, func(r *reader, v value) { r.server.CallTimeout = r.time(v, time.Millisecond) }},
-		{[]string{"idleStop"}, (*reader).idleStop},
-		{[]string{"maxArguments"}, func(r *reader, v value) { r.server.MaxArguments = r.bytes(v) }},
-		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.bytes(v) }},
+		{[]string{"command"}, (*reader).readCommand},
+		{[]string{"args"}, func(r *reader, v value) { r.server.Args = append(r.server.Args, r.readStrings(v)...) }},
+		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.readString(v) }},
+		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.readEnv(v) }},
+		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.readString(v) }},
+		{[]string{"inheritEnv"}, (*reader).readInheritEnv},
+		{urlNames, func(r *reader, v value) { r.server.URL = r.readString(v) }},
+		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.readHeaders(v) }},
+		{[]string{"oauth", "auth"}, (*reader).readOAuth},
+		{[]string{"type", "transport", "transportType"}, (*reader).readTransport},
+		{[]string{"era", "protocolEra"}, (*reader).readEra},
+		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.readBool(v) }},
+		{[]string{"enabled"}, func(r *reader, v value) { r.server.Disabled = r.server.Disabled || !r.readBool(v) }},
+		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.readBool(v) }},
+		{[]string{"startTimeoutMs"}, func(r *reader, v value) { r.server.StartTimeout = r.readDuration(v, time.Millisecond) }},
+		{[]string{"callTimeoutMs"}, func(r *reader, v value) { r.server.CallTimeout = r.readDuration(v, time.Millisecond) }},
+		{[]string{"idleStop"}, (*reader).readIdleStop},
+		{[]string{"maxArguments"}, func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
+		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.readSize(v) }},
 		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
-		{[]string{"tools"}, (*reader).filter},
-		{[]string{"includeTools"}, func(r *reader, v value) { r.allow(v, r.patterns(v)) }},
-		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, r.patterns(v)...) }},
-		{[]string{"options"}, (*reader).options},
+		{[]string{"tools"}, (*reader).readTools},
+		{[]string{"includeTools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
+		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...) }},
+		{[]string{"options"}, (*reader).readOptions},
 	}
 }
 
 // fieldNames are all names that fields have.
 func fieldNames() (names []string) {
-	for _, f := range fields() {
+	for _, f := range serverFields() {
 		names = append(names, f.names...)
 	}
 	return names
 }
 
-// fields reads all of a server's definition.
-func (r *reader) fields(v value) {
+// readFields reads all of a server's definition.
+func (r *reader) readFields(v value) {
 	byName := map[string]*field{}
-	for _, f := range fields() {
+	for _, f := range serverFields() {
 		for _, name := range f.names {
 			byName[name] = &f
 		}
@@ -68,11 +68,11 @@ func (r *reader) fields(v value) {
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
 		if !known || m.name == "auth" && !m.isObject() { // it is Cursor's if it is an object; others write other things there
-			r.unknown(m)
+			r.unknownField(m)
 			continue
 		}
 		if first, twice := given[f]; twice { // at most as often as there are fields
-			r.errorf(m.at, "%q says the same as %q at %s; leave out one of them", m.name, first.name, r.place(first.at))
+			r.errorf(m.offset, "%q says the same as %q at %s; leave out one of them", m.name, first.name, r.lineColumn(first.offset))
 			continue
 		}
 		given[f] = m
@@ -81,59 +81,59 @@ func (r *reader) fields(v value) {
 	}
 }
 
-func (r *reader) unknown(m member) {
-	r.server.others = append(r.server.others, other{m.name, m.raw()})
-	if r.full() || strings.HasPrefix(m.name, "$") || m.name == "description" || m.name == "name" {
+func (r *reader) unknownField(m member) {
+	r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" || m.name == "name" {
 		return
 	}
 	if match := near.Match(m.name, fieldNames()); match != "" && match != m.name {
-		r.warnf(m.at, "unknown field %.60q; did you mean %s?", m.name, match)
+		r.warnf(m.offset, "unknown field %.60q; did you mean %s?", m.name, match)
 		return
 	}
-	r.warnf(m.at, "unknown field %.60q; it does nothing here", m.name)
+	r.warnf(m.offset, "unknown field %.60q; it does nothing here", m.name)
 }
 
-// wants complains of a value's type.
-func (r *reader) wants(v value, what string) {
+// typeError complains of a value's type.
+func (r *reader) typeError(v value, what string) {
 	r.errorf(v.start, "%s wants %s, and is %s", r.field, what, v.kind())
 }
 
-// word reads a text.
-func (r *reader) word(v value) string {
+// readString reads a text.
+func (r *reader) readString(v value) string {
 	text, ok := v.string()
 	if !ok {
-		r.wants(v, "text")
+		r.typeError(v, "text")
 	}
-	return r.written(text)
+	return r.normalizeVariables(text)
 }
 
-// scalar reads a text, or what can only be meant as one: true, 8080.
-func (r *reader) scalar(v value) (string, bool) {
+// readScalar reads a text, or what can only be meant as one: true, 8080.
+func (r *reader) readScalar(v value) (string, bool) {
 	switch v.data[v.start] {
 	case '"':
 		text, _ := v.string()
-		return r.written(text), true
+		return r.normalizeVariables(text), true
 	case '{', '[', 'n':
 		return "", false
 	}
 	return string(v.raw()), true
 }
 
-// written brings variables into the one form that Resolve knows.
-func (r *reader) written(text string) string {
-	if r.brace {
-		text = bracedVariable.ReplaceAllString(text, "$${env:$1}")
+// normalizeVariables brings variables into the one form that Resolve knows.
+func (r *reader) normalizeVariables(text string) string {
+	if r.braceVariables {
+		text = bracePattern.ReplaceAllString(text, "$${env:$1}")
 	}
 	return text
 }
 
-func (r *reader) texts(v value) (all []string) {
+func (r *reader) readStrings(v value) (all []string) {
 	if !v.isArray() {
-		r.wants(v, "an array of texts")
+		r.typeError(v, "an array of texts")
 		return nil
 	}
 	for i, element := range v.elements() {
-		text, ok := r.scalar(element)
+		text, ok := r.readScalar(element)
 		if !ok {
 			r.errorf(element.start, "%s[%d] wants to be text, and is %s", r.field, i, element.kind())
 		}
@@ -142,14 +142,14 @@ func (r *reader) texts(v value) (all []string) {
 	return all
 }
 
-func (r *reader) pairs(v value) map[string]string {
+func (r *reader) readMap(v value) map[string]string {
 	if !v.isObject() {
-		r.wants(v, "an object of texts")
+		r.typeError(v, "an object of texts")
 		return nil
 	}
 	all := map[string]string{}
 	for _, m := range r.members(v) {
-		text, ok := r.scalar(m.value)
+		text, ok := r.readScalar(m.value)
 		if !ok {
 			r.errorf(m.start, "%s.%.60q wants to be text, and is %s", r.field, m.name, m.kind())
 		}
@@ -158,29 +158,29 @@ func (r *reader) pairs(v value) map[string]string {
 	return all
 }
 
-func (r *reader) env(v value) map[string]string {
-	all := r.pairs(v)
+func (r *reader) readEnv(v value) map[string]string {
+	all := r.readMap(v)
 	for name := range all {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, beginning(name))
+			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
 		}
 	}
 	return all
 }
 
-// beginning is as much of a name that is none as cannot be a value.
-func beginning(name string) string {
+// namePrefix is as much of a name that is none as cannot be a value.
+func namePrefix(name string) string {
 	if i := strings.IndexAny(name, " =:"); i >= 0 {
 		return name[:i+1] + "…"
 	}
 	return name
 }
 
-func (r *reader) headers(v value) map[string]string {
-	all, seen := r.pairs(v), map[string]string{}
+func (r *reader) readHeaders(v value) map[string]string {
+	all, seen := r.readMap(v), map[string]string{}
 	for name := range all {
 		if !isToken(name) {
-			r.errorf(v.start, "headers: %.60q cannot be the name of a header", beginning(name))
+			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
 		if other, twice := seen[strings.ToLower(name)]; twice {
 			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them", min(name, other), max(name, other))
@@ -197,7 +197,7 @@ func isToken(name string) bool {
 	})
 }
 
-func (r *reader) inheritEnv(v value) {
+func (r *reader) readInheritEnv(v value) {
 	if all, ok := v.bool(); ok {
 		if all {
 			r.server.InheritEnv = []string{"*"}
@@ -205,10 +205,10 @@ func (r *reader) inheritEnv(v value) {
 		return
 	}
 	if !v.isArray() {
-		r.wants(v, `true, or an array of names such as "AWS_*"`)
+		r.typeError(v, `true, or an array of names such as "AWS_*"`)
 		return
 	}
-	r.server.InheritEnv = r.texts(v)
+	r.server.InheritEnv = r.readStrings(v)
 	for _, pattern := range r.server.InheritEnv {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			r.errorf(v.start, "inheritEnv: %.60q is no pattern", pattern)
@@ -220,20 +220,20 @@ func (r *reader) inheritEnv(v value) {
 type transport uint8
 
 const (
-	onStdio transport = iota + 1
-	overHTTP
+	stdioTransport transport = iota + 1
+	httpTransport
 )
 
-// transports are the words that there are, in small letters and without what stands between them.
-var transports = map[string]transport{
-	"stdio": onStdio, "local": onStdio,
-	"http": overHTTP, "streamablehttp": overHTTP, "remote": overHTTP, "sse": overHTTP, // the client finds out about HTTP+SSE
+// transportNames are the words that there are, in small letters and without what stands between them.
+var transportNames = map[string]transport{
+	"stdio": stdioTransport, "local": stdioTransport,
+	"http": httpTransport, "streamablehttp": httpTransport, "remote": httpTransport, "sse": httpTransport, // the client finds out about HTTP+SSE
 }
 
-func (r *reader) transport(v value) {
-	word := r.word(v)
-	r.way = transports[strings.NewReplacer("-", "", "_", "", "+", "").Replace(strings.ToLower(word))]
-	if r.way == 0 && v.data[v.start] == '"' {
+func (r *reader) readTransport(v value) {
+	word := r.readString(v)
+	r.transport = transportNames[strings.NewReplacer("-", "", "_", "", "+", "").Replace(strings.ToLower(word))]
+	if r.transport == 0 && v.data[v.start] == '"' {
 		hint := near.Match(word, []string{"stdio", "local", "http", "streamable-http", "remote", "sse"})
 		if hint == "" {
 			hint = "stdio or http"
@@ -242,8 +242,8 @@ func (r *reader) transport(v value) {
 	}
 }
 
-func (r *reader) era(v value) {
-	switch word := r.word(v); word {
+func (r *reader) readEra(v value) {
+	switch word := r.readString(v); word {
 	case "auto":
 	case "modern":
 		r.server.Era = mcp.Modern
@@ -254,16 +254,16 @@ func (r *reader) era(v value) {
 	}
 }
 
-func (r *reader) yes(v value) bool {
+func (r *reader) readBool(v value) bool {
 	is, ok := v.bool()
 	if !ok {
-		r.wants(v, "true or false")
+		r.typeError(v, "true or false")
 	}
 	return is
 }
 
-// bytes reads a size.
-func (r *reader) bytes(v value) int {
+// readSize reads a size.
+func (r *reader) readSize(v value) int {
 	const most = 1 << 30
 	n, ok := v.integer()
 	if !ok || n <= 0 || n > most {
@@ -275,39 +275,39 @@ func (r *reader) bytes(v value) int {
 
 const maxTime = 30 * 24 * time.Hour
 
-// time reads a number of units. 0 is for ever, and becomes negative.
-func (r *reader) time(v value, unit time.Duration) time.Duration {
+// readDuration reads a number of units. 0 is for ever, and becomes negative.
+func (r *reader) readDuration(v value, unit time.Duration) time.Duration {
 	n, ok := v.integer()
 	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
 		r.errorf(v.start, "%s wants a whole number of %s, 30 days at most; 0 is for ever", r.field, unitName(unit))
 		return 0
 	}
-	return forever(time.Duration(n) * unit)
+	return negativeIfZero(time.Duration(n) * unit)
 }
 
 func unitName(unit time.Duration) string {
 	return map[time.Duration]string{time.Nanosecond: "nanoseconds", time.Millisecond: "milliseconds", time.Second: "seconds"}[unit]
 }
 
-// forever makes a negative time of 0.
-func forever(d time.Duration) time.Duration {
+// negativeIfZero makes a negative time of 0.
+func negativeIfZero(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
 	}
 	return d
 }
 
-func (r *reader) idleStop(v value) {
+func (r *reader) readIdleStop(v value) {
 	word := "0"
 	if n, ok := v.integer(); !ok || n != 0 {
-		word = r.word(v)
+		word = r.readString(v)
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 || d > maxTime {
 		r.errorf(v.start, `idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`)
 		return
 	}
-	r.server.IdleStop = forever(d)
+	r.server.IdleStop = negativeIfZero(d)
 }
 
 // applyTimeout gives "timeout" the meaning that it has in the application. What is said more clearly wins.
@@ -318,11 +318,11 @@ func (r *reader) applyTimeout() {
 	v, s := *r.timeout, r.server
 	r.field = "timeout"
 	target, name := &s.CallTimeout, "callTimeoutMs"
-	if r.start {
+	if r.startTimeout {
 		target, name = &s.StartTimeout, "startTimeoutMs"
 	}
-	d := r.time(v, r.unit)
-	if r.guess && 0 < d && d < time.Second {
+	d := r.readDuration(v, r.timeoutUnit)
+	if r.ambiguousTimeout && 0 < d && d < time.Second {
 		r.warnf(v.start, "timeout is not used: it is in milliseconds, and so too short to be meant; write %s", name)
 		return
 	}
@@ -331,19 +331,19 @@ func (r *reader) applyTimeout() {
 	}
 }
 
-// options reads what mcp-proxy has in an object of its own.
-func (r *reader) options(v value) {
+// readOptions reads what mcp-proxy has in an object of its own.
+func (r *reader) readOptions(v value) {
 	if !v.isObject() {
-		r.wants(v, "an object")
+		r.typeError(v, "an object")
 		return
 	}
 	for _, m := range r.members(v) {
 		r.field = fmt.Sprintf("options.%.60s", m.name)
 		switch m.name {
 		case "disabled":
-			r.server.Disabled = r.server.Disabled || r.yes(m.value)
+			r.server.Disabled = r.server.Disabled || r.readBool(m.value)
 		case "toolFilter":
-			r.toolFilter(m.value)
+			r.readToolFilter(m.value)
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 )
 
 // A Found is a file that was looked for.
-type Found struct {
+type FileStatus struct {
 	Source
 	State   State
 	Servers int   // how many it has
@@ -32,13 +32,13 @@ type Found struct {
 
 // A Config is all that is configured, from all files.
 type Config struct {
-	Servers     []*Server           // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
-	Profiles    map[string][]string // that are in effect; see [Config.Profile]
-	Claims      []*Profile          // of a project, that are in effect only if they are trusted, whether they are or not
-	Files       []Found             // that were looked for, what wins first
-	Diagnostics []Diagnostic
+	Servers                []*Server           // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
+	Profiles               map[string][]string // that are in effect; see [Config.Profile]
+	ProfilesRequiringTrust []*Profile          // of a project, that are in effect only if they are trusted, whether they are or not
+	Files                  []FileStatus        // that were looked for, what wins first
+	Diagnostics            []Diagnostic
 
-	inEffect map[string]*Profile
+	activeProfiles map[string]*Profile
 }
 
 // Load finds out what is configured.
@@ -58,26 +58,26 @@ type Config struct {
 //
 // Load does not fail: what is wrong is in the Diagnostics, and in the servers.
 func Load(env *Environment, files ...string) *Config {
-	c := &Config{Profiles: map[string][]string{}, inEffect: map[string]*Profile{}}
+	c := &Config{Profiles: map[string][]string{}, activeProfiles: map[string]*Profile{}}
 	l := &loader{Config: c, env: env}
 	for _, place := range search(env, files) {
-		l.place(place)
+		l.loadLocation(place)
 	}
-	l.profiles()
+	l.resolveProfiles()
 	l.checkProfiles()
 	return c
 }
 
 type loader struct {
 	*Config
-	env *Environment
-	all []*Profile // of all files, what wins first
+	env         *Environment
+	allProfiles []*Profile // of all files, what wins first
 }
 
-func (l *loader) place(sources place) {
+func (l *loader) loadLocation(sources location) {
 	used := ""
 	for _, source := range sources {
-		f, found := l.read(source)
+		f, found := l.loadFile(source)
 		found.Servers = len(f.Servers)
 		switch {
 		case found.State != Used && found.State != Broken:
@@ -93,22 +93,22 @@ func (l *loader) place(sources place) {
 		}
 		l.Files = append(l.Files, found)
 		if found.State == Used {
-			l.take(f)
+			l.addFile(f)
 		}
 	}
 }
 
-// read reads and judges a file.
-func (l *loader) read(source Source) (*File, Found) {
-	found := Found{Source: source, State: Used}
-	broken := func(err error) (*File, Found) {
+// loadFile reads and judges a file.
+func (l *loader) loadFile(source Source) (*File, FileStatus) {
+	found := FileStatus{Source: source, State: Used}
+	broken := func(err error) (*File, FileStatus) {
 		found.State = Broken
 		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error, Message: err.Error()}
 		found.Err = d
 		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
 	}
 	if !filepath.IsAbs(source.Path) {
-		return broken(errors.New(Variable + " wants an absolute path: what a relative one means depends on the directory"))
+		return broken(errors.New(pathVariable + " wants an absolute path: what a relative one means depends on the directory"))
 	}
 	data, err := l.env.ReadFile(source.Path)
 	switch {
@@ -125,7 +125,7 @@ func (l *loader) read(source Source) (*File, Found) {
 	switch {
 	case f.Err() != nil:
 		found.State, found.Err = Broken, f.Err()
-	case !f.Declares:
+	case !f.HasServers:
 		found.State = Empty
 	}
 	return f, found
@@ -135,12 +135,12 @@ func (l *loader) warn(at Position, format string, args ...any) {
 	l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// take takes the servers and profiles of a file, as far as there are none of the same name.
-func (l *loader) take(f *File) {
+// addFile takes the servers and profiles of a file, as far as there are none of the same name.
+func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
 			if l.Servers[i].Project && !s.Project {
-				l.Servers[i].Hides = s.Position
+				l.Servers[i].Overrides = s.Position
 			}
 			message := "it is not used: there is another at " + l.Servers[i].Position.String()
 			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
@@ -149,7 +149,7 @@ func (l *loader) take(f *File) {
 		l.Servers = append(l.Servers, s)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Profiles)) {
-		l.all = append(l.all, &Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name], Workspace: f.Workspace, Project: f.Project})
+		l.allProfiles = append(l.allProfiles, &Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name], Workspace: f.Workspace, Project: f.Project})
 	}
 }
 
@@ -157,8 +157,8 @@ func (l *loader) checkProfiles() {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		for _, id := range l.Profiles[name] {
 			if !slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.ID == id }) {
-				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s", name, id, nearest(id, l.Servers))
-				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.inEffect[name].Position, Severity: Error, Message: message})
+				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s", name, id, suggestion(id, l.Servers))
+				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.activeProfiles[name].Position, Severity: Error, Message: message})
 				break
 			}
 		}
@@ -167,12 +167,12 @@ func (l *loader) checkProfiles() {
 
 // An UnknownError says that there is no server or profile of that name.
 type UnknownError struct {
-	What string // "server" or "profile"
+	Kind string // "server" or "profile"
 	Name string
 	Hint string // which may be meant, or which there are; not part of the text
 }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, e.Name) }
+func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
 // Server returns the server with an id, which may be disabled, and may have to be trusted first (see [Store.Check]). The error is an [*UnknownError], the Err of the
 // server, or a [Diagnostic] of a file that may have such a server but is broken.
@@ -203,8 +203,8 @@ func (c *Config) Select(profile string) (servers []*Server, err error) {
 		return c.Servers, nil
 	}
 	ids, ok := c.Profiles[profile]
-	if i := slices.IndexFunc(c.Claims, func(p *Profile) bool { return p.Name == profile }); !ok && i >= 0 {
-		return nil, &UntrustedError{Profile: profile, Position: c.Claims[i].Position}
+	if i := slices.IndexFunc(c.ProfilesRequiringTrust, func(p *Profile) bool { return p.Name == profile }); !ok && i >= 0 {
+		return nil, &UntrustedError{Profile: profile, Position: c.ProfilesRequiringTrust[i].Position}
 	}
 	if !ok {
 		return nil, &UnknownError{"profile", profile, near.Instead(profile, slices.Sorted(maps.Keys(c.Profiles)))}

@@ -64,11 +64,11 @@ warning: ` + user + `:1:14: server "b": it is not used: there is another at /pro
 `},
 		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"}, files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")}, want: "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
 		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"}, files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user + " 1\n"},
-		{name: "the variable", variables: map[string]string{Variable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/project/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
-		{name: "the variable, relative", variables: map[string]string{Variable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
+		{name: "the variable", variables: map[string]string{pathVariable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/project/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
+		{name: "the variable, relative", variables: map[string]string{pathVariable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
 			want: "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
-		{name: "the variable, of nothing", variables: map[string]string{Variable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
-		{name: "given", variables: map[string]string{Variable: "/etc/x.json"}, given: []string{"one.json", native("/two.json")},
+		{name: "the variable, of nothing", variables: map[string]string{pathVariable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
+		{name: "given", variables: map[string]string{pathVariable: "/etc/x.json"}, given: []string{"one.json", native("/two.json")},
 			files: map[string]string{"/project/one.json": file("a", "b"), "/two.json": file("b"), "/project/mcp.json": file("c"), user: file("c")},
 			want: `b /two.json false
 a /project/one.json false
@@ -149,7 +149,7 @@ func TestRelativePaths(t *testing.T) {
 		given            []string
 	}{
 		{name: "the user's", file: userDir + "/mcp.json", base: userDir},
-		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{Variable: "/etc/x.json"}},
+		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{pathVariable: "/etc/x.json"}},
 		{name: "given", file: "/elsewhere/x.json", base: "/project", given: []string{native("/elsewhere/x.json")}},
 		{name: "the project's", file: "/project/.vscode/mcp.json", base: "/project"},
 	} {

@@ -26,7 +26,7 @@ func (e *ExistsError) Error() string {
 //
 // The file has to be in stdwire's own form, which mcpServers and VS Code's servers are. Any other error is a [Diagnostic] or says what is wrong.
 func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input, replace bool) ([]byte, error) {
-	source := Source{Path: path, Workspace: env.Dir, general: true}
+	source := Source{Path: path, Workspace: env.Dir, sharedFile: true}
 	f := Parse(env, source, data)
 	if err := f.Err(); err != nil {
 		return nil, err
@@ -39,20 +39,20 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 		return append(slices.Concat(data, Encode(servers, inputs, nil)), '\n'), nil
 	}
 	e := &editor{raw: data}
-	if f.Declares {
-		if !f.found.own {
-			return nil, fmt.Errorf("%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that", path, f.found.keys)
+	if f.HasServers {
+		if !f.section.isNative {
+			return nil, fmt.Errorf("%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that", path, f.section.keys)
 		}
 		if err := e.servers(f, servers, replace); err != nil {
 			return nil, err
 		}
 	} else {
-		e.beside = append(e.beside, addition{"mcpServers", object(servers)})
+		e.rootMembers = append(e.rootMembers, insertion{"mcpServers", serversJSON(servers)})
 	}
 	if err := e.inputs(f, root, inputs); err != nil {
 		return nil, err
 	}
-	e.insert(root, e.beside)
+	e.insert(root, e.rootMembers)
 	merged := e.apply()
 	if err := Parse(env, source, merged).Err(); err != nil {
 		return nil, fmt.Errorf("servers cannot be added to %s: %w", path, err)
@@ -61,12 +61,12 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 }
 
 // An addition is a member of an object, or without a name an element of an array.
-type addition struct {
+type insertion struct {
 	name  string
 	value []byte
 }
 
-func (a addition) text(prefix string) []byte {
+func (a insertion) text(prefix string) []byte {
 	var text []byte
 	if a.name != "" {
 		text = append(jsonscan.AppendString(text, a.name), ": "...)
@@ -76,9 +76,9 @@ func (a addition) text(prefix string) []byte {
 
 // An editor collects changes to a file.
 type editor struct {
-	raw    []byte
-	edits  []edit
-	beside []addition // members for the root
+	raw         []byte
+	edits       []edit
+	rootMembers []insertion // members for the root
 }
 
 // An edit replaces bytes from start to end.
@@ -99,43 +99,43 @@ func (e *editor) apply() []byte {
 }
 
 func (e *editor) servers(f *File, servers []*Server, replace bool) error {
-	var added []addition
+	var added []insertion
 	clash := &ExistsError{File: f.Path}
-	members := f.found.servers.members()
+	members := f.section.servers.members()
 	for _, s := range servers {
 		i := slices.IndexFunc(f.Servers, func(o *Server) bool { return o.ID == s.ID })
 		switch {
 		case i < 0:
-			added = append(added, addition{s.ID, s.JSON()})
+			added = append(added, insertion{s.ID, s.JSON()})
 		case f.Servers[i].Err == nil && bytes.Equal(f.Servers[i].JSON(), s.JSON()):
 		case !replace:
 			clash.IDs = append(clash.IDs, s.ID)
 		default:
 			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
 			m := members[at]
-			e.edits = append(e.edits, edit{m.start, m.end, indent(s.JSON(), e.indentation(m.at))})
+			e.edits = append(e.edits, edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
 		}
 	}
 	if clash.IDs != nil {
 		return clash
 	}
-	e.insert(f.found.servers, added)
+	e.insert(f.section.servers, added)
 	return nil
 }
 
 // inputs adds those that the file does not describe yet.
 func (e *editor) inputs(f *File, root value, inputs []Input) error {
-	var added []addition
+	var added []insertion
 	for _, input := range inputs {
 		if !slices.ContainsFunc(f.Inputs, func(o Input) bool { return o.ID == input.ID }) {
-			added = append(added, addition{"", input.JSON()})
+			added = append(added, insertion{"", input.JSON()})
 		}
 	}
 	existing, ok := root.member("inputs")
 	switch {
 	case added == nil:
 	case !ok:
-		e.beside = append(e.beside, addition{"inputs", array(added)})
+		e.rootMembers = append(e.rootMembers, insertion{"inputs", arrayJSON(added)})
 	case !existing.isArray():
 		return existing.diagnostic(existing.start, "inputs wants an array, and is %s", existing.kind())
 	default:
@@ -144,8 +144,8 @@ func (e *editor) inputs(f *File, root value, inputs []Input) error {
 	return nil
 }
 
-// array is one of all values.
-func array(all []addition) []byte {
+// arrayJSON is one of all values.
+func arrayJSON(all []insertion) []byte {
 	text := []byte{'['}
 	for i, a := range all {
 		if i > 0 {
@@ -157,7 +157,7 @@ func array(all []addition) []byte {
 }
 
 // insert adds members to an object, or elements to an array, behind those that are there and the comments behind these.
-func (e *editor) insert(container value, added []addition) {
+func (e *editor) insert(container value, added []insertion) {
 	if len(added) == 0 {
 		return
 	}
@@ -170,7 +170,7 @@ func (e *editor) insert(container value, added []addition) {
 	first, last := 0, 0 // where the first of those that are there begins, and the last ends
 	for _, m := range container.members() {
 		if first == 0 {
-			first = m.at
+			first = m.offset
 		}
 		last = m.end
 	}
@@ -184,7 +184,7 @@ func (e *editor) insert(container value, added []addition) {
 		if own := e.indentation(first); bytes.ContainsRune(e.raw[container.start:first], '\n') {
 			inner = own
 		}
-		if !e.comma(last, closing) {
+		if !e.hasComma(last, closing) {
 			e.edits = append(e.edits, edit{last, last, []byte(",")})
 		}
 	}
@@ -203,14 +203,14 @@ func (e *editor) insert(container value, added []addition) {
 	e.edits = append(e.edits, edit{at, closing, text})
 }
 
-// comma reports whether one stands behind the last value of a container, before it is closed.
-func (e *editor) comma(last, closing int) bool {
+// hasComma reports whether one stands behind the last value of a container, before it is closed.
+func (e *editor) hasComma(last, closing int) bool {
 	for i := last; i < closing; {
 		switch e.raw[i] {
 		case ',':
 			return true
 		case '/':
-			i, _ = comment(e.raw, i) // the file has been validated
+			i, _ = commentEnd(e.raw, i) // the file has been validated
 		default:
 			i++
 		}

@@ -11,32 +11,32 @@ import (
 
 // OAuth is what a definition says about how to be let in by a server with a URL. Texts of a [Server] may have variables in them, those of an [Endpoint] have not.
 type OAuth struct {
-	Off          bool   // "oauth": false; no token is asked for, and none that is there is used
-	ClientID     string // "" registers the client dynamically
-	ClientSecret string
-	Issuer       string // the authorization server that knows ClientID, and the only one that may see ClientSecret; required with that
-	Scope        string // of several, with blanks between them
-	RedirectURI  string // where the browser comes back to; "" is any port of this machine
-	AllowPrivate bool   // its authorization server may be in a private network, though the server is not
-	ForItself    bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
+	Disabled          bool   // "oauth": false; no token is asked for, and none that is there is used
+	ClientID          string // "" registers the client dynamically
+	ClientSecret      string
+	Issuer            string // the authorization server that knows ClientID, and the only one that may see ClientSecret; required with that
+	Scope             string // of several, with blanks between them
+	RedirectURI       string // where the browser comes back to; "" is any port of this machine
+	AllowPrivate      bool   // its authorization server may be in a private network, though the server is not
+	ClientCredentials bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
 }
 
 const (
-	forUser   = "authorization_code"
-	forItself = "client_credentials"
+	authorizationCode = "authorization_code"
+	clientCredentials = "client_credentials"
 )
 
 // An ownOAuth is an [OAuth] in stdwire's own form: false, or an object.
-type ownOAuth OAuth
+type oauthJSON OAuth
 
 // MarshalJSON implements [json.Marshaler].
-func (o *ownOAuth) MarshalJSON() ([]byte, error) {
-	if o.Off {
+func (o *oauthJSON) MarshalJSON() ([]byte, error) {
+	if o.Disabled {
 		return []byte("false"), nil
 	}
 	text := []byte{'{'}
 	for _, m := range []struct{ name, value string }{
-		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: forItself}[o.ForItself]},
+		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: clientCredentials}[o.ClientCredentials]},
 	} {
 		if m.value == "" {
 			continue
@@ -56,46 +56,46 @@ func (o *ownOAuth) MarshalJSON() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// oauth reads what applications write about that: true, false, or an object, whose members have one name in each of them.
-func (r *reader) oauth(v value) {
+// readOAuth reads what applications write about that: true, false, or an object, whose members have one name in each of them.
+func (r *reader) readOAuth(v value) {
 	if on, ok := v.bool(); ok {
-		r.server.OAuth = &OAuth{Off: !on}
+		r.server.OAuth = &OAuth{Disabled: !on}
 		return
 	}
 	if !v.isObject() {
-		r.wants(v, "true, false or an object")
+		r.typeError(v, "true, false or an object")
 		return
 	}
 	o := new(OAuth)
 	r.server.OAuth = o
 	port := 0
 	for _, m := range r.members(v) {
-		r.field = "oauth." + beginning(m.name)
+		r.field = "oauth." + namePrefix(m.name)
 		switch m.name {
 		case "enabled":
-			o.Off = !r.yes(m.value)
+			o.Disabled = !r.readBool(m.value)
 		case "allowPrivate":
-			o.AllowPrivate = r.yes(m.value)
+			o.AllowPrivate = r.readBool(m.value)
 		case "clientId", "client_id", "CLIENT_ID":
-			o.ClientID = r.word(m.value)
+			o.ClientID = r.readString(m.value)
 		case "clientSecret", "client_secret", "CLIENT_SECRET":
-			o.ClientSecret = r.word(m.value)
+			o.ClientSecret = r.readString(m.value)
 		case "issuer", "ISSUER":
-			o.Issuer = r.word(m.value)
+			o.Issuer = r.readString(m.value)
 		case "scope", "scopes":
 			if m.isArray() {
-				o.Scope = strings.Join(r.texts(m.value), " ")
+				o.Scope = strings.Join(r.readStrings(m.value), " ")
 			} else {
-				o.Scope = r.word(m.value)
+				o.Scope = r.readString(m.value)
 			}
 		case "redirectUri", "redirect_uri", "redirectUrl":
-			o.RedirectURI = r.word(m.value)
+			o.RedirectURI = r.readString(m.value)
 		case "grantType", "grant_type":
-			switch grant := r.word(m.value); grant {
-			case forUser, forItself:
-				o.ForItself = grant == forItself
+			switch grant := r.readString(m.value); grant {
+			case authorizationCode, clientCredentials:
+				o.ClientCredentials = grant == clientCredentials
 			default:
-				r.errorf(m.start, "%s wants to be %s or %s", r.field, forUser, forItself)
+				r.errorf(m.start, "%s wants to be %s or %s", r.field, authorizationCode, clientCredentials)
 			}
 		case "callbackPort", "callback_port":
 			n, ok := m.integer()
@@ -104,18 +104,18 @@ func (r *reader) oauth(v value) {
 			}
 			port = int(n)
 		default:
-			r.warnf(m.at, "unknown field %.60q; it does nothing here", "oauth."+m.name)
+			r.warnf(m.offset, "unknown field %.60q; it does nothing here", "oauth."+m.name)
 		}
 	}
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
-	case o.ClientSecret != "" && o.Issuer == "" && !o.Off:
+	case o.ClientSecret != "" && o.Issuer == "" && !o.Disabled:
 		r.errorf(v.start, `oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client`)
 	case o.Issuer != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has an issuer, and no clientId that is registered there")
-	case o.ForItself && o.ClientSecret == "":
-		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", forItself)
+	case o.ClientCredentials && o.ClientSecret == "":
+		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", clientCredentials)
 	case port != 0 && o.RedirectURI != "":
 		r.errorf(v.start, "oauth has a redirectUri and a port; leave out one of them")
 	case port != 0:
@@ -124,18 +124,18 @@ func (r *reader) oauth(v value) {
 }
 
 // oauth expands the variables.
-func (x *expansion) oauth(o *OAuth) *OAuth {
+func (x *resolver) oauth(o *OAuth) *OAuth {
 	if o == nil {
 		return nil
 	}
 	e := &OAuth{
-		Off: o.Off, AllowPrivate: o.AllowPrivate, ForItself: o.ForItself, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
+		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
 		Issuer: x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
 	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
 		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
-	if x.missing == nil && !e.Off && (e.Issuer != "" || e.ClientSecret != "") && !isIssuer(e.Issuer) {
+	if x.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") && !isIssuer(e.Issuer) {
 		x.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
 	}
 	return e

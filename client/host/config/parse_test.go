@@ -244,7 +244,7 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 		t.Run(tt.name, func(t *testing.T) {
 			f := parse(strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`))
 			assert.Equal(t, shown(f), tt.want)
-			assert.Assert(t, f.Declares)
+			assert.Assert(t, f.HasServers)
 
 			// What is written down in stdwire's own form is the same.
 			var whole []*Server

@@ -15,62 +15,62 @@ type Profile struct {
 
 	// Of one of [Config].Claims: where the user's own file has a profile of this name, zero if it
 	// has none; and those of its servers that are not from its own file.
-	Hides     Position
-	Elsewhere []*Server
+	Overrides    Position
+	OtherServers []*Server
 }
 
-// claims reports whether the profile decides about what is not its own file's.
-func (p *Profile) claims() bool { return p.Hides != (Position{}) || p.Elsewhere != nil }
+// requiresTrust reports whether the profile decides about what is not its own file's.
+func (p *Profile) requiresTrust() bool { return p.Overrides != (Position{}) || p.OtherServers != nil }
 
 // Profile returns the profile of that name that is in effect, nil if none is.
-func (c *Config) Profile(name string) *Profile { return c.inEffect[name] }
+func (c *Config) Profile(name string) *Profile { return c.activeProfiles[name] }
 
-// profiles finds out which profiles are in effect. One of a project's file neither takes the place
+// resolveProfiles finds out which profiles are in effect. One of a project's file neither takes the place
 // of one of the user's nor has servers from elsewhere unless it is trusted: it would offer what the
 // user left out.
-func (l *loader) profiles() {
-	for i, p := range l.all {
-		if other := l.inEffect[p.Name]; other != nil {
+func (l *loader) resolveProfiles() {
+	for i, p := range l.allProfiles {
+		if other := l.activeProfiles[p.Name]; other != nil {
 			l.warn(p.Position, "the profile %q is not used: there is another at %s", p.Name, other.Position)
 			continue
 		}
 		if p.Project {
-			l.compare(p, l.all[i+1:])
+			l.findConflicts(p, l.allProfiles[i+1:])
 		}
-		if p.claims() {
-			l.Claims = append(l.Claims, p)
+		if p.requiresTrust() {
+			l.ProfilesRequiringTrust = append(l.ProfilesRequiringTrust, p)
 			if l.env.Trusts == nil || !l.env.Trusts(p) {
-				l.warn(p.Position, "the profile %q is not used: it %s, and is not trusted", p.Name, p.claim())
+				l.warn(p.Position, "the profile %q is not used: it %s, and is not trusted", p.Name, p.trustReason())
 				continue
 			}
 		}
-		l.Profiles[p.Name], l.inEffect[p.Name] = p.Servers, p
+		l.Profiles[p.Name], l.activeProfiles[p.Name] = p.Servers, p
 	}
 }
 
-// compare notes what a project's profile decides about, with the profiles of the files after its
+// findConflicts notes what a project's profile decides about, with the profiles of the files after its
 // own.
-func (l *loader) compare(p *Profile, others []*Profile) {
+func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	for _, o := range others {
 		if o.Name == p.Name {
-			p.Hides = o.Position
+			p.Overrides = o.Position
 		}
 	}
 	for _, s := range l.Servers {
 		if s.File != p.File && slices.Contains(p.Servers, s.ID) {
-			p.Elsewhere = append(p.Elsewhere, s)
+			p.OtherServers = append(p.OtherServers, s)
 		}
 	}
 }
 
-// claim says in words what it decides about.
-func (p *Profile) claim() string {
+// trustReason says in words what it decides about.
+func (p *Profile) trustReason() string {
 	var all []string
-	if p.Hides != (Position{}) {
-		all = append(all, "would take the place of the one at "+p.Hides.String())
+	if p.Overrides != (Position{}) {
+		all = append(all, "would take the place of the one at "+p.Overrides.String())
 	}
 	var ids []string
-	for _, s := range p.Elsewhere {
+	for _, s := range p.OtherServers {
 		ids = append(ids, s.ID)
 	}
 	if ids != nil {

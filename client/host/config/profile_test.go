@@ -24,11 +24,11 @@ func TestProjectProfiles(t *testing.T) {
 	}
 	c := load(projectProfiles)
 	assert.Equal(t, fmt.Sprint(c.Profiles), "map[data:[db] odd:[dbb] safe:[files]]")
-	assert.Equal(t, len(c.Claims), 2)
-	mixed, safe := c.Claims[0], c.Claims[1]
-	assert.Equal(t, mixed.Name+" "+mixed.Elsewhere[0].ID, "mixed danger")
-	assert.Equal(t, slashed(safe.Hides.String()), userDir+"/mcp.json:1:83")
-	assert.Equal(t, len(safe.Elsewhere), 2)
+	assert.Equal(t, len(c.ProfilesRequiringTrust), 2)
+	mixed, safe := c.ProfilesRequiringTrust[0], c.ProfilesRequiringTrust[1]
+	assert.Equal(t, mixed.Name+" "+mixed.OtherServers[0].ID, "mixed danger")
+	assert.Equal(t, slashed(safe.Overrides.String()), userDir+"/mcp.json:1:83")
+	assert.Equal(t, len(safe.OtherServers), 2)
 	_, err := c.Select("mixed")
 	var untrusted *UntrustedError
 	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
@@ -39,10 +39,10 @@ func TestProjectProfiles(t *testing.T) {
 
 	assert.NilError(t, st.TrustProfile(safe))
 	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files danger]]")
-	assert.Equal(t, len(load(projectProfiles).Claims), 2)
+	assert.Equal(t, len(load(projectProfiles).ProfilesRequiringTrust), 2)
 	c = load(`{"servers": {}, "profiles": {"safe": ["danger"]}}`)
 	assert.Equal(t, fmt.Sprint(c.Profiles), "map[safe:[files]]")
-	err = st.CheckProfile(c.Claims[0])
+	err = st.CheckProfile(c.ProfilesRequiringTrust[0])
 	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
 	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
 
@@ -59,5 +59,5 @@ func TestProjectServerHides(t *testing.T) {
 	c := Load(world(nil, map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, userDir + "/mcp.json": ownProfiles}))
 	s, err := c.Server("files")
 	assert.NilError(t, err)
-	assert.Equal(t, slashed(s.Hides.String()), userDir+"/mcp.json:1:14")
+	assert.Equal(t, slashed(s.Overrides.String()), userDir+"/mcp.json:1:14")
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// hidden stands for what is not shown.
-const hidden = "…"
+// redacted stands for what is not shown.
+const redacted = "…"
 
 // Redacted returns a copy in which everything that may be a secret is "…": values of variables and headers, the user and the query of URLs, arguments that look like
 // secrets or stand behind a flag that announces one, and all of the fields that only other applications know. Variables are still there, as ${NAME}, without defaults.
@@ -17,9 +17,9 @@ func (s *Server) Redacted() *Server {
 	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
 	c.Command, c.URL = redactWord(s.Command), redactURL(s.URL)
 	c.Args, c.OAuth = redactArgs(s.Args), redactOAuth(s.OAuth)
-	c.others = slices.Clone(s.others)
-	for i := range c.others {
-		c.others[i].json = []byte(`"` + hidden + `"`)
+	c.extraFields = slices.Clone(s.extraFields)
+	for i := range c.extraFields {
+		c.extraFields[i].json = []byte(`"` + redacted + `"`)
 	}
 	return &c
 }
@@ -39,15 +39,15 @@ func redactValues(values map[string]string) map[string]string {
 func redactText(text string) string {
 	var b strings.Builder
 	end := 0
-	for _, m := range variable.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
 		if m[0] > end {
-			b.WriteString(hidden)
+			b.WriteString(redacted)
 		}
 		b.WriteString(redactDefault(text[m[0]:m[1]]))
 		end = m[1]
 	}
 	if end < len(text) {
-		b.WriteString(hidden)
+		b.WriteString(redacted)
 	}
 	return b.String()
 }
@@ -55,7 +55,7 @@ func redactText(text string) string {
 // redactDefault hides the default of a variable.
 func redactDefault(reference string) string {
 	if name, _, ok := strings.Cut(reference, ":-"); ok {
-		return name + ":-" + hidden + "}"
+		return name + ":-" + redacted + "}"
 	}
 	return reference
 }
@@ -64,7 +64,7 @@ func redactURL(text string) string {
 	if text == "" {
 		return ""
 	}
-	text = variable.ReplaceAllStringFunc(text, redactDefault)
+	text = variablePattern.ReplaceAllStringFunc(text, redactDefault)
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		return redactText(text) // not a URL, or one that is a variable as a whole
@@ -74,14 +74,14 @@ func redactURL(text string) string {
 		authority, path = rest[:i], rest[i:]
 	}
 	if i := strings.LastIndexByte(authority, '@'); i >= 0 {
-		authority = hidden + authority[i:]
+		authority = redacted + authority[i:]
 	}
 	path, _, fragment := strings.Cut(path, "#")
 	path, query, queried := strings.Cut(path, "?")
 	segments := strings.Split(path, "/")
 	for i, segment := range segments {
 		if longRandom.MatchString(segment) && strings.ContainsAny(segment, "0123456789") {
-			segments[i] = hidden
+			segments[i] = redacted
 		}
 	}
 	text = scheme + "://" + authority + strings.Join(segments, "/")
@@ -89,7 +89,7 @@ func redactURL(text string) string {
 		text += "?" + redactQuery(query)
 	}
 	if fragment {
-		text += "#" + hidden
+		text += "#" + redacted
 	}
 	return text
 }
@@ -102,20 +102,20 @@ func redactQuery(query string) string {
 		switch {
 		case ok && value == redactText(value): // variables only
 		case ok:
-			parts[i] = name + "=" + hidden
+			parts[i] = name + "=" + redacted
 		default:
-			parts[i] = hidden
+			parts[i] = redacted
 		}
 	}
 	return strings.Join(parts, "&")
 }
 
 var (
-	// announces matches the name of a flag, variable or parameter whose value is a secret.
-	announces = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
+	// secretName matches the name of a flag, variable or parameter whose value is a secret.
+	secretName = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
 		`connection[-_]?string|dsn`)
-	// secret matches what looks like one, wherever it stands.
-	secret = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
+	// secretValue matches what looks like one, wherever it stands.
+	secretValue = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
 	// longRandom matches what, with a digit in it, is hardly a word: a key in a URL's path.
 	longRandom = regexp.MustCompile(`^[A-Za-z0-9_=-]{20,}$`)
 	// assignment matches NAME=value, with a flag's dashes before it or not.
@@ -139,9 +139,9 @@ func redactArgs(args []string) []string {
 		case slices.Contains(valueFlags, before) && m != nil:
 			out[i] = m[1] + "=" + redactText(m[2])
 		case slices.Contains(valueFlags, before) && (before == "-e" || before == "--env"): // docker passes a variable on by its name
-		case flag && (announces.MatchString(before) || slices.Contains(valueFlags, before)):
+		case flag && (secretName.MatchString(before) || slices.Contains(valueFlags, before)):
 			out[i] = redactText(arg)
-		case m != nil && announces.MatchString(m[1]):
+		case m != nil && secretName.MatchString(m[1]):
 			out[i] = m[1] + "=" + redactText(m[2])
 		case m != nil && strings.HasPrefix(arg, "-"):
 			out[i] = m[1] + "=" + redactWord(m[2])
@@ -157,12 +157,12 @@ func redactWord(word string) string {
 	if u, err := url.Parse(word); strings.Contains(word, "://") && (err != nil || u.Scheme != "") {
 		return redactURL(word)
 	}
-	return secretWord(variable.ReplaceAllStringFunc(word, redactDefault))
+	return secretWord(variablePattern.ReplaceAllStringFunc(word, redactDefault))
 }
 
 func secretWord(word string) string {
-	if secret.MatchString(word) || strings.HasPrefix(word, "Bearer ") || strings.HasPrefix(word, "Basic ") {
-		return hidden
+	if secretValue.MatchString(word) || strings.HasPrefix(word, "Bearer ") || strings.HasPrefix(word, "Basic ") {
+		return redacted
 	}
 	return word
 }

@@ -18,9 +18,9 @@ type Server struct {
 	Workspace string // the directory that it belongs to: where it starts, and ${workspaceFolder}
 	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
 
-	// Hides is where the user's own file has a server of this id, which this one takes the place
+	// Overrides is where the user's own file has a server of this id, which this one takes the place
 	// of; zero if it does not.
-	Hides Position
+	Overrides Position
 
 	// Either the command of a server on stdio, or the URL of one over HTTP.
 	Command    string
@@ -50,16 +50,16 @@ type Server struct {
 	// Err is the first error that was found, nil if there is none. A server with one cannot be used.
 	Err error
 
-	base   string  // what relative paths start at
-	others []other // fields that mean nothing here
+	base        string       // what relative paths start at
+	extraFields []extraField // fields that mean nothing here
 }
 
 const (
-	// usualMessage is how many bytes a message from the server may have if client.Options do not
+	// defaultMaxMessage is how many bytes a message from the server may have if client.Options do not
 	// say.
-	usualMessage = 64 << 20
-	// besideResult is what a message has beside the result at most.
-	besideResult = 1 << 20
+	defaultMaxMessage = 64 << 20
+	// messageOverhead is what a message has beside the result at most.
+	messageOverhead = 1 << 20
 )
 
 // Options returns o with what the definition says of its own: the name, the era, the times, and
@@ -68,7 +68,7 @@ func (s *Server) Options(o client.Options) client.Options {
 	o.Name = s.ID
 	o.Era = cmp.Or(s.Era, o.Era)
 	o.StartTimeout, o.CallTimeout = cmp.Or(s.StartTimeout, o.StartTimeout), cmp.Or(s.CallTimeout, o.CallTimeout)
-	if message := s.MaxResult + besideResult; message > max(o.Limits.MaxFrame, usualMessage) {
+	if message := s.MaxResult + messageOverhead; message > max(o.Limits.MaxFrame, defaultMaxMessage) {
 		o.Limits.MaxFrame = message
 	}
 	return o
@@ -93,7 +93,7 @@ type Input struct {
 }
 
 // An other is a field that is kept for other applications.
-type other struct {
+type extraField struct {
 	name string
 	json []byte
 }

@@ -30,24 +30,24 @@ type Store struct {
 func UserStore(env *Environment) *Store { return &Store{StateFile(env, "trust.json")} }
 
 // A trusted is one server or profile that may have an effect.
-type trusted struct {
+type trustEntry struct {
 	Workspace string `json:"workspace"`
 	Server    string `json:"server,omitempty"`
 	Profile   string `json:"profile,omitempty"`
 	Digest    string `json:"sha256"`
 }
 
-// is reports whether both are about the same thing.
-func (t trusted) is(o trusted) bool {
+// sameSubject reports whether both are about the same thing.
+func (t trustEntry) sameSubject(o trustEntry) bool {
 	return t.Workspace == o.Workspace && t.Server == o.Server && t.Profile == o.Profile
 }
 
-func (s *Server) trusted() trusted {
-	return trusted{Workspace: s.Workspace, Server: s.ID, Digest: s.TrustDigest()}
+func (s *Server) trustEntry() trustEntry {
+	return trustEntry{Workspace: s.Workspace, Server: s.ID, Digest: s.TrustDigest()}
 }
 
-func (p *Profile) trusted() trusted {
-	return trusted{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
+func (p *Profile) trustEntry() trustEntry {
+	return trustEntry{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
 }
 
 // Check returns nil for a server that may be started: one from a file that the user named, or one that is trusted as it is. Otherwise the error is an
@@ -56,15 +56,15 @@ func (st *Store) Check(s *Server) error {
 	if !s.Project {
 		return nil
 	}
-	wanted := []trusted{s.trusted()}
+	wanted := []trustEntry{s.trustEntry()}
 	if s.Disabled { // which takes away from what may have been agreed to
 		enabled := *s
 		enabled.Disabled = false
-		wanted = append(wanted, enabled.trusted())
+		wanted = append(wanted, enabled.trustEntry())
 	}
 	known, err := st.has(wanted...)
-	if err == nil && known != trustedAsIs {
-		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: known == trustedOtherwise}
+	if err == nil && known != trustedNow {
+		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: known == trustedBefore}
 	}
 	return err
 }
@@ -72,70 +72,72 @@ func (st *Store) Check(s *Server) error {
 // CheckProfile returns nil for a profile that may have an effect: see [Config.Claims]. Its errors
 // are those of Check.
 func (st *Store) CheckProfile(p *Profile) error {
-	known, err := st.has(p.trusted())
-	if err == nil && known != trustedAsIs {
-		err = &UntrustedError{Profile: p.Name, Position: p.Position, Changed: known == trustedOtherwise}
+	known, err := st.has(p.trustEntry())
+	if err == nil && known != trustedNow {
+		err = &UntrustedError{Profile: p.Name, Position: p.Position, Changed: known == trustedBefore}
 	}
 	return err
 }
 
 // What a store knows of something.
 const (
-	trustedNever = iota
-	trustedOtherwise
-	trustedAsIs
+	neverTrusted = iota
+	trustedBefore
+	trustedNow
 )
 
 // has looks something up that may be trusted in any of these forms.
-func (st *Store) has(forms ...trusted) (known int, err error) {
+func (st *Store) has(forms ...trustEntry) (known int, err error) {
 	all, err := st.read()
 	if err != nil {
-		return trustedNever, err
+		return neverTrusted, err
 	}
-	i := slices.IndexFunc(all, forms[0].is)
+	i := slices.IndexFunc(all, forms[0].sameSubject)
 	switch {
 	case i < 0:
-		return trustedNever, nil
-	case slices.ContainsFunc(forms, func(t trusted) bool { return t.Digest == all[i].Digest }):
-		return trustedAsIs, nil
+		return neverTrusted, nil
+	case slices.ContainsFunc(forms, func(t trustEntry) bool { return t.Digest == all[i].Digest }):
+		return trustedNow, nil
 	}
-	return trustedOtherwise, nil
+	return trustedBefore, nil
 }
 
 // Trust remembers servers as they are now.
 func (st *Store) Trust(servers ...*Server) error {
-	_, err := st.change(each(servers), true)
+	_, err := st.change(trustEntries(servers), true)
 	return err
 }
 
 // TrustProfile remembers profiles as they are now.
 func (st *Store) TrustProfile(profiles ...*Profile) error {
-	_, err := st.change(each(profiles), true)
+	_, err := st.change(trustEntries(profiles), true)
 	return err
 }
 
 // Revoke forgets servers, and returns how many of them were known, trusted as they are or not.
-func (st *Store) Revoke(servers ...*Server) (int, error) { return st.change(each(servers), false) }
+func (st *Store) Revoke(servers ...*Server) (int, error) {
+	return st.change(trustEntries(servers), false)
+}
 
 // RevokeProfile does that with profiles.
 func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
-	return st.change(each(profiles), false)
+	return st.change(trustEntries(profiles), false)
 }
 
-func each[T interface{ trusted() trusted }](all []T) (entries []trusted) {
+func trustEntries[T interface{ trustEntry() trustEntry }](all []T) (entries []trustEntry) {
 	for _, one := range all {
-		entries = append(entries, one.trusted())
+		entries = append(entries, one.trustEntry())
 	}
 	return entries
 }
 
-func (st *Store) change(entries []trusted, trust bool) (forgotten int, err error) {
+func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return 0, err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, func(t trusted) bool { return slices.ContainsFunc(entries, t.is) })
+	all = slices.DeleteFunc(all, func(t trustEntry) bool { return slices.ContainsFunc(entries, t.sameSubject) })
 	forgotten = before - len(all)
 	if trust {
 		all = append(all, entries...)
@@ -145,11 +147,11 @@ func (st *Store) change(entries []trusted, trust bool) (forgotten int, err error
 	if len(all) > maxTrusted {
 		return 0, fmt.Errorf("%s has %d servers already; revoke some", st.Path, maxTrusted)
 	}
-	slices.SortFunc(all, func(a, b trusted) int {
+	slices.SortFunc(all, func(a, b trustEntry) int {
 		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Profile, b.Profile))
 	})
 	text, err := json.MarshalIndent(struct {
-		Trusted []trusted `json:"trusted"`
+		Trusted []trustEntry `json:"trusted"`
 	}{all}, "", "  ")
 	if err != nil {
 		return 0, err
@@ -161,7 +163,7 @@ func (st *Store) change(entries []trusted, trust bool) (forgotten int, err error
 }
 
 // read returns what is in the store. What it cannot be sure of it does not take for trust.
-func (st *Store) read() ([]trusted, error) {
+func (st *Store) read() ([]trustEntry, error) {
 	info, err := os.Stat(st.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -176,7 +178,7 @@ func (st *Store) read() ([]trusted, error) {
 		return nil, err
 	}
 	var content struct {
-		Trusted []trusted `json:"trusted"`
+		Trusted []trustEntry `json:"trusted"`
 	}
 	if err := json.Unmarshal(data, &content); err != nil {
 		return nil, fmt.Errorf("%s: %w; delete it, and trust your servers anew", st.Path, err)

@@ -31,10 +31,10 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Within returns what s is without giving anything that was does not give: was itself, disabled if
+// Intersect returns what s is without giving anything that was does not give: was itself, disabled if
 // s is, with the tools that both let pass. It is s, and whole is true, if that is all by which they
 // differ.
-func (s *Server) Within(was *Server) (less *Server, whole bool) {
+func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
 	within := *was
 	within.Disabled = was.Disabled || s.Disabled
 	within.Filter = was.Filter.And(s.Filter)

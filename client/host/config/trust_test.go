@@ -63,16 +63,16 @@ func TestWithin(t *testing.T) {
 		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","oauth":{"clientId":"me"}}`, `{"type":"http","url":"http://a"}`},
 	} {
 		was, now := projectServer(t, "/project", "s", tt.was), projectServer(t, "/project", "s", tt.now)
-		within, whole := now.Within(was)
+		within, whole := now.Intersect(was)
 		assert.Equal(t, whole, tt.want == "", tt.now)
 		want := tt.want
 		if whole {
 			want = string(now.JSON())
 		}
 		less := *within
-		less.others = nil
+		less.extraFields = nil
 		assert.Equal(t, normal(t, string(less.JSON())), normal(t, want))
-		again, whole := within.Within(was)
+		again, whole := within.Intersect(was)
 		assert.Assert(t, whole && again == within, "it only takes away")
 	}
 }

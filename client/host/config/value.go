@@ -55,8 +55,8 @@ func (v value) kind() string {
 
 // A member is one of an object's.
 type member struct {
-	name string
-	at   int // of the name
+	name   string
+	offset int // of the name
 	value
 }
 

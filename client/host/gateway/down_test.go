@@ -54,7 +54,7 @@ func TestListStaysWhileServerRestarts(t *testing.T) {
 func (w *world) retryIn(id string) time.Duration {
 	for _, s := range w.gateway.Manager().Status() {
 		if s.ID == id && s.State == host.Waiting {
-			return time.Until(s.Retry)
+			return time.Until(s.RetryAt)
 		}
 	}
 	return 0

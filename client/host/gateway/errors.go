@@ -63,7 +63,7 @@ func operationError(ctx context.Context, err error) error {
 		return dispatch.Errorf(dispatch.StateError, "%w", err)
 	case errors.Is(err, host.ErrUnknown), errors.Is(err, rpc.ErrMethodNotFound):
 		return dispatch.Errorf(dispatch.NotFound, "%w", err)
-	case unavailable, errors.Is(err, host.ErrSessions):
+	case unavailable, errors.Is(err, host.ErrTooManySessions):
 		return dispatch.Errorf(dispatch.UpstreamError, "%w", err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return dispatch.Errorf(dispatch.Timeout, "%w", err)

@@ -43,7 +43,7 @@ func pinServer(id, name string) (pin.Server, error) {
 	var like client.Options
 	Declare(&like)
 	declared, err := mcp.Marshal(like.Capabilities())
-	return pin.Server{ID: id, Name: name, Declared: declared}, err
+	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
 // Definitions returns a server's definitions of a kind as pins know them, without those that have
@@ -93,7 +93,7 @@ func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 			more = append(more, v.Name)
 		}
 	}
-	if more == nil || report.Another != "" || time.Since(j.pinnedAt) > firstUse {
+	if more == nil || report.IdentityChange != "" || time.Since(j.pinned) > firstUse {
 		return report, nil
 	}
 	if err := lock.Accept(server, kind, definitions, more...); err != nil {
@@ -145,9 +145,9 @@ func (s *itemList[T, F]) admit(server string, all []definition[T],
 			reason, detail = ReasonChanged, v.Changes[0].String()
 			attrs = append(attrs, slog.String("first_change", detail))
 		}
-		if report.Another != "" {
-			reason, detail = ReasonAnother, report.Another
-			attrs = append(attrs, slog.String("another", report.Another))
+		if report.IdentityChange != "" {
+			reason, detail = ReasonAnother, report.IdentityChange
+			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
 		if told[v.Name] = fmt.Sprint(attrs...); s.pins.warned[v.Name] != told[v.Name] {
 			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used",

@@ -122,7 +122,7 @@ func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	gateway.Declare(&o)
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
-	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Declared: declared}, pin.Tool, []json.RawMessage{json.RawMessage(definition)})
+	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared}, pin.Tool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
 }

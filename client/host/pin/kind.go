@@ -19,12 +19,12 @@ const (
 // Kinds returns all of them.
 func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template} }
 
-// keys are the members by which definitions are known.
-var keys = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}
+// nameMembers are the members by which definitions are known.
+var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}
 
 // Name returns by which name or URI a definition is known; "" if it has none.
 func (kind Kind) Name(definition json.RawMessage) string {
-	name, _ := jsonscan.Text(jsonscan.Member(definition, keys[kind]))
+	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMembers[kind]))
 	return name
 }
 
@@ -41,23 +41,23 @@ func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMess
 	return distinct
 }
 
-// lasting returns the definition of a resource without what changes with its content (2025-06-18,
+// withoutContentFields returns the definition of a resource without what changes with its content (2025-06-18,
 // Resource and Annotations). The JSON is valid.
-func lasting(definition []byte) []byte {
+func withoutContentFields(definition []byte) []byte {
 	if len(definition) == 0 || definition[0] != '{' {
 		return definition
 	}
-	return without(definition, "size", func(key, value []byte) []byte {
+	return removeMember(definition, "size", func(key, value []byte) []byte {
 		if jsonscan.KeyIs(key, "annotations") && len(value) > 0 && value[0] == '{' {
-			return without(value, "lastModified", nil)
+			return removeMember(value, "lastModified", nil)
 		}
 		return value
 	})
 }
 
-// without returns an object without a member, and with the values that change makes of the others;
+// removeMember returns an object without a member, and with the values that change makes of the others;
 // nil leaves them.
-func without(object []byte, member string, change func(key, value []byte) []byte) json.RawMessage {
+func removeMember(object []byte, member string, change func(key, value []byte) []byte) json.RawMessage {
 	b := []byte{'{'}
 	for key, value := range jsonscan.Members(object) {
 		if jsonscan.KeyIs(key, member) {

@@ -25,16 +25,18 @@ const (
 	maxKind = 4 << 20
 )
 
-// ErrNotThere matches the error for a tool, prompt, resource, template or server that there is not.
-var ErrNotThere = errors.New("there is no such")
+// ErrNotFound matches the error for a tool, prompt, resource, template or server that does not
+// exist.
+var ErrNotFound = errors.New("there is no such")
 
-// A Lock is a file of pins. Its methods may be called from anywhere at any time; several processes may use the same file, and who writes last has what the others wrote of other servers.
+// A Lock is a file of pins. Its methods are safe for concurrent use. Several processes may use the
+// same file; each write keeps what the others wrote about other servers.
 type Lock struct {
 	path string
 	mu   sync.Mutex
-	// sum and last are the file as it was read last: to read it again takes long if it is large.
-	sum  [sha256.Size]byte
-	last *file
+	// lastSum and last are the file as it was read last: to read it again takes long if it is large.
+	lastSum  [sha256.Size]byte
+	lastRead *file
 }
 
 // Path returns the name of the file.
@@ -42,14 +44,15 @@ func (l *Lock) Path() string { return l.path }
 
 // file is what a file of pins has in it.
 type file struct {
-	Version int               `json:"version"`
-	Servers map[string]*known `json:"servers"`
+	Version int                    `json:"version"`
+	Servers map[string]*serverPins `json:"servers"`
 }
 
 const version = 1
 
-// Open returns the pins of a file, which need not be there yet: it is made, only to be read by its owner, when there is something to be pinned. The error says that the file cannot be
-// read, or is not one of these; it is then left alone.
+// Open returns the pins in a file. The file need not exist: it is created, readable by its owner
+// only, when the first definition is pinned. Open fails, and leaves the file alone, if the file
+// cannot be read or is not a file of pins.
 func Open(path string) (*Lock, error) {
 	l := &Lock{path: path}
 	_, err := l.read()
@@ -57,7 +60,7 @@ func Open(path string) (*Lock, error) {
 }
 
 func (l *Lock) read() (*file, error) {
-	f := &file{Version: version, Servers: map[string]*known{}}
+	f := &file{Version: version, Servers: map[string]*serverPins{}}
 	in, err := atomicfile.Open(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f, nil
@@ -76,8 +79,8 @@ func (l *Lock) read() (*file, error) {
 		return f, nil
 	}
 	sum := sha256.Sum256(text)
-	if l.last != nil && l.sum == sum {
-		return l.last, nil
+	if l.lastRead != nil && l.lastSum == sum {
+		return l.lastRead, nil
 	}
 	if err := json.Unmarshal(text, f); err != nil {
 		return nil, fmt.Errorf("pins: %s is no file of pins: %w", l.path, err)
@@ -94,20 +97,20 @@ func (l *Lock) read() (*file, error) {
 				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", l.path, err, id)
 			}
 		}
-		if k.Declared, err = (&Server{Declared: k.Declared}).declared(); err != nil {
+		if k.Capabilities, err = (&Server{Capabilities: k.Capabilities}).canonicalCapabilities(); err != nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
 		}
 	}
-	l.sum, l.last = sum, f
+	l.lastSum, l.lastRead = sum, f
 	return f, nil
 }
 
 // verify checks the pins of a kind: whoever has changed the file by hand must not make a pin of
 // something else.
-func (k *known) verify(kind Kind) error {
-	pins := *k.of(kind)
+func (k *serverPins) verify(kind Kind) error {
+	pins := *k.ofKind(kind)
 	for name, p := range pins {
-		found, made, err := kind.pin(p.Definition)
+		found, made, err := kind.newEntry(p.Definition)
 		if err != nil || found != name || made.SHA256 != p.SHA256 {
 			return fmt.Errorf("the pin does not fit its definition: the %s %.100q", kind, name)
 		}
@@ -118,7 +121,7 @@ func (k *known) verify(kind Kind) error {
 
 // write replaces the file in one step.
 func (l *Lock) write(f *file) error {
-	l.last = nil // f is not what is in the file, until it is read again
+	l.lastRead = nil // f is not what is in the file, until it is read again
 	text, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return fmt.Errorf("pins: %w", err)
@@ -135,68 +138,68 @@ func (l *Lock) write(f *file) error {
 	return nil
 }
 
-// Check compares what a server has of a kind with its pins. What was never looked at is pinned,
-// with all of it. The error says that the file cannot be read or written, or that the definitions
-// are none: then nothing may be used.
+// Check compares a server's definitions of one kind with their pins. Definitions of a kind that was
+// never checked are pinned, all of them. If it returns an error, because the file cannot be read or
+// written or a definition is invalid, none of the definitions may be used.
 func (l *Lock) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.look(&s, kind, definitions)
+	n, err := l.compare(&s, kind, definitions)
 	if err != nil || !n.report.First {
 		return n.report, err
 	}
 	for i := range n.report.Verdicts {
 		n.report.Verdicts[i].State = First
 	}
-	*n.known.of(kind) = n.pins
-	n.file.Servers[s.ID] = n.known
+	*n.server.ofKind(kind) = n.entries
+	n.file.Servers[s.ID] = n.server
 	return n.report, l.write(n.file)
 }
 
-// Compare is [Lock.Check] without pinning anything: what was never looked at is new.
+// Compare is like [Lock.Check] but pins nothing: definitions of a kind that was never checked are
+// New.
 func (l *Lock) Compare(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.look(&s, kind, definitions)
+	n, err := l.compare(&s, kind, definitions)
 	return n.report, err
 }
 
 // A now is what a server has of a kind, beside what is known of it. The file and known are those of
 // last.
-type now struct {
-	file     *file
-	known    *known // one without pins for a server that was never seen
-	declared json.RawMessage
-	names    []string // in the order of the definitions
-	pins     map[string]pinned
-	report   Report
+type comparison struct {
+	file         *file
+	server       *serverPins // one without pins for a server that was never seen
+	capabilities json.RawMessage
+	names        []string // in the order of the definitions
+	entries      map[string]entry
+	report       Report
 }
 
-func (l *Lock) look(s *Server, kind Kind, definitions []json.RawMessage) (n now, err error) {
-	if n.names, n.pins, err = kind.pins(definitions); err != nil {
+func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (n comparison, err error) {
+	if n.names, n.entries, err = kind.newEntries(definitions); err != nil {
 		return n, err
 	}
-	if n.declared, err = s.declared(); err != nil {
+	if n.capabilities, err = s.canonicalCapabilities(); err != nil {
 		return n, err
 	}
 	if n.file, err = l.read(); err != nil {
 		return n, err
 	}
-	if n.known = n.file.Servers[s.ID]; n.known == nil {
-		n.known = &known{Name: s.Name, Declared: n.declared}
+	if n.server = n.file.Servers[s.ID]; n.server == nil {
+		n.server = &serverPins{Name: s.Name, Capabilities: n.capabilities}
 	}
-	n.report = compare(n.known, kind, s, n.declared, n.names, n.pins)
+	n.report = newReport(n.server, kind, s, n.capabilities, n.names, n.entries)
 	return n, nil
 }
 
-// Accept pins what a server has of a kind as it is now: those of these names, or all if there are
-// none. A server that has become another, or was never seen, has the pins of only these afterwards.
-// The error matches [ErrNotThere] if one of them is not among the definitions; then nothing has
-// changed.
+// Accept pins the current definitions with the accepted names, or all of them if no names are
+// given. If the server is unknown or its identity has changed, its other pins are dropped. If a
+// name is not among the definitions, the error matches [ErrNotFound] and nothing changes.
 func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage, accepted ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.look(&s, kind, definitions)
+	n, err := l.compare(&s, kind, definitions)
 	if err != nil {
 		return err
 	}
@@ -204,31 +207,32 @@ func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage, accept
 		accepted = n.names
 	}
 	for _, name := range accepted {
-		if _, ok := n.pins[name]; !ok {
-			return fmt.Errorf("%w %s: %.100q of the server %q", ErrNotThere, kind, name, s.ID)
+		if _, ok := n.entries[name]; !ok {
+			return fmt.Errorf("%w %s: %.100q of the server %q", ErrNotFound, kind, name, s.ID)
 		}
 	}
-	k := n.known
-	if n.file.Servers[s.ID] == nil || n.report.Another != "" {
-		k = &known{Name: s.Name, Declared: n.declared}
+	k := n.server
+	if n.file.Servers[s.ID] == nil || n.report.IdentityChange != "" {
+		k = &serverPins{Name: s.Name, Capabilities: n.capabilities}
 		for _, kind := range Kinds() { // none is of first use any more
-			*k.of(kind) = map[string]pinned{}
+			*k.ofKind(kind) = map[string]entry{}
 		}
 	}
-	pins := maps.Clone(*k.of(kind))
+	pins := maps.Clone(*k.ofKind(kind))
 	if pins == nil {
-		pins = map[string]pinned{}
+		pins = map[string]entry{}
 	}
 	for _, name := range accepted {
-		pins[name] = n.pins[name]
+		pins[name] = n.entries[name]
 	}
-	*k.of(kind) = pins
+	*k.ofKind(kind) = pins
 	n.file.Servers[s.ID] = k
 	return l.write(n.file)
 }
 
-// Forget takes the pins of a server away: those of these names, of every kind, or all of it, as if
-// it had never been seen. The error matches [ErrNotThere]; then nothing has changed.
+// Forget removes the pins with these names, of every kind, or the whole server if no names are
+// given, as if it had never been seen. If one does not exist, the error matches [ErrNotFound] and
+// nothing changes.
 func (l *Lock) Forget(id string, names ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -238,16 +242,16 @@ func (l *Lock) Forget(id string, names ...string) error {
 	}
 	k := f.Servers[id]
 	if k == nil {
-		return fmt.Errorf("%w server: %q", ErrNotThere, id)
+		return fmt.Errorf("%w server: %q", ErrNotFound, id)
 	}
 	for _, name := range names {
 		if !k.has(name) {
-			return fmt.Errorf("%w pin: %.100q of the server %q", ErrNotThere, name, id)
+			return fmt.Errorf("%w pin: %.100q of the server %q", ErrNotFound, name, id)
 		}
 	}
 	for _, kind := range Kinds() {
 		for _, name := range names {
-			delete(*k.of(kind), name)
+			delete(*k.ofKind(kind), name)
 		}
 	}
 	if len(names) == 0 {
@@ -257,9 +261,9 @@ func (l *Lock) Forget(id string, names ...string) error {
 }
 
 // has reports whether something of that name is pinned.
-func (k *known) has(name string) bool {
+func (k *serverPins) has(name string) bool {
 	return slices.ContainsFunc(Kinds(), func(kind Kind) bool {
-		_, ok := (*k.of(kind))[name]
+		_, ok := (*k.ofKind(kind))[name]
 		return ok
 	})
 }

@@ -43,9 +43,9 @@ import (
 
 // A Server is whose tools they are.
 type Server struct {
-	ID       string          // by which it is known here
-	Name     string          // as it calls itself; its version does not count
-	Declared json.RawMessage // the capabilities that it was told the client has, an object; nil for none
+	ID           string          // by which it is known here
+	Name         string          // as it calls itself; its version does not count
+	Capabilities json.RawMessage // the capabilities that it was told the client has, an object; nil for none
 }
 
 // A Verdict is what a definition is, compared with its pin.
@@ -73,31 +73,31 @@ func (v *Verdict) Usable() bool { return v.State == First || v.State == Same }
 
 // A Report is how what a server has of one kind stands.
 type Report struct {
-	First    bool      // nothing of this kind was known
-	Verdicts []Verdict // in the order of the definitions
-	Missing  []string  // what is pinned and not there any more, sorted
-	Another  string    // the name that the server went by, or "capabilities", if it or they have changed since; "" if not
+	First          bool      // nothing of this kind was known
+	Verdicts       []Verdict // in the order of the definitions
+	Missing        []string  // what is pinned and not there any more, sorted
+	IdentityChange string    // the name that the server went by, or "capabilities", if it or they have changed since; "" if not
 }
 
-// pinned is a definition as it is remembered.
-type pinned struct {
+// entry is a definition as it is remembered.
+type entry struct {
 	SHA256     string          `json:"sha256"` // of definition
 	Definition json.RawMessage `json:"definition"`
 }
 
-// known is a server as it is remembered. A kind that is nil was never looked at; one that is empty
+// serverPins is a server as it is remembered. A kind that is nil was never looked at; one that is empty
 // was, and there was none.
-type known struct {
-	Name      string            `json:"name"`
-	Declared  json.RawMessage   `json:"declared"`
-	Tools     map[string]pinned `json:"tools,omitzero"`
-	Prompts   map[string]pinned `json:"prompts,omitzero"`
-	Resources map[string]pinned `json:"resources,omitzero"`
-	Templates map[string]pinned `json:"resourceTemplates,omitzero"`
+type serverPins struct {
+	Name         string           `json:"name"`
+	Capabilities json.RawMessage  `json:"declared"`
+	Tools        map[string]entry `json:"tools,omitzero"`
+	Prompts      map[string]entry `json:"prompts,omitzero"`
+	Resources    map[string]entry `json:"resources,omitzero"`
+	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
 }
 
-// of returns what is known of a kind.
-func (k *known) of(kind Kind) *map[string]pinned {
+// ofKind returns what is known of a kind.
+func (k *serverPins) ofKind(kind Kind) *map[string]entry {
 	switch kind {
 	case Tool:
 		return &k.Tools
@@ -111,38 +111,38 @@ func (k *known) of(kind Kind) *map[string]pinned {
 	panic("pin: there is no kind " + string(kind))
 }
 
-// pin makes a pin of a definition.
-func (kind Kind) pin(definition []byte) (name string, p pinned, err error) {
+// newEntry makes a pin of a definition.
+func (kind Kind) newEntry(definition []byte) (name string, p entry, err error) {
 	if err := jsonscan.Valid(definition); err != nil {
 		return "", p, fmt.Errorf("a %s's definition is no JSON: %w", kind, err)
 	}
-	key := keys[kind]
+	key := nameMembers[kind]
 	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
 		return "", p, fmt.Errorf("a %s's definition has no %s", kind, key)
 	}
 	if kind == Resource || kind == Template {
-		definition = lasting(definition)
+		definition = withoutContentFields(definition)
 	}
 	text, err := jsondiff.Canonical(definition)
 	if err != nil {
 		return name, p, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind, name, err)
 	}
 	sum := sha256.Sum256(text)
-	return name, pinned{hex.EncodeToString(sum[:]), text}, nil
+	return name, entry{hex.EncodeToString(sum[:]), text}, nil
 }
 
-// pins makes pins of definitions, and returns the names in their order.
-func (kind Kind) pins(definitions []json.RawMessage) (names []string, pins map[string]pinned, err error) {
-	pins = make(map[string]pinned, len(definitions))
+// newEntries makes pins of definitions, and returns the names in their order.
+func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, pins map[string]entry, err error) {
+	pins = make(map[string]entry, len(definitions))
 	size := 0
 	for _, definition := range definitions {
-		name, p, err := kind.pin(definition)
+		name, p, err := kind.newEntry(definition)
 		if err != nil {
 			return nil, nil, err
 		}
 		if _, twice := pins[name]; twice {
-			return nil, nil, fmt.Errorf("there are two %ss of the %s %.100q", kind, keys[kind], name)
+			return nil, nil, fmt.Errorf("there are two %ss of the %s %.100q", kind, nameMembers[kind], name)
 		}
 		names, pins[name] = append(names, name), p
 		if size += len(name) + len(p.Definition); size > maxKind {
@@ -152,30 +152,30 @@ func (kind Kind) pins(definitions []json.RawMessage) (names []string, pins map[s
 	return names, pins, nil
 }
 
-// declared is the canonical form of a server's Declared.
-func (s *Server) declared() (json.RawMessage, error) {
-	if len(s.Declared) == 0 {
+// canonicalCapabilities is the canonical form of a server's Declared.
+func (s *Server) canonicalCapabilities() (json.RawMessage, error) {
+	if len(s.Capabilities) == 0 {
 		return json.RawMessage("{}"), nil
 	}
-	if err := jsonscan.Valid(s.Declared); err != nil {
+	if err := jsonscan.Valid(s.Capabilities); err != nil {
 		return nil, err
 	}
-	return jsondiff.Canonical(s.Declared)
+	return jsondiff.Canonical(s.Capabilities)
 }
 
-// compare judges definitions by what is known of their kind and server.
-func compare(k *known, kind Kind, s *Server, declared json.RawMessage, names []string, pins map[string]pinned) (r Report) {
+// newReport judges definitions by what is known of their kind and server.
+func newReport(k *serverPins, kind Kind, s *Server, declared json.RawMessage, names []string, pins map[string]entry) (r Report) {
 	switch {
 	case k.Name != s.Name:
-		r.Another = k.Name
-	case string(k.Declared) != string(declared):
-		r.Another = "capabilities"
+		r.IdentityChange = k.Name
+	case string(k.Capabilities) != string(declared):
+		r.IdentityChange = "capabilities"
 	}
-	was := *k.of(kind)
-	r.First = was == nil && r.Another == ""
+	was := *k.ofKind(kind)
+	r.First = was == nil && r.IdentityChange == ""
 	for _, name := range names {
 		v := Verdict{Name: name, State: New}
-		if old, ok := was[name]; ok && r.Another == "" {
+		if old, ok := was[name]; ok && r.IdentityChange == "" {
 			v.State = Same
 			if old.SHA256 != pins[name].SHA256 {
 				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition, pins[name].Definition)

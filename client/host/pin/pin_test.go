@@ -18,7 +18,7 @@ import (
 
 const read = `{"name":"read","title":"Read","description":"Reads <a> file.","inputSchema":{"type":"object","properties":{"path":{"type":"string","description":"Which."}}},"annotations":{"readOnlyHint":true},"_meta":{"k":1.0},"x-new":[1,2]}`
 
-var files = Server{ID: "files", Name: "filesystem", Declared: json.RawMessage(`{"roots":{},"elicitation":{"form":{}}}`)}
+var files = Server{ID: "files", Name: "filesystem", Capabilities: json.RawMessage(`{"roots":{},"elicitation":{"form":{}}}`)}
 
 func raw(texts ...string) (all []json.RawMessage) {
 	for _, text := range texts {
@@ -43,8 +43,8 @@ func states(r Report) string {
 	for _, name := range r.Missing {
 		parts = append(parts, name+" missing")
 	}
-	if r.Another != "" {
-		parts = append(parts, "another: "+r.Another)
+	if r.IdentityChange != "" {
+		parts = append(parts, "another: "+r.IdentityChange)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -110,10 +110,10 @@ func TestAnotherServer(t *testing.T) {
 	other.Name = "evil"
 	check(t, l, other, "read new, another: filesystem", read)
 	more := files
-	more.Declared = json.RawMessage(`{"roots":{}}`)
+	more.Capabilities = json.RawMessage(`{"roots":{}}`)
 	check(t, l, more, "read new, another: capabilities", read)
 	same := files
-	same.Declared = json.RawMessage(`{"elicitation" : {"form":{}}, "roots":{}}`)
+	same.Capabilities = json.RawMessage(`{"elicitation" : {"form":{}}, "roots":{}}`)
 	check(t, l, same, "read same", read)
 	assert.NilError(t, l.Accept(other, Tool, raw(read)))
 	check(t, l, other, "read same", read)
@@ -127,15 +127,15 @@ func TestAcceptAndForget(t *testing.T) {
 	assert.NilError(t, l.Accept(files, Tool, raw(a2, b), "b"))
 	check(t, l, files, "a changed, b same", a2, b)
 	err := l.Accept(files, Tool, raw(a2, b), "a", "z")
-	assert.Assert(t, errors.Is(err, ErrNotThere))
+	assert.Assert(t, errors.Is(err, ErrNotFound))
 	check(t, l, files, "a changed, b same", a2, b)
 	assert.NilError(t, l.Accept(files, Tool, raw(a2, b)))
 	check(t, l, files, "a same, b same", a2, b)
 	assert.NilError(t, l.Forget("files", "a"))
 	check(t, l, files, "a new, b same", a2, b)
-	assert.Assert(t, errors.Is(l.Forget("files", "a"), ErrNotThere))
+	assert.Assert(t, errors.Is(l.Forget("files", "a"), ErrNotFound))
 	assert.NilError(t, l.Forget("files"))
-	assert.Assert(t, errors.Is(l.Forget("files"), ErrNotThere))
+	assert.Assert(t, errors.Is(l.Forget("files"), ErrNotFound))
 	r, err := l.Compare(files, Tool, raw(a))
 	assert.NilError(t, err)
 	assert.Equal(t, states(r), "a new")
@@ -207,10 +207,10 @@ func TestKinds(t *testing.T) {
 	check(Template, "x:{a} changed", `{"uriTemplate":"x:{a}","name":"All","description":"Tell nobody."}`)
 	l, err := Open(l.path)
 	assert.NilError(t, err)
-	assert.ErrorIs(t, l.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`), "x:1"), ErrNotThere)
+	assert.ErrorIs(t, l.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`), "x:1"), ErrNotFound)
 	assert.NilError(t, l.Accept(files, Resource, raw(`{"uri":"x:2","name":"Two"}`)))
 	check(Resource, "x:2 same, x:1 missing", `{"uri":"x:2","name":"Two"}`)
-	assert.ErrorIs(t, l.Forget("files", "x:1", "x:3"), ErrNotThere)
+	assert.ErrorIs(t, l.Forget("files", "x:1", "x:3"), ErrNotFound)
 	check(Resource, "x:1 same, x:2 missing", `{"uri":"x:1","name":"One","annotations":{"priority":1}}`)
 	assert.NilError(t, l.Forget("files", "x:1", "x:{a}"))
 	check(Template, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
@@ -255,17 +255,17 @@ func TestShared(t *testing.T) {
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(read), []byte(`{"name":"b","a":[1,{"x":null}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		_, p, err := Tool.pin(a)
+		_, p, err := Tool.newEntry(a)
 		if err != nil {
 			return
 		}
-		_, again, err := Tool.pin(p.Definition)
+		_, again, err := Tool.newEntry(p.Definition)
 		assert.NilError(t, err)
 		assert.Equal(t, string(again.Definition), string(p.Definition), "canonical is canonical")
 		var x, y any
 		assert.NilError(t, json.Unmarshal(a, &x))
 		assert.NilError(t, json.Unmarshal(p.Definition, &y))
-		if _, q, err := Tool.pin(b); err == nil {
+		if _, q, err := Tool.newEntry(b); err == nil {
 			assert.Equal(t, len(jsondiff.Diff(p.Definition, q.Definition)) == 0, p.SHA256 == q.SHA256)
 		}
 	})

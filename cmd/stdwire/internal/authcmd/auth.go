@@ -90,7 +90,7 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	switch {
 	case e.URL == "":
 		why = "it has a command and no URL: there is nothing to log in to"
-	case e.OAuth != nil && e.OAuth.Off:
+	case e.OAuth != nil && e.OAuth.Disabled:
 		why = "the configuration says that it wants no OAuth (\"oauth\": false)"
 	case target.HasAuthorization(e.Headers):
 		why = "the configuration has an Authorization header for it, which is used in place of all else"

@@ -129,7 +129,7 @@ func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison)
 	for _, name := range p.names {
 		if !named[name] {
 			return fmt.Errorf("%w tool, prompt, resource or template: %.100q of the server %q",
-				pin.ErrNotThere, name, server.ID)
+				pin.ErrNotFound, name, server.ID)
 		}
 	}
 	for i, c := range all {
@@ -147,7 +147,7 @@ func (p *pinOptions) failure(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, pin.ErrNotThere):
+	case errors.Is(err, pin.ErrNotFound):
 		return &command.Failure{Code: "not_found", Why: err.Error()}
 	}
 	return &command.Failure{Code: "config", Why: err.Error()}
@@ -156,7 +156,7 @@ func (p *pinOptions) failure(err error) error {
 // show prints the differences. It returns a failure if there are any.
 func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	different := 0
-	if another := all[0].report.Another; another != "" {
+	if another := all[0].report.IdentityChange; another != "" {
 		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n",
 			printable.Line(another)))
 	}

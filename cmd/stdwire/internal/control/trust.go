@@ -254,7 +254,7 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 		}
 		names = append(names, s.ID)
 	}
-	for _, p := range c.Claims {
+	for _, p := range c.ProfilesRequiringTrust {
 		if tr.what == "" || p.Name == tr.what || p.File == path {
 			found = append(found, trustItem{profile: p})
 		}

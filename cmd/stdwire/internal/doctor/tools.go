@@ -254,9 +254,9 @@ func (chart *Report) comparePins(lock *pin.Lock, c *client.Client,
 				unseen = append(unseen, v.Name)
 			}
 		}
-		if report.Another != "" && !another {
+		if report.IdentityChange != "" && !another {
 			another = true
-			chart.add(Warning, "the server is another than it was: "+report.Another, look)
+			chart.add(Warning, "the server is another than it was: "+report.IdentityChange, look)
 		}
 		chart.addForTools(Warning, things+" that are not what they were when they were first used",
 			changed, look)

@@ -81,7 +81,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 		if !there {
 			return acceptedServer{}, waitsAsNew
 		}
-		less, whole := s.Within(was.definition)
+		less, whole := s.Intersect(was.definition)
 		switch {
 		case !whole:
 			why = waitsAsChanged
@@ -98,7 +98,7 @@ func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map[string][]string,
 	waiting []ops.Waiting) {
 	profiles = make(map[string][]string)
-	for _, p := range c.Claims {
+	for _, p := range c.ProfilesRequiringTrust {
 		if _, ok := c.Profiles[p.Name]; !ok || !slices.Equal(c.Profiles[p.Name], p.Servers) {
 			waiting = append(waiting, waitingProfile(p, WaitsForTrust))
 		}

@@ -138,7 +138,7 @@ func (f *ServerOperations) find(words []string) ([]string, error) {
 	if s == nil {
 		return words, f.unknown(words[0])
 	}
-	words = append([]string{host.Service(s.ID) + rest}, words[1:]...)
+	words = append([]string{host.ServiceName(s.ID) + rest}, words[1:]...)
 	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
 		return words, err
 	}
@@ -156,7 +156,7 @@ func (f *ServerOperations) refresh(s *config.Server) error {
 
 // start starts a server and adds its tools.
 func (f *ServerOperations) start(s *config.Server) error {
-	service := host.Service(s.ID)
+	service := host.ServiceName(s.ID)
 	if slices.Contains(f.added, service) {
 		return nil
 	}
@@ -196,10 +196,10 @@ func (f *ServerOperations) start(s *config.Server) error {
 func (f *ServerOperations) server(word string) (found *config.Server, rest string) {
 	longest := 0
 	for _, s := range f.selection.Servers {
-		for _, name := range []string{s.ID, host.Service(s.ID)} {
+		for _, name := range []string{s.ID, host.ServiceName(s.ID)} {
 			more, ok := strings.CutPrefix(word, name)
 			if ok && (more == "" || more[0] == '.') && len(name) > longest &&
-				!slices.Contains(f.builtin, host.Service(s.ID)) {
+				!slices.Contains(f.builtin, host.ServiceName(s.ID)) {
 				found, rest, longest = s, more, len(name)
 			}
 		}
@@ -264,7 +264,7 @@ func (f *ServerOperations) add(s *config.Server) error {
 	if err := f.gateway.Add(up); err != nil {
 		return err
 	}
-	f.added = append(f.added, host.Service(s.ID))
+	f.added = append(f.added, host.ServiceName(s.ID))
 	return nil
 }
 
@@ -300,7 +300,7 @@ func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 	}
 	f.gateway.Settle(f.ctx)
 	for _, s := range f.selection.Servers {
-		if service := host.Service(s.ID); slices.Contains(f.added, service) && !f.has(service) {
+		if service := host.ServiceName(s.ID); slices.Contains(f.added, service) && !f.has(service) {
 			without = append(without,
 				[2]string{s.ID, "was not started yet: stdwire run " + s.ID +
 					" --help asks what it has"})

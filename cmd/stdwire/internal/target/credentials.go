@@ -32,7 +32,7 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 			options.Clients = []auth.Registration{
 				{Issuer: o.Issuer, ClientID: o.ClientID, Secret: o.ClientSecret}}
 		}
-		if o.ForItself {
+		if o.ClientCredentials {
 			options.Grant = auth.ClientCredentials{}
 		}
 	}
@@ -42,7 +42,7 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 // dialAuthorized returns the transport to the server at a URL, with the stored credentials for it.
 func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client.Transport {
 	options := streamable.Options{Header: header}
-	if o == nil || !o.Off {
+	if o == nil || !o.Disabled {
 		// Without a home there are no credentials; and what is no URL is told by who opens it.
 		if a, err := Authorizer(endpoint, o, nil); err == nil {
 			options.Wrap = a.Wrap

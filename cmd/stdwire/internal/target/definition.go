@@ -44,13 +44,13 @@ func DescribeServer(s *config.Server) string {
 				row("oauth", f.name+": "+QuoteWord(f.value))
 			}
 		}
-		if o.ForItself {
+		if o.ClientCredentials {
 			row("oauth", "grantType: client_credentials")
 		}
 		if o.AllowPrivate {
 			row("oauth", "allowPrivate: true")
 		}
-		if o.Off {
+		if o.Disabled {
 			row("oauth", "false")
 		}
 	}
@@ -65,8 +65,8 @@ func DescribeServer(s *config.Server) string {
 		}
 		row("input", QuoteWord(id)+": "+QuoteWord(input.Description)+hidden)
 	}
-	if s.Hides.File != "" {
-		row("in place of", QuoteWord(s.Hides.String()))
+	if s.Overrides.File != "" {
+		row("in place of", QuoteWord(s.Overrides.String()))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
@@ -76,11 +76,11 @@ func DescribeProfile(p *config.Profile) string {
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }
 	row("servers", quoteWords(p.Servers))
-	for _, s := range p.Elsewhere {
+	for _, s := range p.OtherServers {
 		row("elsewhere", QuoteWord(s.ID)+" at "+QuoteWord(s.Position.String()))
 	}
-	if p.Hides.File != "" {
-		row("in place of", QuoteWord(p.Hides.String()))
+	if p.Overrides.File != "" {
+		row("in place of", QuoteWord(p.Overrides.String()))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -26,9 +26,9 @@ func (t *Target) loginHint(err error) string {
 	case t.hasAuthorization():
 		return "what it was given as Authorization is not good, or not good enough: " +
 			hintAuthorization
-	case o.Off:
+	case o.Disabled:
 		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
-	case o.ForItself:
+	case o.ClientCredentials:
 		return "look at its \"oauth\" in the configuration, which has the client that it is to know"
 	case IsError[*auth.Error](err):
 		return "log in again: " + login

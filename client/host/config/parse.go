@@ -27,9 +27,9 @@ type Source struct {
 	Project   bool   // it was found in the workspace: whoever has written it need not be the user
 	Rename    bool   // a server whose name cannot be an id gets the most similar one, with a warning
 
-	general  bool // it is for other things as well, and need not have servers
-	required bool // the user has named it: it has to be there
-	settled  bool // it is the same wherever the user is: relative paths in it start at its own directory
+	sharedFile     bool // it is for other things as well, and need not have servers
+	required       bool // the user has named it: it has to be there
+	relativeToFile bool // it is the same wherever the user is: relative paths in it start at its own directory
 }
 
 // A File is what one file says.
@@ -39,12 +39,12 @@ type File struct {
 	Profiles    map[string][]string // sets of servers' ids, by name
 	Inputs      []Input
 	Diagnostics []Diagnostic
-	// Declares says that the file has a place for servers, though there may be none in it.
-	Declares bool
+	// HasServers says that the file has a place for servers, though there may be none in it.
+	HasServers bool
 
 	profileAt map[string]Position
 	text      *text
-	found     found
+	section   serverSection
 }
 
 // Err returns the first error that concerns the file as a whole; nil if there is none. Then none of its servers can be relied on.
@@ -74,11 +74,11 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		return f
 	}
 	r.members(root) // for what is there twice
-	if f.found, f.Declares = r.find(root); f.Declares {
-		r.shape = f.found.shape
-		r.inputs(f.found.beside)
-		r.servers(f.found.servers)
-		r.profiles(root)
+	if f.section, f.HasServers = r.findServers(root); f.HasServers {
+		r.format = f.section.format
+		r.readInputs(f.section.parent)
+		r.readServers(f.section.servers)
+		r.readProfiles(root)
 	}
 	return f
 }
@@ -87,22 +87,22 @@ func Parse(env *Environment, source Source, data []byte) *File {
 type reader struct {
 	*text
 	Source
-	shape
+	format
 	file        *File
 	environment *Environment
 
 	// Of the server that is being read; nil between servers.
-	server  *Server
-	field   string
-	way     transport
-	timeout *value
+	server    *Server
+	field     string
+	transport transport
+	timeout   *value
 }
 
 func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
 func (r *reader) warnf(at int, format string, args ...any)  { r.report(Warning, at, format, args...) }
 
 func (r *reader) report(severity Severity, at int, format string, args ...any) {
-	if r.full() {
+	if r.hasTooManyDiagnostics() {
 		return
 	}
 	d := Diagnostic{Position: r.position(at), Severity: severity, Message: fmt.Sprintf(format, args...)}
@@ -118,11 +118,11 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	}
 }
 
-// full reports that nothing more is told, because the file as a whole is broken by now. To find a place takes time, so what does that in a loop has to look.
-func (r *reader) full() bool { return len(r.file.Diagnostics) > maxDiagnostics }
+// hasTooManyDiagnostics reports that nothing more is told, because the file as a whole is broken by now. To find a place takes time, so what does that in a loop has to look.
+func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
 
-// place is a position in the same file.
-func (r *reader) place(at int) string {
+// lineColumn is a position in the same file.
+func (r *reader) lineColumn(at int) string {
 	p := r.position(at)
 	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }
@@ -136,16 +136,16 @@ func (r *reader) members(v value) []member {
 			first[m.name] = m
 			return false
 		}
-		if r.full() {
+		if r.hasTooManyDiagnostics() {
 			return true
 		}
-		r.errorf(m.at, "%.60q is there already, at %s; only one of them can count: leave out the other", m.name, r.place(other.at))
+		r.errorf(m.offset, "%.60q is there already, at %s; only one of them can count: leave out the other", m.name, r.lineColumn(other.offset))
 		return true
 	})
 }
 
-func (r *reader) servers(all value) {
-	preset, inputs := r.preset(), map[string]Input{}
+func (r *reader) readServers(all value) {
+	preset, inputs := r.defaultTimeout(), map[string]Input{}
 	for _, input := range r.file.Inputs {
 		inputs[input.ID] = input
 	}
@@ -155,14 +155,14 @@ func (r *reader) servers(all value) {
 			continue // $schema
 		}
 		if len(r.file.Servers) == MaxServers {
-			r.errorf(m.at, "the file has more than %d servers", MaxServers)
+			r.errorf(m.offset, "the file has more than %d servers", MaxServers)
 			return
 		}
-		s := &Server{ID: m.name, Position: r.position(m.at), Workspace: r.Workspace, Project: r.Project, Inputs: inputs, base: r.base()}
-		r.server, r.way, r.timeout = s, 0, preset
-		r.read(m)
+		s := &Server{ID: m.name, Position: r.position(m.offset), Workspace: r.Workspace, Project: r.Project, Inputs: inputs, base: r.base()}
+		r.server, r.transport, r.timeout = s, 0, preset
+		r.readServer(m)
 		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
-			r.warnf(m.at, "its id differs from that of %q only in capitals", other)
+			r.warnf(m.offset, "its id differs from that of %q only in capitals", other)
 		}
 		taken[strings.ToLower(s.ID)] = s.ID
 		r.file.Servers = append(r.file.Servers, s)
@@ -170,83 +170,83 @@ func (r *reader) servers(all value) {
 	}
 }
 
-// preset is the default that opencode has for the timeouts of all servers.
-func (r *reader) preset() *value {
+// defaultTimeout is the default that opencode has for the timeouts of all servers.
+func (r *reader) defaultTimeout() *value {
 	if r.keys != "mcp.servers" {
 		return nil
 	}
-	if v, ok := r.file.found.beside.member("timeout"); ok {
+	if v, ok := r.file.section.parent.member("timeout"); ok {
 		return &v
 	}
 	return nil
 }
 
-// read reads the server that was begun.
-func (r *reader) read(m member) {
+// readServer reads the server that was begun.
+func (r *reader) readServer(m member) {
 	s := r.server
 	if host.CheckID(s.ID) != nil {
-		r.misnamed(m)
+		r.invalidID(m)
 	}
 	if !m.isObject() {
 		r.errorf(m.start, "a server wants to be an object, and is %s", m.kind())
 		return
 	}
-	r.fields(m.value)
+	r.readFields(m.value)
 	r.applyTimeout()
 	if s.Err == nil { // what is missing may be what is wrong
-		r.kindOfServer(m)
+		r.checkTransport(m)
 	}
 	if s.URL != "" && s.Err == nil {
-		if why := wrongURL(s.URL); why != "" {
-			r.errorf(m.at, "%s", why)
+		if why := urlProblem(s.URL); why != "" {
+			r.errorf(m.offset, "%s", why)
 		}
 	}
 }
 
-// misnamed deals with a server whose name is no id.
-func (r *reader) misnamed(m member) {
+// invalidID deals with a server whose name is no id.
+func (r *reader) invalidID(m member) {
 	id := SuggestID(m.name)
-	_, taken := r.file.found.servers.member(id)
+	_, taken := r.file.section.servers.member(id)
 	taken = taken || slices.ContainsFunc(r.file.Servers, func(s *Server) bool { return s.ID == id })
 	switch {
 	case r.Rename && id != "" && !taken:
 		r.server.ID = id
-		r.warnf(m.at, "it was called %.60q, which can be no id", m.name)
+		r.warnf(m.offset, "it was called %.60q, which can be no id", m.name)
 	default:
 		hint := ""
 		if id != "" && !taken {
 			hint = "; " + id + " would be one"
 		}
-		r.errorf(m.at, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
+		r.errorf(m.offset, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
 	}
 }
 
-// kindOfServer sees that there is what a server needs, and nothing that another kind does.
-func (r *reader) kindOfServer(m member) {
+// checkTransport sees that there is what a server needs, and nothing that another kind does.
+func (r *reader) checkTransport(m member) {
 	s := r.server
 	switch {
 	case s.Command != "" && s.URL != "":
-		r.errorf(m.at, "it has a command and a URL; leave out one of them")
+		r.errorf(m.offset, "it has a command and a URL; leave out one of them")
 	case s.Command == "" && s.URL == "":
-		r.errorf(m.at, "it has neither a command nor a URL")
-	case s.URL != "" && r.way == onStdio:
-		r.errorf(m.at, "it is one on stdio by its type, and has a URL in place of a command")
-	case s.Command != "" && r.way == overHTTP:
-		r.errorf(m.at, "it is one over HTTP by its type, and has a command in place of a URL")
+		r.errorf(m.offset, "it has neither a command nor a URL")
+	case s.URL != "" && r.transport == stdioTransport:
+		r.errorf(m.offset, "it is one on stdio by its type, and has a URL in place of a command")
+	case s.Command != "" && r.transport == httpTransport:
+		r.errorf(m.offset, "it is one over HTTP by its type, and has a command in place of a URL")
 	case s.Command != "" && s.Headers != nil:
-		r.warnf(m.at, "headers are for servers with a URL; they do nothing here")
+		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
-		r.warnf(m.at, "oauth is for servers with a URL; it does nothing here")
+		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
 	case s.URL != "" && (s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
-		r.warnf(m.at, "args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
+		r.warnf(m.offset, "args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
 	}
 }
 
-// command reads a program, which may bring arguments along.
-func (r *reader) command(v value) {
+// readCommand reads a program, which may bring arguments along.
+func (r *reader) readCommand(v value) {
 	s := r.server
 	if v.isArray() {
-		words := r.texts(v)
+		words := r.readStrings(v)
 		if len(words) == 0 || words[0] == "" {
 			r.errorf(v.start, "command wants the program as its first element")
 			return
@@ -254,12 +254,12 @@ func (r *reader) command(v value) {
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
 		return
 	}
-	line := r.word(v)
+	line := r.readString(v)
 	s.Command = line
 	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.exists(line) {
 		return
 	}
-	words := split(line)
+	words := splitCommand(line)
 	if len(words) < 2 {
 		r.warnf(v.start, "command has spaces in it, and is no file")
 		return
@@ -268,8 +268,8 @@ func (r *reader) command(v value) {
 	r.warnf(v.start, "command has spaces in it, and is no file: it is taken apart; write its arguments as args")
 }
 
-// split takes a command line apart; nil if it is not a plain one. A backslash may be part of a Windows path.
-func split(line string) (words []string) {
+// splitCommand takes a command line apart; nil if it is not a plain one. A backslash may be part of a Windows path.
+func splitCommand(line string) (words []string) {
 	if strings.ContainsAny(line, "\\\n") {
 		return nil
 	}
@@ -299,14 +299,14 @@ func (r *reader) exists(command string) bool {
 
 // base is what relative paths start at.
 func (s Source) base() string {
-	if s.settled {
+	if s.relativeToFile {
 		return filepath.Dir(s.Path)
 	}
 	return s.Workspace
 }
 
-// inputs reads what VS Code asks the user for.
-func (r *reader) inputs(beside value) {
+// readInputs reads what VS Code asks the user for.
+func (r *reader) readInputs(beside value) {
 	all, _ := beside.member("inputs")
 	for i, v := range all.elements() {
 		if i == maxInputs {
@@ -333,39 +333,39 @@ func (r *reader) inputs(beside value) {
 	}
 }
 
-// profiles reads the sets of servers.
-func (r *reader) profiles(root value) {
+// readProfiles reads the sets of servers.
+func (r *reader) readProfiles(root value) {
 	all, ok := root.member("profiles")
-	if !r.own || !ok {
+	if !r.isNative || !ok {
 		return
 	}
 	r.file.Profiles, r.file.profileAt = map[string][]string{}, map[string]Position{}
 	r.field = "profiles"
 	if !all.isObject() {
-		r.wants(all, "an object of arrays of servers' ids")
+		r.typeError(all, "an object of arrays of servers' ids")
 		return
 	}
 	for _, m := range r.members(all) {
 		r.field = fmt.Sprintf("profiles.%.60s", m.name)
 		if len(r.file.Profiles) == maxProfiles {
-			r.errorf(m.at, "the file has more than %d profiles", maxProfiles)
+			r.errorf(m.offset, "the file has more than %d profiles", maxProfiles)
 			return
 		}
 		if host.CheckID(m.name) != nil {
-			r.errorf(m.at, "%.60q is no name for a profile: up to %d letters, digits and any of ._- are", m.name, maxID)
+			r.errorf(m.offset, "%.60q is no name for a profile: up to %d letters, digits and any of ._- are", m.name, maxID)
 			continue
 		}
-		ids := r.texts(m.value)
+		ids := r.readStrings(m.value)
 		if len(ids) > MaxServers {
-			r.errorf(m.at, "%s has more than %d servers", r.field, MaxServers)
+			r.errorf(m.offset, "%s has more than %d servers", r.field, MaxServers)
 			return
 		}
-		r.file.Profiles[m.name], r.file.profileAt[m.name] = ids, r.position(m.at)
+		r.file.Profiles[m.name], r.file.profileAt[m.name] = ids, r.position(m.offset)
 	}
 }
 
-// nearest says which of the servers' ids may be meant, or which there are.
-func nearest(id string, servers []*Server) string {
+// suggestion says which of the servers' ids may be meant, or which there are.
+func suggestion(id string, servers []*Server) string {
 	var ids []string
 	for _, s := range servers {
 		ids = append(ids, s.ID)

@@ -12,41 +12,41 @@ import (
 )
 
 // A keeper looks after one client of a server, from the first use on: it starts it, waits for its end, and starts it again. One goroutine does all of that, so there is never more than one.
-type keeper struct {
-	m       *Manager
-	server  *Server
-	address address
-	log     *Log
-	ctx     context.Context
-	cancel  context.CancelFunc
-	done    chan struct{}
-	wanted  chan struct{} // capacity 1: somebody wants the client
-	freed   chan struct{} // capacity 1: nobody uses it any more
+type supervisor struct {
+	m         *Manager
+	server    *Server
+	key       clientKey
+	log       *Log
+	ctx       context.Context
+	cancel    context.CancelFunc
+	done      chan struct{}
+	requested chan struct{} // capacity 1: somebody wants the client
+	unused    chan struct{} // capacity 1: nobody uses it any more
 
 	mu       sync.Mutex
 	state    State
 	since    time.Time
 	client   *client.Client // Ready
 	err      error          // the last failure
-	retry    time.Time      // Waiting
+	retryAt  time.Time      // Waiting
 	uses     int
 	restarts int
 	failures int           // how often it could not be started
 	changed  chan struct{} // closed at the next change of the state
 }
 
-func newKeeper(m *Manager, s *Server, a address, log *Log) *keeper {
-	k := &keeper{m: m, server: s, address: a, log: log, done: make(chan struct{}), wanted: make(chan struct{}, 1), freed: make(chan struct{}, 1),
+func newSupervisor(m *Manager, s *Server, a clientKey, log *Log) *supervisor {
+	k := &supervisor{m: m, server: s, key: a, log: log, done: make(chan struct{}), requested: make(chan struct{}, 1), unused: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(m.ctx)
 	return k
 }
 
-// errGone is the error of a keeper that has ended: another may have taken its place.
-var errGone = errors.New("the server was stopped meanwhile")
+// errSupervisorStopped is the error of a keeper that has ended: another may have taken its place.
+var errSupervisorStopped = errors.New("the server was stopped meanwhile")
 
-// take returns the client when there is one. Every client that was taken is to be released.
-func (k *keeper) take(ctx context.Context) (*client.Client, error) {
+// acquire returns the client when there is one. Every client that was taken is to be released.
+func (k *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 	before := -1 // how many failures there were
 	for {
 		k.mu.Lock()
@@ -55,9 +55,9 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 			before = k.failures
 		}
 		failed := k.failures > before // what was waited for
-		wait := time.Until(k.retry)
+		wait := time.Until(k.retryAt)
 		resting := state == Failed && time.Since(k.since) < maxBackoff
-		if state == Ready && !ended(k.client) {
+		if state == Ready && !isDone(k.client) {
 			k.uses++
 			c := k.client
 			k.mu.Unlock()
@@ -65,30 +65,30 @@ func (k *keeper) take(ctx context.Context) (*client.Client, error) {
 		}
 		k.mu.Unlock()
 		switch {
-		case failed && (state == Failed || state == Waiting), state == Waiting && wait > patience(ctx), resting:
+		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWaitBefore(ctx), resting:
 			return nil, k.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
-			notify(k.wanted)
+			notify(k.requested)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, about(k.address.id, context.Cause(ctx))
+			return nil, serverError(k.key.id, context.Cause(ctx))
 		case <-k.done:
-			return nil, errGone
+			return nil, errSupervisorStopped
 		}
 	}
 }
 
-// patience is how long a use waits for a server that is to be started again.
-func patience(ctx context.Context) time.Duration {
+// maxWaitBefore is how long a use waits for a server that is to be started again.
+func maxWaitBefore(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxWait, time.Until(deadline))
 	}
 	return maxWait
 }
 
-func ended(c *client.Client) bool {
+func isDone(c *client.Client) bool {
 	select {
 	case <-c.Done():
 		return true
@@ -97,27 +97,27 @@ func ended(c *client.Client) bool {
 	}
 }
 
-func (k *keeper) unavailable(err error, state State, wait time.Duration) error {
-	e := &UnavailableError{ID: k.address.id, Err: err}
+func (k *supervisor) unavailable(err error, state State, wait time.Duration) error {
+	e := &UnavailableError{ID: k.key.id, Err: err}
 	if state == Waiting || state == Failed {
-		e.Retry = max(wait, time.Millisecond)
+		e.RetryAfter = max(wait, time.Millisecond)
 	}
 	return e
 }
 
 // use calls f with a client that was taken, and releases it.
-func (k *keeper) use(c *client.Client, f func(*client.Client) error) error {
+func (k *supervisor) use(c *client.Client, f func(*client.Client) error) error {
 	defer k.release()
 	return f(c)
 }
 
-func (k *keeper) release() {
+func (k *supervisor) release() {
 	k.mu.Lock()
 	k.uses--
 	free := k.uses == 0
 	k.mu.Unlock()
 	if free {
-		notify(k.freed)
+		notify(k.unused)
 	}
 }
 
@@ -128,22 +128,22 @@ func notify(c chan struct{}) {
 	}
 }
 
-func (k *keeper) status() Status {
+func (k *supervisor) status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := Status{ID: k.address.id, Session: k.address.session, State: k.state, Err: k.err, Since: k.since, Uses: k.uses, Restarts: k.restarts}
+	s := Status{ID: k.key.id, Session: k.key.session, State: k.state, Err: k.err, Since: k.since, Uses: k.uses, Restarts: k.restarts}
 	switch k.state {
 	case Waiting, Failed:
-		s.Retry = k.retry
+		s.RetryAt = k.retryAt
 	case Ready:
 		s.Process = k.client.Process()
-		s.Era, s.Revision, s.Heard = k.client.Era(), k.client.Revision(), k.client.LastHeard()
+		s.Era, s.Revision, s.LastHeard = k.client.Era(), k.client.Revision(), k.client.LastHeard()
 	}
 	return s
 }
 
-// become changes the state; f may change what belongs to it.
-func (k *keeper) become(state State, f func()) {
+// setState changes the state; f may change what belongs to it.
+func (k *supervisor) setState(state State, f func()) {
 	k.mu.Lock()
 	k.state, k.since = state, time.Now()
 	if f != nil {
@@ -152,19 +152,19 @@ func (k *keeper) become(state State, f func()) {
 	close(k.changed)
 	k.changed = make(chan struct{})
 	k.mu.Unlock()
-	k.m.tell(k.status())
+	k.m.reportState(k.status())
 }
 
 // run is the life of a keeper.
-func (k *keeper) run() {
+func (k *supervisor) run() {
 	defer close(k.done)
 	defer k.cancel()
 	var recent []time.Time // failures, at most maxFailures
 	row := 0               // of failures, since it last worked for a while
 	tripped := false       // it has failed too many times since then
 	o := k.server.Options
-	for k.await() {
-		k.become(Starting, nil)
+	for k.waitForStart() {
+		k.setState(Starting, nil)
 		c, err := k.connect(o)
 		began := time.Now()
 		worked := err == nil
@@ -172,23 +172,23 @@ func (k *keeper) run() {
 		if worked {
 			o.Era = c.Era() // remembered for the next start, which then needs no probe; if that fails, the one after finds out again
 			if c.Process() == nil {
-				k.log.note("connected")
+				k.log.appendLine("connected")
 			}
-			k.become(Ready, func() { k.client, k.err = c, nil })
-			err = k.keep(c)
-			k.become(Stopped, func() { k.client = nil })
+			k.setState(Ready, func() { k.client, k.err = c, nil })
+			err = k.waitForEnd(c)
+			k.setState(Stopped, func() { k.client = nil })
 		}
 		switch {
 		case err != nil && k.ctx.Err() == nil:
-			k.log.note("%v", cause(err))
+			k.log.appendLine("%v", withoutStderr(err))
 		case worked:
-			k.log.note("stopped")
+			k.log.appendLine("stopped")
 		}
 		if k.ctx.Err() != nil {
 			return
 		}
 		if err == nil { // it was not used any more
-			if k.address.session != "" && k.m.forget(k) {
+			if k.key.session != "" && k.m.removeSupervisor(k) {
 				return
 			}
 			row, tripped = 0, false
@@ -203,19 +203,19 @@ func (k *keeper) run() {
 		tripped = tripped || len(recent) == maxFailures && time.Since(recent[0]) < failureWindow
 		state, wait := Waiting, backoff(row)
 		if tripped {
-			state, wait = Failed, rest
+			state, wait = Failed, failedBackoff
 		}
-		k.become(state, func() {
-			k.failed(err, worked)
-			k.retry = time.Now().Add(wait)
+		k.setState(state, func() {
+			k.recordFailure(err, worked)
+			k.retryAt = time.Now().Add(wait)
 		})
 	}
 }
 
 // connect has the application connect.
-func (k *keeper) connect(o client.Options) (c *client.Client, err error) {
+func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	err = contain.Do(func() (err error) {
-		if c, err = k.server.Connect(k.ctx, k.address.session, o); c == nil && err == nil {
+		if c, err = k.server.Connect(k.ctx, k.key.session, o); c == nil && err == nil {
 			err = errors.New("Connect returned neither a client nor an error")
 		}
 		return err
@@ -226,9 +226,9 @@ func (k *keeper) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// cause is why a server has ended, without what its process has written: that stands above in the
+// withoutStderr is why a server has ended, without what its process has written: that stands above in the
 // log.
-func cause(err error) error {
+func withoutStderr(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {
 		return err
@@ -238,8 +238,8 @@ func cause(err error) error {
 	return &bare
 }
 
-// failed notes why the server does not work, or not any more.
-func (k *keeper) failed(err error, worked bool) {
+// recordFailure notes why the server does not work, or not any more.
+func (k *supervisor) recordFailure(err error, worked bool) {
 	k.err = err
 	if !worked {
 		k.failures++
@@ -255,12 +255,12 @@ func backoff(row int) time.Duration {
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// await waits until the server is to be started: somebody wants it, and it has not just failed, or it has failed a while ago. It reports false when the keeper is to end.
-func (k *keeper) await() bool {
+// waitForStart waits until the server is to be started: somebody wants it, and it has not just failed, or it has failed a while ago. It reports false when the keeper is to end.
+func (k *supervisor) waitForStart() bool {
 	var due <-chan time.Time
-	wanted := k.wanted
+	wanted := k.requested
 	if s := k.status(); s.State == Waiting || s.State == Failed {
-		timer := time.NewTimer(time.Until(s.Retry))
+		timer := time.NewTimer(time.Until(s.RetryAt))
 		defer timer.Stop()
 		due = timer.C
 		if s.State == Waiting {
@@ -280,8 +280,8 @@ func (k *keeper) await() bool {
 	}
 }
 
-// keep waits until the client has ended, which is an error, or is not used any more for long enough; then, and at the end of the keeper, it is closed.
-func (k *keeper) keep(c *client.Client) error {
+// waitForEnd waits until the client has ended, which is an error, or is not used any more for long enough; then, and at the end of the keeper, it is closed.
+func (k *supervisor) waitForEnd(c *client.Client) error {
 	defer func() {
 		_ = c.Close()
 		_ = c.Wait()
@@ -298,18 +298,18 @@ func (k *keeper) keep(c *client.Client) error {
 			return c.Err()
 		case <-k.ctx.Done():
 			return nil
-		case <-k.freed:
+		case <-k.unused:
 			timer.Reset(k.server.IdleStop)
 		case <-idle:
-			if k.stopIfFree() {
+			if k.stopIfUnused() {
 				return nil
 			}
 		}
 	}
 }
 
-// stopIfFree makes the client one that cannot be taken any more, unless it is in use.
-func (k *keeper) stopIfFree() bool {
+// stopIfUnused makes the client one that cannot be taken any more, unless it is in use.
+func (k *supervisor) stopIfUnused() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.uses > 0 {

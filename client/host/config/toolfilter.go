@@ -2,58 +2,58 @@ package config
 
 import "github.com/stdwire/stdwire/client/host"
 
-// filter reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an error: a filter that is not understood must not let everything pass.
-func (r *reader) filter(v value) {
+// readTools reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an error: a filter that is not understood must not let everything pass.
+func (r *reader) readTools(v value) {
 	f := &r.server.Filter
 	if v.isArray() {
-		r.allow(v, r.patterns(v))
+		r.setAllow(v, r.readPatterns(v))
 		return
 	}
 	if !v.isObject() {
-		r.wants(v, "{allow: […], deny: […]} with patterns of tools' names")
+		r.typeError(v, "{allow: […], deny: […]} with patterns of tools' names")
 		return
 	}
 	for _, m := range r.members(v) {
 		r.field = "tools." + m.name
 		switch m.name {
 		case "allow":
-			r.allow(m.value, r.patterns(m.value))
+			r.setAllow(m.value, r.readPatterns(m.value))
 		case "deny":
-			f.Deny = append(f.Deny, r.patterns(m.value)...)
+			f.Deny = append(f.Deny, r.readPatterns(m.value)...)
 		default:
-			r.errorf(m.at, "tools has allow and deny, and no %.60q", m.name)
+			r.errorf(m.offset, "tools has allow and deny, and no %.60q", m.name)
 		}
 	}
 }
 
-// allow sets what is allowed, which only one field may do: of two, either would widen the other.
-func (r *reader) allow(v value, patterns []string) {
+// setAllow sets what is allowed, which only one field may do: of two, either would widen the other.
+func (r *reader) setAllow(v value, patterns []string) {
 	if r.server.Filter.Allow != nil {
 		r.errorf(v.start, "%s: another field has already said which tools are allowed; leave out one of them", r.field)
 	}
 	r.server.Filter.Allow = patterns
 }
 
-func (r *reader) patterns(v value) []string {
-	all := append([]string{}, r.texts(v)...)
+func (r *reader) readPatterns(v value) []string {
+	all := append([]string{}, r.readStrings(v)...)
 	if err := (&host.Filter{Allow: all}).Check(); err != nil {
 		r.errorf(v.start, "%s: %v", r.field, err)
 	}
 	return all
 }
 
-// toolFilter reads that of mcp-proxy.
-func (r *reader) toolFilter(v value) {
+// readToolFilter reads that of mcp-proxy.
+func (r *reader) readToolFilter(v value) {
 	mode, _ := v.member("mode")
 	list, _ := v.member("list")
 	if list.text == nil || mode.text == nil {
 		r.errorf(v.start, "%s wants {mode: allow or block, list: […]}", r.field)
 		return
 	}
-	names := r.patterns(list)
+	names := r.readPatterns(list)
 	switch word, _ := mode.string(); word {
 	case "allow":
-		r.allow(list, names)
+		r.setAllow(list, names)
 	case "block":
 		r.server.Filter.Deny = append(r.server.Filter.Deny, names...)
 	default:

@@ -16,12 +16,12 @@ const (
 	maxDepth = 100
 )
 
-// plain makes JSON of JSON with comments: the byte order mark, comments and the commas behind last elements become blanks, so that what is left stands
+// stripComments makes JSON of JSON with comments: the byte order mark, comments and the commas behind last elements become blanks, so that what is left stands
 // where it stood. It makes no mistake right: the result still has to be validated.
-func plain(data []byte) ([]byte, error) {
+func stripComments(data []byte) ([]byte, error) {
 	out := bytes.Clone(data)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
-		blank(out[:3])
+		overwriteWithSpaces(out[:3])
 	}
 	comma := -1              // the last byte that was no blank is a comma, and stands here
 	behindValue := false     // that comma stood behind a value
@@ -32,11 +32,11 @@ func plain(data []byte) ([]byte, error) {
 			i++
 			continue
 		case '/':
-			end, err := comment(out, i)
+			end, err := commentEnd(out, i)
 			if err != nil {
 				return nil, err
 			}
-			blank(out[i:end])
+			overwriteWithSpaces(out[i:end])
 			i = end
 			continue
 		case '"':
@@ -64,8 +64,8 @@ func plain(data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// comment returns the end of the comment that starts at data[i].
-func comment(data []byte, i int) (end int, err error) {
+// commentEnd returns the end of the comment that starts at data[i].
+func commentEnd(data []byte, i int) (end int, err error) {
 	switch rest := data[i:]; {
 	case bytes.HasPrefix(rest, []byte("//")):
 		if n := bytes.IndexByte(rest, '\n'); n >= 0 {
@@ -81,8 +81,8 @@ func comment(data []byte, i int) (end int, err error) {
 	return i, &jsonscan.Error{Offset: i, Reason: "'/' starts no comment here; write // or /*"}
 }
 
-// blank overwrites all but line ends with spaces.
-func blank(data []byte) {
+// overwriteWithSpaces overwrites all but line ends with spaces.
+func overwriteWithSpaces(data []byte) {
 	for i, c := range data {
 		if c != '\n' && c != '\r' {
 			data[i] = ' '
@@ -105,7 +105,7 @@ func newText(name string, data []byte) (*text, error) {
 	case bytes.HasPrefix(data, []byte("\xFE\xFF")), bytes.HasPrefix(data, []byte("\xFF\xFE")):
 		return t, t.diagnostic(0, "the file is UTF-16; save it as UTF-8")
 	}
-	out, err := plain(data)
+	out, err := stripComments(data)
 	if err == nil {
 		t.data = out
 		err = t.validate()

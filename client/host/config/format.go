@@ -1,0 +1,147 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// A shape is a way in which applications write down servers: where in the file they are, and what differs in meaning.
+type format struct {
+	keys             string // the path of keys to the servers, for messages
+	locate           func(root value, workspace string) (value, bool)
+	timeoutUnit      time.Duration // of "timeout"
+	startTimeout     bool          // "timeout" is for the start, not for calls
+	ambiguousTimeout bool          // "timeout" may be meant otherwise: the shape is that of many applications
+	braceVariables   bool          // variables are written {env:NAME} too
+	isNative         bool          // the file may have what only stdwire knows beside the servers: profiles
+}
+
+// formats are looked for in this order. The first that is there counts.
+func formats() []format {
+	return []format{
+		{keys: "mcpServers", locate: memberNamed("mcpServers"), timeoutUnit: time.Millisecond, ambiguousTimeout: true, isNative: true},
+		{keys: "servers", locate: memberNamed("servers"), timeoutUnit: time.Millisecond, ambiguousTimeout: true, isNative: true},
+		{keys: "context_servers", locate: memberNamed("context_servers"), timeoutUnit: time.Second},                                                     // Zed
+		{keys: "mcp.servers", locate: settingsServers, timeoutUnit: time.Millisecond, ambiguousTimeout: true, startTimeout: true, braceVariables: true}, // opencode 2, VS Code before it had mcp.json
+		{keys: "mcp", locate: opencode, timeoutUnit: time.Millisecond, ambiguousTimeout: true, startTimeout: true, braceVariables: true},                // opencode, Crush
+		{keys: "projects.DIRECTORY.mcpServers", locate: claudeProject, timeoutUnit: time.Millisecond, ambiguousTimeout: true},                           // ~/.claude.json
+		{keys: "the whole file", locate: wholeFile, timeoutUnit: time.Millisecond, ambiguousTimeout: true},                                              // .agents/mcp.json
+	}
+}
+
+// asMCPProxy is a shape that has the servers where others have them, and is known by a key beside them.
+func (s format) asMCPProxy() format {
+	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false // it encodes a Go duration
+	return s
+}
+
+// memberNamed finds what stands under a key. If that is no object, it is found too, to be complained of.
+func memberNamed(key string) func(value, string) (value, bool) {
+	return func(root value, _ string) (value, bool) { return root.member(key) }
+}
+
+func settingsServers(root value, _ string) (value, bool) {
+	mcp, _ := root.member("mcp")
+	servers, ok := mcp.member("servers")
+	return servers, ok && servers.isObject() && !isServer(servers)
+}
+
+func opencode(root value, _ string) (value, bool) {
+	mcp, ok := root.member("mcp")
+	members := mcp.members()
+	return mcp, ok && mcp.isObject() && (len(members) == 0 || slices.ContainsFunc(members, func(m member) bool { return isServer(m.value) }))
+}
+
+func claudeProject(root value, workspace string) (value, bool) {
+	projects, _ := root.member("projects")
+	own, ok := projects.member(workspace)
+	if !ok { // Claude Code writes C:/repo on Windows, and wrote C:\repo
+		own, _ = projects.member(filepath.ToSlash(workspace))
+	}
+	return own.member("mcpServers")
+}
+
+func wholeFile(root value, _ string) (value, bool) {
+	found := false
+	for _, m := range root.members() {
+		switch {
+		case isServer(m.value):
+			found = true
+		case !strings.HasPrefix(m.name, "$"): // $schema
+			return value{}, false
+		}
+	}
+	return root, found
+}
+
+// isServer reports whether a value looks like the definition of a server.
+func isServer(v value) bool {
+	return slices.ContainsFunc(v.members(), func(m member) bool {
+		return m.name == "command" && !m.isObject() || slices.Contains(urlNames, m.name) && !m.isObject()
+	})
+}
+
+// serverSection is what there is of servers in a file.
+type serverSection struct {
+	format
+	servers value
+	parent  value // the object that has inputs, profiles and a default for timeouts
+}
+
+// findServers looks for the servers of a file; false if it has none, and is not wrong for that.
+func (r *reader) findServers(root value) (serverSection, bool) {
+	if !root.isObject() {
+		r.errorf(root.start, "the file wants to be an object, and is %s", root.kind())
+		return serverSection{}, false
+	}
+	var f *serverSection
+	for _, s := range formats() {
+		servers, ok := s.locate(root, r.Workspace)
+		switch {
+		case !ok:
+		case f != nil && s.keys != "mcp" && s.keys != "the whole file": // where they are nested, both match
+			r.warnf(servers.start, "the servers under %s are not used: those under %s are", s.keys, f.keys)
+		case f != nil:
+		case !servers.isObject():
+			r.errorf(servers.start, "%s wants an object of servers by their ids, and is %s", s.keys, servers.kind())
+			return serverSection{}, false
+		default:
+			f = &serverSection{s, servers, root}
+		}
+	}
+	if f == nil {
+		r.warnNoServers(root)
+		return serverSection{}, false
+	}
+	if f.keys == "mcp.servers" {
+		f.parent, _ = root.member("mcp")
+	}
+	if _, ok := root.member("mcpProxy"); ok && f.keys == "mcpServers" {
+		f.format = f.asMCPProxy()
+	}
+	return *f, true
+}
+
+// warnNoServers says so, if the file is one that is for servers.
+func (r *reader) warnNoServers(root value) {
+	members := root.members()
+	if r.sharedFile || len(members) == 0 {
+		return
+	}
+	const keys = "mcpServers, servers, context_servers, mcp.servers and mcp"
+	for _, m := range members {
+		if m.name == "mcp" {
+			continue // which is one of them, and has none in it
+		}
+		if match := near.Match(m.name, []string{"mcpServers", "servers", "context_servers"}); match != "" {
+			r.warnf(m.offset, "the file has no servers under %s; %q is none of these: did you mean %s?", keys, m.name, match)
+			return
+		}
+	}
+	r.warnf(root.start, "%s", fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
+}
