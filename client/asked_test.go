@@ -24,10 +24,14 @@ func (s *scripted) ask(id int, method, params string) {
 
 const formParams = `{"message":"?","requestedSchema":` + nameForm + `}`
 
-// What a legacy server is told when it asks, of the callback's failures nothing but that there was one.
+// What a legacy server is told when it asks, of the callback's failures nothing but that there was
+// one.
 func TestAsked(t *testing.T) {
 	elicits := func(r *mcp.ElicitResult, err error) Options {
-		return Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return r, err }}
+		return Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+			error) {
+			return r, err
+		}}
 	}
 	const sorry = `"error":{"code":-32603,"message":"Internal error: the client could not answer"}`
 	for name, test := range map[string]struct {
@@ -35,19 +39,34 @@ func TestAsked(t *testing.T) {
 		method, params string
 		want, log      string
 	}{
-		"accepted":        {Options{OnElicit: accept("{\n\"name\":\"Ada\"}")}, "elicitation/create", formParams, `"result":{"action":"accept","content":{"name":"Ada","size":"M"}}`, ""},
-		"declined":        {elicits(&mcp.ElicitResult{Action: "decline"}, nil), "elicitation/create", formParams, `"result":{"action":"decline"}`, ""},
-		"does not fit":    {Options{OnElicit: accept(`{"name":7}`)}, "elicitation/create", formParams, sorry, "/name: must be a string"},
-		"fails":           {elicits(nil, errors.New("secret")), "elicitation/create", formParams, sorry, "secret"},
-		"refuses":         {elicits(nil, rpc.Errorf(-1, "User rejected")), "elicitation/create", formParams, `"error":{"code":-1,"message":"User rejected"}`, ""},
-		"another's error": {elicits(nil, fmt.Errorf("x: %w", rpc.Errorf(-1, "secret"))), "elicitation/create", formParams, sorry, "secret"},
-		"a mode not declared": {elicits(nil, nil), "elicitation/create", `{"mode":"url","message":"?","url":"https://x"}`,
-			`"error":{"code":-32602,"message":"Invalid params: this client does not elicit in the mode \"url\""}`, ""},
-		"wrong params": {elicits(nil, nil), "elicitation/create", `{"message":7}`, `"error":{"code":-32602,"message":"Invalid params: message: want a string`, ""},
-		"panics": {Options{OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { panic("boom") }},
-			"sampling/createMessage", `{"messages":[],"maxTokens":1}`, sorry, "callback=OnSample panic=boom"},
+		"accepted": {Options{OnElicit: accept("{\n\"name\":\"Ada\"}")}, "elicitation/create",
+			formParams, `"result":{"action":"accept","content":{"name":"Ada","size":"M"}}`, ""},
+		"declined": {elicits(&mcp.ElicitResult{Action: "decline"}, nil),
+			"elicitation/create", formParams, `"result":{"action":"decline"}`, ""},
+		"does not fit": {Options{OnElicit: accept(`{"name":7}`)}, "elicitation/create",
+			formParams, sorry, "/name: must be a string"},
+		"fails": {elicits(nil, errors.New("secret")), "elicitation/create", formParams,
+			sorry, "secret"},
+		"refuses": {elicits(nil, rpc.Errorf(-1, "User rejected")), "elicitation/create",
+			formParams, `"error":{"code":-1,"message":"User rejected"}`, ""},
+		"another's error": {elicits(nil, fmt.Errorf("x: %w", rpc.Errorf(-1, "secret"))),
+			"elicitation/create", formParams, sorry, "secret"},
+		"a mode not declared": {elicits(nil, nil), "elicitation/create",
+			`{"mode":"url","message":"?","url":"https://x"}`,
+			`"error":{"code":-32602,"message":"Invalid params: this client does not elicit in the mode \"url\""}`,
+			""},
+		"wrong params": {elicits(nil, nil), "elicitation/create", `{"message":7}`,
+			`"error":{"code":-32602,"message":"Invalid params: message: want a string`, ""},
+		"panics": {Options{
+			OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+				error) {
+				panic("boom")
+			}},
+			"sampling/createMessage", `{"messages":[],"maxTokens":1}`, sorry,
+			"callback=OnSample panic=boom"},
 		"no callback": {Options{}, "sampling/createMessage", `{"messages":[],"maxTokens":1}`,
-			`"error":{"code":-32601,"message":"Method not found: this client does not serve sampling/createMessage"}`, ""},
+			`"error":{"code":-32601,"message":"Method not found: this client does not serve sampling/createMessage"}`,
+			""},
 		"unknown": {elicits(nil, nil), "elicitation/dream", `{}`, `"error":{"code":-32601,`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -68,19 +87,21 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// Questions are answered at the same time, the call that they belong to goes on, and a question that the server takes back is not answered.
+// Questions are answered at the same time, the call that they belong to goes on, and a question
+// that the server takes back is not answered.
 func TestAskedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
-		o := Options{CallTimeout: time.Minute, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			if p.Message == "hang" {
-				<-ctx.Done()
-				cause = context.Cause(ctx)
-				return nil, ctx.Err()
-			}
-			time.Sleep(time.Second)
-			return accept(`{"name":"Ada"}`)(ctx, p)
-		}}
+		o := Options{CallTimeout: time.Minute,
+			OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				if p.Message == "hang" {
+					<-ctx.Done()
+					cause = context.Cause(ctx)
+					return nil, ctx.Err()
+				}
+				time.Sleep(time.Second)
+				return accept(`{"name":"Ada"}`)(ctx, p)
+			}}
 		answered := 0
 		began := time.Now()
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
@@ -109,7 +130,8 @@ func TestAskedAtOnce(t *testing.T) {
 	})
 }
 
-// A callback that waits for the user is cancelled when the connection ends, and holds up nothing but Wait.
+// A callback that waits for the user is cancelled when the connection ends, and holds up nothing
+// but Wait.
 func TestAskedAndGone(t *testing.T) {
 	for name, end := range map[string]func(c *Client, s *scripted){
 		"closed":  func(c *Client, _ *scripted) { c.Close() },
@@ -118,7 +140,8 @@ func TestAskedAndGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var cause error
-				o := Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				o := Options{OnElicit: func(ctx context.Context,
+					p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					<-ctx.Done()
 					cause = context.Cause(ctx)
 					return nil, ctx.Err()

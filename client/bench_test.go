@@ -25,12 +25,15 @@ func (d duplex) Close() error {
 func echoServer(b *testing.B) *Client {
 	r1, w1, _ := os.Pipe()
 	r2, w2, _ := os.Pipe()
-	server := rpc.NewPeer(duplex{r1, w2}, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-		if r.Method == mcp.MethodDiscover {
-			return json.RawMessage(discovered), nil
-		}
-		return json.RawMessage(`{"resultType":"complete","content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123"}]}`), nil
-	}})
+	server := rpc.NewPeer(duplex{r1, w2},
+		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+			if r.Method == mcp.MethodDiscover {
+				return json.RawMessage(discovered), nil
+			}
+			return json.RawMessage(
+					`{"resultType":"complete","content":[{"type":"text","text":"0123456789012345678901234567890123456789012345678901234567890123"}]}`),
+				nil
+		}})
 	c, err := Connect(context.Background(), Stream(duplex{r2, w1}))
 	if err != nil {
 		b.Fatal(err)
@@ -45,12 +48,19 @@ func BenchmarkCall(b *testing.B) {
 	}
 	a := args{pad(64)}
 	raw := json.RawMessage(`{"text":"` + pad(64) + `"}`)
-	typed := func(c *Client) error { _, err := c.CallTool(context.Background(), "echo", a); return err }
+	typed := func(c *Client) error {
+		_, err := c.CallTool(context.Background(), "echo", a)
+		return err
+	}
 	for name, call := range map[string]func(c *Client) error{
-		"raw":   func(c *Client) error { _, err := c.CallToolRaw(context.Background(), "echo", raw); return err },
+		"raw": func(c *Client) error {
+			_, err := c.CallToolRaw(context.Background(), "echo", raw)
+			return err
+		},
 		"typed": typed,
 		"progress": func(c *Client) error {
-			_, err := c.CallTool(context.Background(), "echo", a, OnProgress(func(mcp.ProgressParams) {}))
+			_, err := c.CallTool(context.Background(), "echo", a,
+				OnProgress(func(mcp.ProgressParams) {}))
 			return err
 		},
 	} {

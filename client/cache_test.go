@@ -73,7 +73,8 @@ func (c *Cache) has(names string) string {
 	return found
 }
 
-// A cache is never larger than it may be: what is too large does not come in, what has expired goes first, and then what has not been used for longest.
+// A cache is never larger than it may be: what is too large does not come in, what has expired goes
+// first, and then what has not been used for longest.
 func TestCacheBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const quarter = 10_000
@@ -163,12 +164,13 @@ func heapInUse() uint64 {
 func TestCacheOfNothing(t *testing.T) {
 	const callers, each = 20, 5000
 	here, there := both(t)
-	server := rpc.NewPeer(there, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-		if r.Method == mcp.MethodDiscover {
-			return json.RawMessage(everything), nil
-		}
-		return json.RawMessage(hinted(0, "public", `"contents":[]`)), nil
-	}})
+	server := rpc.NewPeer(there,
+		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+			if r.Method == mcp.MethodDiscover {
+				return json.RawMessage(everything), nil
+			}
+			return json.RawMessage(hinted(0, "public", `"contents":[]`)), nil
+		}})
 	c, err := Connect(t.Context(), Stream(here))
 	assert.NilError(t, err)
 	var wg sync.WaitGroup
@@ -176,7 +178,8 @@ func TestCacheOfNothing(t *testing.T) {
 		for caller := range callers {
 			wg.Go(func() {
 				for i := range each {
-					_, err := c.ReadResource(t.Context(), fmt.Sprintf("a:%d/%d/%d/%s", round, caller, i, pad(100)))
+					_, err := c.ReadResource(t.Context(),
+						fmt.Sprintf("a:%d/%d/%d/%s", round, caller, i, pad(100)))
 					assert.Check(t, err)
 				}
 			})
@@ -202,12 +205,14 @@ func both(t testing.TB) (here, there io.ReadWriteCloser) {
 	return duplex{r2, w1}, duplex{r1, w2}
 }
 
-// What is private stays with its principal, and what does not say what it is is private. The latest scope counts.
+// What is private stays with its principal, and what does not say what it is is private. The latest
+// scope counts.
 func TestCacheScope(t *testing.T) {
 	for _, test := range []struct {
 		scope  string
 		shared bool
-	}{{`"public"`, true}, {`"private"`, false}, {`"PUBLIC"`, false}, {`"anybody"`, false}, {`""`, false}, {`7`, false}, {`null`, false}, {``, false}} {
+	}{{`"public"`, true}, {`"private"`, false}, {`"PUBLIC"`, false}, {`"anybody"`, false},
+		{`""`, false}, {`7`, false}, {`null`, false}, {``, false}} {
 		bubble(t, "scope "+test.scope, func(t *testing.T) {
 			cache := NewCache(1 << 20)
 			result := `{"contents":[],"ttlMs":60000`
@@ -215,8 +220,10 @@ func TestCacheScope(t *testing.T) {
 				result += `,"cacheScope":` + test.scope
 			}
 			ask := func(principal string) bool {
-				c, src := answer(t, Options{Cache: cache, Principal: principal}, all, func(string) string { return result + `}` })
-				_, err := c.Call(t.Context(), mcp.MethodReadResource, map[string]string{"uri": "a:1"})
+				c, src := answer(t, Options{Cache: cache, Principal: principal}, all,
+					func(string) string { return result + `}` })
+				_, err := c.Call(t.Context(), mcp.MethodReadResource,
+					map[string]string{"uri": "a:1"})
 				assert.NilError(t, err)
 				return src.since() != ""
 			}
@@ -229,9 +236,11 @@ func TestCacheScope(t *testing.T) {
 	bubble(t, "both", func(t *testing.T) {
 		cache := NewCache(1 << 20)
 		result := func(principal, scope, text string, opts ...CallOption) string {
-			c, _ := answer(t, Options{Cache: cache, Principal: principal}, all, func(string) string {
-				return hinted(60_000, scope, fmt.Sprintf(`"contents":[{"uri":"a:1","text":%q}]`, text))
-			})
+			c, _ := answer(t, Options{Cache: cache, Principal: principal}, all,
+				func(string) string {
+					return hinted(60_000, scope,
+						fmt.Sprintf(`"contents":[{"uri":"a:1","text":%q}]`, text))
+				})
 			r, err := c.ReadResource(t.Context(), "a:1", opts...)
 			assert.NilError(t, err)
 			return r.Contents[0].Text
@@ -262,7 +271,8 @@ func TestCacheAfterPanic(t *testing.T) {
 		})
 		func() {
 			defer func() { assert.Equal(t, recover(), "boom") }()
-			_, _ = c.ReadResource(t.Context(), "a:1", OnProgress(func(mcp.ProgressParams) { panic("boom") }))
+			_, _ = c.ReadResource(t.Context(), "a:1",
+				OnProgress(func(mcp.ProgressParams) { panic("boom") }))
 		}()
 		_, err := c.ReadResource(t.Context(), "a:2", Timeout(time.Second))
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
@@ -270,11 +280,13 @@ func TestCacheAfterPanic(t *testing.T) {
 	})
 }
 
-// Any number of goroutines and clients at one cache, with changes, evictions and expiry in between: what comes is what was asked for, and never older than a change
-// that was told before it was asked for.
+// Any number of goroutines and clients at one cache, with changes, evictions and expiry in between:
+// what comes is what was asked for, and never older than a change that was told before it was asked
+// for.
 func TestCacheCrowd(t *testing.T) {
 	const clients, callers, each, uris = 3, 6, 300, 6
-	var now, told [uris]atomic.Int64 // the version that the server has, and the one that somebody has heard of
+	// the version that the server has, and the one that somebody has heard of
+	var now, told [uris]atomic.Int64
 	var reads atomic.Int64
 	handler := func(ctx context.Context, r *rpc.Request) (any, error) {
 		n := 0
@@ -285,21 +297,25 @@ func TestCacheCrowd(t *testing.T) {
 			return json.RawMessage(everything), nil
 		case "x/change":
 			version := now[n].Add(1)
-			_ = r.Peer().Notify(ctx, mcp.NotificationResourceUpdated, mcp.ResourceUpdatedParams{URI: uri})
+			_ = r.Peer().Notify(ctx, mcp.NotificationResourceUpdated,
+				mcp.ResourceUpdatedParams{URI: uri})
 			return version, nil
 		}
 		version := now[n].Load()
 		reads.Add(1)
 		runtime.Gosched()
 		scope := []string{"public", "private"}[n%2]
-		return json.RawMessage(hinted([]int{1, 3, 60_000}[n%3], scope, fmt.Sprintf(`"contents":[{"uri":%q,"text":"%d"}]`, uri, version))), nil
+		return json.RawMessage(
+			hinted([]int{1, 3, 60_000}[n%3], scope,
+				fmt.Sprintf(`"contents":[{"uri":%q,"text":"%d"}]`, uri, version))), nil
 	}
 	cache := NewCache(4 * (2 * entryBytes))
 	var wg sync.WaitGroup
 	for k := range clients {
 		here, there := both(t)
 		server := rpc.NewPeer(there, rpc.Options{Handler: handler})
-		c, err := Options{Cache: cache, Principal: fmt.Sprint(k % 2)}.Connect(t.Context(), Stream(here))
+		c, err := Options{Cache: cache, Principal: fmt.Sprint(k % 2)}.Connect(t.Context(),
+			Stream(here))
 		assert.NilError(t, err)
 		t.Cleanup(func() { shut(t, c); _ = server.Wait() })
 		for caller := range callers {
@@ -311,7 +327,8 @@ func TestCacheCrowd(t *testing.T) {
 						raw, err := c.Call(t.Context(), "x/change", map[string]string{"uri": uri})
 						assert.Check(t, err)
 						version, _ := strconv.ParseInt(string(raw), 10, 64)
-						for old := told[n].Load(); old < version && !told[n].CompareAndSwap(old, version); old = told[n].Load() {
+						for old := told[n].Load(); old < version &&
+							!told[n].CompareAndSwap(old, version); old = told[n].Load() {
 						}
 						continue
 					}
@@ -321,7 +338,9 @@ func TestCacheCrowd(t *testing.T) {
 						return
 					}
 					version, _ := strconv.ParseInt(r.Contents[0].Text, 10, 64)
-					assert.Check(t, r.Contents[0].URI == uri && version >= least, "%s, and version %d of %s is less than %d", r.Contents[0].URI, version, uri, least)
+					assert.Check(t, r.Contents[0].URI == uri &&
+						version >= least, "%s, and version %d of %s is less than %d",
+						r.Contents[0].URI, version, uri, least)
 				}
 			})
 		}
@@ -334,18 +353,22 @@ func TestCacheCrowd(t *testing.T) {
 // A hit sends nothing and costs little. The text is 4 KiB long.
 func BenchmarkHit(b *testing.B) {
 	here, there := both(b)
-	server := rpc.NewPeer(there, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-		if r.Method == mcp.MethodDiscover {
-			return json.RawMessage(everything), nil
-		}
-		return json.RawMessage(hinted(3_600_000, "public", `"contents":[{"uri":"file:///a","text":"`+pad(4096)+`"}]`)), nil
-	}})
+	server := rpc.NewPeer(there,
+		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+			if r.Method == mcp.MethodDiscover {
+				return json.RawMessage(everything), nil
+			}
+			return json.RawMessage(
+				hinted(3_600_000, "public", `"contents":[{"uri":"file:///a","text":"`+pad(4096)+
+					`"}]`)), nil
+		}})
 	c, err := Connect(context.Background(), Stream(here))
 	assert.NilError(b, err)
 	b.Cleanup(func() { c.Close(); c.Wait(); server.Wait() })
 	raw := func(opts ...CallOption) func() error {
 		return func() error {
-			_, err := c.Call(context.Background(), mcp.MethodReadResource, json.RawMessage(`{"uri":"file:///a"}`), opts...)
+			_, err := c.Call(context.Background(), mcp.MethodReadResource,
+				json.RawMessage(`{"uri":"file:///a"}`), opts...)
 			return err
 		}
 	}
@@ -354,7 +377,10 @@ func BenchmarkHit(b *testing.B) {
 		call func() error
 	}{
 		{"raw", raw()},
-		{"typed", func() error { _, err := c.ReadResource(context.Background(), "file:///a"); return err }},
+		{"typed", func() error {
+			_, err := c.ReadResource(context.Background(), "file:///a")
+			return err
+		}},
 		{"raw, fresh", raw(Fresh())},
 	} {
 		b.Run(run.name, func(b *testing.B) {

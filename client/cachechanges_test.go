@@ -16,11 +16,13 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// stocked fills a client's cache, and returns what asks for all of it again and tells what the server was asked.
+// stocked fills a client's cache, and returns what asks for all of it again and tells what the
+// server was asked.
 func stocked(t *testing.T, c *Client, src *source) func() string {
 	again := func() string {
 		ctx := t.Context()
-		for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		for _, method := range []string{"server/discover", "tools/list", "prompts/list",
+			"resources/list", "resources/templates/list"} {
 			_, err := c.Call(ctx, method, nil)
 			assert.NilError(t, err)
 		}
@@ -40,11 +42,14 @@ func TestCacheNotified(t *testing.T) {
 	for _, test := range []struct{ notification, params, want string }{
 		{"tools/list_changed", `{}`, "tools/list"},
 		{"prompts/list_changed", `{}`, "prompts/list"},
-		{"resources/list_changed", `{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}`, "resources/list, resources/templates/list"},
+		{"resources/list_changed", `{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}`,
+			"resources/list, resources/templates/list"},
 		{"resources/updated", `{"uri":"a:2"}`, "resources/read a:2"},
 		{"resources/updated", `{"uri":"\u0061:2"}`, "resources/read a:2"},
-		{"resources/updated", `{"uri":"a:1"}`, "resources/read a:1, resources/read a:1/x, resources/read a:1/x/y, resources/read a:1?q"},
-		{"resources/updated", `{"uri":"a:1/x"}`, "resources/read a:1, resources/read a:1/x, resources/read a:1/x/y"},
+		{"resources/updated", `{"uri":"a:1"}`,
+			"resources/read a:1, resources/read a:1/x, resources/read a:1/x/y, resources/read a:1?q"},
+		{"resources/updated", `{"uri":"a:1/x"}`,
+			"resources/read a:1, resources/read a:1/x, resources/read a:1/x/y"},
 		{"resources/updated", `{"uri":"a:1/z"}`, "resources/read a:1"},
 		{"resources/updated", `{"uri":"b:/c"}`, "resources/read b:/"},
 		{"resources/updated", `{"uri":"b:"}`, "resources/read b:/"},
@@ -66,7 +71,8 @@ func TestCacheNotified(t *testing.T) {
 	}
 }
 
-// What was asked for before a change is not kept after it, whether it arrives before or after the message of the change; and what has nothing to do with it, is.
+// What was asked for before a change is not kept after it, whether it arrives before or after the
+// message of the change; and what has nothing to do with it, is.
 func TestCacheOutdated(t *testing.T) {
 	for _, test := range []struct {
 		method, uri, notification, params string
@@ -81,7 +87,8 @@ func TestCacheOutdated(t *testing.T) {
 		{"resources/read", "a:1", "resources/list_changed", `{}`, true},
 	} {
 		for _, first := range []string{"message", "answer"} {
-			bubble(t, fmt.Sprint(test.method, " ", test.notification, " ", test.params, ", first the ", first), func(t *testing.T) {
+			bubble(t, fmt.Sprint(test.method, " ", test.notification, " ", test.params,
+				", first the ", first), func(t *testing.T) {
 				asked := 0
 				c := connect(t, Options{}, func(s *scripted) {
 					all(s)
@@ -104,7 +111,8 @@ func TestCacheOutdated(t *testing.T) {
 				})
 				for range 2 {
 					// The callback keeps the answer waiting until the message is there too.
-					_, err := c.Call(t.Context(), test.method, map[string]string{"uri": test.uri}, OnProgress(func(mcp.ProgressParams) {}))
+					_, err := c.Call(t.Context(), test.method, map[string]string{"uri": test.uri},
+						OnProgress(func(mcp.ProgressParams) {}))
 					assert.NilError(t, err)
 					synctest.Wait()
 				}
@@ -114,13 +122,17 @@ func TestCacheOutdated(t *testing.T) {
 	}
 }
 
-// A change that one client hears of is one for all that share the cache, those of other principals and of a legacy connection included.
+// A change that one client hears of is one for all that share the cache, those of other principals
+// and of a legacy connection included.
 func TestCacheNotifiedElsewhere(t *testing.T) {
-	for name, handshake := range map[string]func(*scripted){"modern": all, "legacy": (*scripted).legacy} {
+	for name, handshake := range map[string]func(*scripted){"modern": all,
+		"legacy": (*scripted).legacy} {
 		bubble(t, name, func(t *testing.T) {
 			cache := NewCache(1 << 20)
-			c, src := answer(t, Options{Cache: cache, Principal: "ada"}, all, stock(60_000, "private"))
-			_, other := answer(t, Options{Cache: cache, Principal: "eve"}, handshake, stock(60_000, "private"))
+			c, src := answer(t, Options{Cache: cache, Principal: "ada"}, all,
+				stock(60_000, "private"))
+			_, other := answer(t, Options{Cache: cache, Principal: "eve"}, handshake,
+				stock(60_000, "private"))
 			again := stocked(t, c, src)
 			other.notify("notifications/tools/list_changed", `{}`)
 			other.notify("notifications/resources/updated", `{"uri":"a:2"}`)
@@ -136,9 +148,11 @@ func TestCacheAfterLoss(t *testing.T) {
 		options Options
 		want    string
 	}{
-		"tools":     {Options{OnToolsChanged: func([]*mcp.Tool, error) {}}, "tools/list"},
-		"resources": {Options{OnResourcesChanged: func([]*mcp.Resource, error) {}}, "resources/list, resources/templates/list"},
-		"updates":   {Options{OnResourceUpdated: func(string) {}}, "resources/read a:1, resources/read a:1/x, resources/read a:1/x/y, resources/read a:1?q, resources/read a:10, resources/read a:2, resources/read b:/"},
+		"tools": {Options{OnToolsChanged: func([]*mcp.Tool, error) {}}, "tools/list"},
+		"resources": {Options{OnResourcesChanged: func([]*mcp.Resource, error) {}},
+			"resources/list, resources/templates/list"},
+		"updates": {Options{OnResourceUpdated: func(string) {}},
+			"resources/read a:1, resources/read a:1/x, resources/read a:1/x/y, resources/read a:1?q, resources/read a:10, resources/read a:2, resources/read b:/"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			c, src := answer(t, test.options, all, stock(3_600_000, "private"))
@@ -156,10 +170,12 @@ func TestCacheAfterLoss(t *testing.T) {
 	}
 }
 
-// Who subscribes to a resource and reads it then misses no change: it is not served what was there before.
+// Who subscribes to a resource and reads it then misses no change: it is not served what was there
+// before.
 func TestCacheAfterSubscribe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, src := answer(t, Options{OnResourceUpdated: func(string) {}}, all, stock(3_600_000, "private"))
+		c, src := answer(t, Options{OnResourceUpdated: func(string) {}}, all,
+			stock(3_600_000, "private"))
 		again := stocked(t, c, src)
 		assert.NilError(t, c.Subscribe(t.Context(), "a:2"))
 		assert.Equal(t, src.since(), "subscriptions/listen")
@@ -175,9 +191,13 @@ func TestCacheToolsChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		news := make(chan string, 10)
 		n := 0
-		c, src := answer(t, Options{OnToolsChanged: func(tools []*mcp.Tool, err error) { news <- fmt.Sprint(len(tools), " ", err) }}, all, func(string) string {
+		c, src := answer(t, Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			news <- fmt.Sprint(len(tools), " ", err)
+		}}, all, func(string) string {
 			n++
-			return hinted(3_600_000, "public", `"tools":[`+strings.TrimSuffix(strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, n), ",")+`]`)
+			return hinted(3_600_000, "public", `"tools":[`+
+				strings.TrimSuffix(
+					strings.Repeat(`{"name":"t","inputSchema":{"type":"object"}},`, n), ",")+`]`)
 		})
 		list := func() string { return names(c.Tools(t.Context()), toolName) }
 		for i := range 3 {
@@ -194,23 +214,32 @@ func TestCacheToolsChanged(t *testing.T) {
 func TestCacheOfRealServer(t *testing.T) {
 	eras(t, func(t *testing.T, era mcp.Era) {
 		synctest.Test(t, func(t *testing.T) {
-			s := server.Options{ListTTL: time.Hour}.New(server.Info{Name: "real", Version: "1"}, dispatch.NewCatalog())
+			s := server.Options{ListTTL: time.Hour}.New(server.Info{Name: "real", Version: "1"},
+				dispatch.NewCatalog())
 			var reads atomic.Int64
-			assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "a:1", Name: "r"},
-				Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
-					reads.Add(1)
-					hints := mcp.CacheHints{TTLMs: new(int64(60_000)), CacheScope: mcp.CachePrivate}
-					return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "a:1", Text: "x"}}, CacheHints: hints}, nil
-				}}))
+			assert.NilError(t,
+				s.AddResource(server.Resource{Resource: mcp.Resource{URI: "a:1", Name: "r"},
+					Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+						reads.Add(1)
+						hints := mcp.CacheHints{TTLMs: new(int64(60_000)),
+							CacheScope: mcp.CachePrivate}
+						return &mcp.ReadResourceResult{
+							Contents:   []mcp.ResourceContents{{URI: "a:1", Text: "x"}},
+							CacheHints: hints}, nil
+					}}))
 			addTool(t, s, "t1", say("x"))
 			news, updates := make(chan int, 10), make(chan string, 10)
-			c := connectTo(t, s, Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, _ error) { news <- len(tools) }, OnResourceUpdated: func(uri string) { updates <- uri }})
+			c := connectTo(t, s,
+				Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, _ error) {
+					news <- len(tools)
+				}, OnResourceUpdated: func(uri string) { updates <- uri }})
 			assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
 			synctest.Wait()
 			for round := range 3 {
 				for range 4 {
 					read(t, c, "a:1")
-					assert.Equal(t, len(strings.Fields(names(c.Tools(t.Context()), toolName))), round+1)
+					assert.Equal(t, len(strings.Fields(names(c.Tools(t.Context()), toolName))),
+						round+1)
 				}
 				if era == mcp.Modern {
 					assert.Equal(t, reads.Swap(0), int64(1))

@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// paged answers a list of three pages, each with its own hints, with cursors that hold for a generation.
+// paged answers a list of three pages, each with its own hints, with cursors that hold for a
+// generation.
 func paged(generation *int, ttls ...int) func(what string) string {
 	return func(what string) string {
 		n := 0
@@ -33,8 +34,8 @@ func paged(generation *int, ttls ...int) func(what string) string {
 	}
 }
 
-// Each page is kept for itself; the one that has expired is fetched by its cursor; and if the cursor holds no more, all that were kept, without the caller
-// noticing.
+// Each page is kept for itself; the one that has expired is fetched by its cursor; and if the
+// cursor holds no more, all that were kept, without the caller noticing.
 func TestCachePages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		generation := 1
@@ -72,7 +73,8 @@ func TestCachePages(t *testing.T) {
 	})
 }
 
-// Pages that were fetched are not fetched again because a later one from the cache is no good; and those that were held back come before an error.
+// Pages that were fetched are not fetched again because a later one from the cache is no good; and
+// those that were held back come before an error.
 func TestCachePagesHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused, silent := false, false
@@ -101,7 +103,8 @@ func TestCachePagesHeld(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		refused = true
 		assert.Equal(t, tools(), "t0 t1 t2 t3 t4")
-		assert.Equal(t, src.since(), "tools/list, tools/list 3, tools/list 1, tools/list 2, tools/list 3, tools/list 4")
+		assert.Equal(t, src.since(),
+			"tools/list, tools/list 3, tools/list 1, tools/list 2, tools/list 3, tools/list 4")
 		for range c.Tools(t.Context()) { // who wants no more gets no more
 			break
 		}
@@ -123,7 +126,8 @@ func TestCachePagesHeld(t *testing.T) {
 	})
 }
 
-// A server that refuses cursors that it has just given is asked once, and one that has many pages may have all of them come twice.
+// A server that refuses cursors that it has just given is asked once, and one that has many pages
+// may have all of them come twice.
 func TestCachePagesUnhappy(t *testing.T) {
 	bubble(t, "refused", func(t *testing.T) {
 		c, src := answer(t, Options{}, all, func(what string) string {
@@ -133,7 +137,9 @@ func TestCachePagesUnhappy(t *testing.T) {
 			return hinted(60_000, "public", `"tools":[],"nextCursor":"1"`)
 		})
 		for range 2 {
-			assert.ErrorContains(t, errors.New(names(c.Tools(t.Context()), func(*mcp.Tool) string { return "" })), "Invalid params (code -32602)")
+			assert.ErrorContains(t, errors.New(names(c.Tools(t.Context()), func(*mcp.Tool) string {
+				return ""
+			})), "Invalid params (code -32602)")
 			assert.Equal(t, src.since(), "tools/list, tools/list 1")
 		}
 	})
@@ -151,7 +157,8 @@ func TestCachePagesUnhappy(t *testing.T) {
 			if n == maxPages-1 {
 				return hinted(1000, "private", members)
 			}
-			return hinted(60_000, "private", members+fmt.Sprintf(`,"nextCursor":"%d.%d"`, generation, n+1))
+			return hinted(60_000, "private", members+
+				fmt.Sprintf(`,"nextCursor":"%d.%d"`, generation, n+1))
 		})
 		want := names(c.Tools(t.Context()), toolName)
 		assert.Assert(t, strings.HasSuffix(want, " t999"))

@@ -44,7 +44,9 @@ func (src *source) run(handshake func(*scripted), result func(what string) strin
 			if m.Method == mcp.MethodListen {
 				src.listen = m
 				agreed := `"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:1","a:2"]`
-				s.notify(mcp.NotificationSubscriptionsAcknowledged, fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, m.ID, agreed))
+				s.notify(mcp.NotificationSubscriptionsAcknowledged,
+					fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`,
+						m.ID, agreed))
 				continue
 			}
 			switch r := result(what); r {
@@ -59,7 +61,8 @@ func (src *source) run(handshake func(*scripted), result func(what string) strin
 }
 
 // answer returns a client of a source.
-func answer(t *testing.T, o Options, handshake func(*scripted), result func(what string) string) (*Client, *source) {
+func answer(t *testing.T, o Options, handshake func(*scripted),
+	result func(what string) string) (*Client, *source) {
 	t.Helper()
 	src := new(source)
 	return connect(t, o, src.run(handshake, result)), src
@@ -81,15 +84,19 @@ func (s *source) since() string {
 
 // hinted is a result with those members and hints.
 func hinted(ttl int, scope, members string) string {
-	return fmt.Sprintf(`{"resultType":"complete", %s,"ttlMs":%d, "cacheScope":%q}`, members, ttl, scope)
+	return fmt.Sprintf(`{"resultType":"complete", %s,"ttlMs":%d, "cacheScope":%q}`, members, ttl,
+		scope)
 }
 
 // stock is what a source answers to all that can be kept.
 func stock(ttl int, scope string) func(what string) string {
 	return func(what string) string {
-		members := map[string]string{"tools/list": `"tools":[{"name":"t","inputSchema":{"type":"object"}}]`, "prompts/list": `"prompts":[{"name":"p"}]`,
-			"resources/list": `"resources":[{"uri":"a:1","name":"r"}]`, "resources/templates/list": `"resourceTemplates":[{"uriTemplate":"a:{x}","name":"r"}]`,
-			"server/discover": `"supportedVersions":["2026-07-28"],"capabilities":{}`}[what]
+		members := map[string]string{
+			"tools/list":               `"tools":[{"name":"t","inputSchema":{"type":"object"}}]`,
+			"prompts/list":             `"prompts":[{"name":"p"}]`,
+			"resources/list":           `"resources":[{"uri":"a:1","name":"r"}]`,
+			"resources/templates/list": `"resourceTemplates":[{"uriTemplate":"a:{x}","name":"r"}]`,
+			"server/discover":          `"supportedVersions":["2026-07-28"],"capabilities":{}`}[what]
 		if uri, ok := strings.CutPrefix(what, "resources/read "); ok {
 			members = fmt.Sprintf(`"contents":[{"uri":%q,"text":"\u0041"}]`, uri)
 		}
@@ -112,12 +119,16 @@ func bubble(t *testing.T, name string, f func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
 
-// What is cacheable is kept, to the byte, on modern connections alone, and belongs to the caller that it is given to.
+// What is cacheable is kept, to the byte, on modern connections alone, and belongs to the caller
+// that it is given to.
 func TestCacheable(t *testing.T) {
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
-		handshake := map[mcp.Era]func(*scripted){mcp.Modern: all, mcp.Legacy: (*scripted).legacy}[era]
-		revision := map[mcp.Era]mcp.Revision{mcp.Modern: mcp.LatestModern, mcp.Legacy: mcp.LatestLegacy}[era]
-		for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+		handshake := map[mcp.Era]func(*scripted){mcp.Modern: all,
+			mcp.Legacy: (*scripted).legacy}[era]
+		revision := map[mcp.Era]mcp.Revision{mcp.Modern: mcp.LatestModern,
+			mcp.Legacy: mcp.LatestLegacy}[era]
+		for _, method := range []string{"server/discover", "tools/list", "prompts/list",
+			"resources/list", "resources/templates/list", "resources/read",
 			"tools/call", "prompts/get", "completion/complete", "x/y"} {
 			bubble(t, era.String()+" "+method, func(t *testing.T) {
 				m, _ := mcp.MethodAt(method, revision)
@@ -163,11 +174,13 @@ func TestCacheRoutes(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, string(raw), stock(60_000, "public")("resources/read a:1"))
 		}
-		assert.Equal(t, src.since(), "tools/list, resources/list, resources/templates/list, prompts/list, resources/read a:1")
+		assert.Equal(t, src.since(),
+			"tools/list, resources/list, resources/templates/list, prompts/list, resources/read a:1")
 	})
 }
 
-// Whether the result of one request is that of the other: only if all is the same that a result may depend on. A request that answers questions has none.
+// Whether the result of one request is that of the other: only if all is the same that a result may
+// depend on. A request that answers questions has none.
 func TestCacheKey(t *testing.T) {
 	meta := func(name, value string) []CallOption {
 		return []CallOption{Meta(mcp.Meta{name: json.RawMessage(value)})}
@@ -182,29 +195,53 @@ func TestCacheKey(t *testing.T) {
 		a, b request
 		same bool
 	}{
-		"the same":              {request{"tools/list", `{"cursor":"1"}`, nil}, request{"tools/list", `{ "cursor" : "1" }`, nil}, true},
-		"no params":             {list, request{"tools/list", `null`, nil}, true},
-		"another method":        {list, request{"prompts/list", `{}`, nil}, false},
-		"another cursor":        {request{"tools/list", `{"cursor":"1"}`, nil}, request{"tools/list", `{"cursor":"2"}`, nil}, false},
-		"no cursor":             {list, request{"tools/list", `{"cursor":""}`, nil}, false},
-		"another URI":           {request{"resources/read", `{"uri":"a:1"}`, nil}, request{"resources/read", `{"uri":"a:2"}`, nil}, false},
-		"another type":          {request{"tools/list", `{"cursor":"1"}`, nil}, request{"tools/list", `{"cursor":1}`, nil}, false},
-		"a further param":       {list, request{"tools/list", `{"x":1}`, nil}, false},
-		"_meta":                 {list, request{"tools/list", `{}`, meta("com.example/tenant", `1`)}, false},
-		"another _meta":         {request{"tools/list", `{}`, meta("com.example/tenant", `2`)}, request{"tools/list", `{}`, meta("com.example/tenant", `1`)}, false},
-		"the same _meta":        {request{"tools/list", `{"_meta":{"x":1}}`, nil}, request{"tools/list", `{}`, meta("x", `1`)}, true},
-		"a trace":               {list, request{"tools/list", `{"_meta":{"tracestate":"x"}}`, meta("traceparent", `"00-ab"`)}, true},
-		"a log level":           {list, request{"tools/list", `{}`, meta(mcp.MetaLogLevel, `"debug"`)}, true},
-		"progress":              {list, request{"tools/list", `{}`, []CallOption{OnProgress(func(mcp.ProgressParams) {})}}, true},
-		"a timeout":             {list, request{"tools/list", `{}`, []CallOption{Timeout(time.Second)}}, true},
-		"by hand":               {list, request{"tools/list", `{}`, []CallOption{ByHand()}}, true},
-		"no answers":            {list, request{"tools/list", `{}`, answers(mcp.InputAnswers{})}, true},
-		"fresh":                 {list, request{"tools/list", `{}`, []CallOption{Fresh()}}, false},
-		"answers":               {request{"resources/read", `{"uri":"a:1"}`, nil}, request{"resources/read", `{"uri":"a:1"}`, answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{}})}, false},
-		"a state":               {request{"resources/read", `{"uri":"a:1"}`, nil}, request{"resources/read", `{"uri":"a:1"}`, answers(mcp.InputAnswers{RequestState: "s"})}, false},
-		"the same answers":      {request{"resources/read", `{"uri":"a:1","inputResponses":{}}`, nil}, request{"resources/read", `{"uri":"a:1","inputResponses":{}}`, nil}, false},
-		"the same state":        {request{"resources/read", `{"uri":"a:1","requestState":""}`, nil}, request{"resources/read", `{"uri":"a:1","requestState":""}`, nil}, false},
-		"answers, then without": {request{"resources/read", `{"uri":"a:1"}`, answers(mcp.InputAnswers{RequestState: "s"})}, request{"resources/read", `{"uri":"a:1"}`, nil}, false},
+		"the same": {request{"tools/list", `{"cursor":"1"}`, nil},
+			request{"tools/list", `{ "cursor" : "1" }`, nil}, true},
+		"no params":      {list, request{"tools/list", `null`, nil}, true},
+		"another method": {list, request{"prompts/list", `{}`, nil}, false},
+		"another cursor": {request{"tools/list", `{"cursor":"1"}`, nil},
+			request{"tools/list", `{"cursor":"2"}`, nil}, false},
+		"no cursor": {list, request{"tools/list", `{"cursor":""}`, nil}, false},
+		"another URI": {request{"resources/read", `{"uri":"a:1"}`, nil},
+			request{"resources/read", `{"uri":"a:2"}`, nil}, false},
+		"another type": {request{"tools/list", `{"cursor":"1"}`, nil},
+			request{"tools/list", `{"cursor":1}`, nil}, false},
+		"a further param": {list, request{"tools/list", `{"x":1}`, nil}, false},
+		"_meta": {list,
+			request{"tools/list", `{}`, meta("com.example/tenant", `1`)}, false},
+		"another _meta": {request{"tools/list", `{}`, meta("com.example/tenant", `2`)},
+			request{"tools/list", `{}`, meta("com.example/tenant", `1`)}, false},
+		"the same _meta": {request{"tools/list", `{"_meta":{"x":1}}`, nil},
+			request{"tools/list", `{}`, meta("x", `1`)}, true},
+		"a trace": {list,
+			request{"tools/list", `{"_meta":{"tracestate":"x"}}`, meta("traceparent", `"00-ab"`)},
+			true},
+		"a log level": {list,
+			request{"tools/list", `{}`, meta(mcp.MetaLogLevel, `"debug"`)}, true},
+		"progress": {list,
+			request{"tools/list", `{}`, []CallOption{OnProgress(func(mcp.ProgressParams) {})}},
+			true},
+		"a timeout": {list,
+			request{"tools/list", `{}`, []CallOption{Timeout(time.Second)}}, true},
+		"by hand": {list, request{"tools/list", `{}`, []CallOption{ByHand()}}, true},
+		"no answers": {list, request{"tools/list", `{}`, answers(mcp.InputAnswers{})},
+			true},
+		"fresh": {list, request{"tools/list", `{}`, []CallOption{Fresh()}}, false},
+		"answers": {request{"resources/read", `{"uri":"a:1"}`, nil},
+			request{"resources/read", `{"uri":"a:1"}`,
+				answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{}})}, false},
+		"a state": {request{"resources/read", `{"uri":"a:1"}`, nil},
+			request{"resources/read", `{"uri":"a:1"}`,
+				answers(mcp.InputAnswers{RequestState: "s"})}, false},
+		"the same answers": {
+			request{"resources/read", `{"uri":"a:1","inputResponses":{}}`, nil},
+			request{"resources/read", `{"uri":"a:1","inputResponses":{}}`, nil}, false},
+		"the same state": {request{"resources/read", `{"uri":"a:1","requestState":""}`, nil},
+			request{"resources/read", `{"uri":"a:1","requestState":""}`, nil}, false},
+		"answers, then without": {
+			request{"resources/read", `{"uri":"a:1"}`,
+				answers(mcp.InputAnswers{RequestState: "s"})},
+			request{"resources/read", `{"uri":"a:1"}`, nil}, false},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			c, src := answer(t, Options{}, all, stock(60_000, "private"))
@@ -231,14 +268,16 @@ func TestCacheKeyOfTheClient(t *testing.T) {
 				read(t, c, "a:1")
 				assert.Equal(t, src.since(), "resources/read a:1", "%d", i)
 			}
-			c, src := answer(t, Options{Cache: cache, LogLevel: mcp.LevelDebug}, all, stock(60_000, "public"))
+			c, src := answer(t, Options{Cache: cache, LogLevel: mcp.LevelDebug}, all,
+				stock(60_000, "public"))
 			read(t, c, "a:1")
 			assert.Equal(t, src.since(), "")
 		})
 	}
 }
 
-// A result is fresh for ttlMs from when it was received, to the nanosecond, and nothing is fetched that nobody wants.
+// A result is fresh for ttlMs from when it was received, to the nanosecond, and nothing is fetched
+// that nobody wants.
 func TestCacheTTL(t *testing.T) {
 	for hints, ttl := range map[string]time.Duration{
 		`"ttlMs":1500`:                time.Duration(1500) * time.Millisecond,
@@ -253,7 +292,8 @@ func TestCacheTTL(t *testing.T) {
 		`"ttlMs":1500,"ttlMs":1500`:   0,
 	} {
 		bubble(t, hints, func(t *testing.T) {
-			c, src := answer(t, Options{}, all, func(string) string { time.Sleep(3 * time.Second); return `{` + hints + `}` })
+			c, src := answer(t, Options{}, all,
+				func(string) string { time.Sleep(3 * time.Second); return `{` + hints + `}` })
 			look := func() {
 				_, err := c.Call(t.Context(), "tools/list", nil)
 				assert.NilError(t, err)
@@ -279,7 +319,10 @@ func TestCacheTTL(t *testing.T) {
 // With a callback that may hold up the answer, the time of the call counts.
 func TestCacheTTLWithProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, src := answer(t, Options{}, all, func(what string) string { time.Sleep(time.Second); return stock(1500, "private")(what) })
+		c, src := answer(t, Options{}, all, func(what string) string {
+			time.Sleep(time.Second)
+			return stock(1500, "private")(what)
+		})
 		read(t, c, "a:1", OnProgress(func(mcp.ProgressParams) {}))
 		time.Sleep(500*time.Millisecond - 1)
 		read(t, c, "a:1", OnProgress(func(mcp.ProgressParams) { t.Error("progress of nothing") }))
@@ -295,17 +338,20 @@ func TestCacheNotKept(t *testing.T) {
 	question := wants(elicitation("a", nameForm), `"s"`)
 	good := hinted(60_000, "public", `"contents":[]`)
 	for name, results := range map[string][]string{
-		"an error":                       {""},
-		"no result of that method":       {hinted(60_000, "public", `"contents":7`)},
-		"an unknown type":                {`{"resultType":"maybe","contents":[],"ttlMs":60000}`},
-		"questions":                      {strings.TrimSuffix(wants(elicitation("a", nameForm)+`,"b":{"method":"x/y"}`, ""), "}") + `,"ttlMs":60000}`},
+		"an error":                 {""},
+		"no result of that method": {hinted(60_000, "public", `"contents":7`)},
+		"an unknown type":          {`{"resultType":"maybe","contents":[],"ttlMs":60000}`},
+		"questions": {
+			strings.TrimSuffix(wants(elicitation("a", nameForm)+`,"b":{"method":"x/y"}`, ""), "}") +
+				`,"ttlMs":60000}`},
 		"the result after questions":     {question, good},
 		"the result after one, no state": {wants(elicitation("a", nameForm), ""), good},
 		"the result after a state":       {wants("", `"s"`), good},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			n := 0
-			c, src := answer(t, Options{OnElicit: accept(`{"name":"Ada"}`)}, all, func(string) string { n++; return results[(n-1)%len(results)] })
+			c, src := answer(t, Options{OnElicit: accept(`{"name":"Ada"}`)}, all,
+				func(string) string { n++; return results[(n-1)%len(results)] })
 			for range 3 {
 				_, err := c.ReadResource(t.Context(), "a:1")
 				assert.Equal(t, err == nil, len(results) > 1)
@@ -316,7 +362,8 @@ func TestCacheNotKept(t *testing.T) {
 	}
 }
 
-// A result that only looked good as bytes is asked for again when it is to be read, and so is a list that makes no sense.
+// A result that only looked good as bytes is asked for again when it is to be read, and so is a
+// list that makes no sense.
 func TestCacheOfNonsense(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := true
@@ -349,7 +396,8 @@ func TestCacheOfNonsense(t *testing.T) {
 		assert.Equal(t, len(r.Meta), 0)
 		assert.Equal(t, names(c.Tools(t.Context()), toolName), "")
 		assert.Equal(t, names(c.Prompts(t.Context()), promptOf), "")
-		assert.Equal(t, src.since(), "resources/read a:1, tools/list, prompts/list, prompts/list c, resources/read a:1, tools/list, prompts/list, prompts/list c")
+		assert.Equal(t, src.since(),
+			"resources/read a:1, tools/list, prompts/list, prompts/list c, resources/read a:1, tools/list, prompts/list, prompts/list c")
 	})
 }
 
@@ -381,12 +429,14 @@ func TestCacheOfTheDead(t *testing.T) {
 	})
 }
 
-// Fresh asks; and what the server says then counts, whatever that is, unless something younger is there.
+// Fresh asks; and what the server says then counts, whatever that is, unless something younger is
+// there.
 func TestFresh(t *testing.T) {
 	for name, test := range map[string]struct{ second, third string }{
 		"another result": {hinted(60_000, "public", `"contents":[{"uri":"a:1","text":"2"}]`), ""},
-		"not to be kept": {hinted(0, "public", `"contents":[{"uri":"a:1","text":"2"}]`), "resources/read a:1"},
-		"an error":       {"", "resources/read a:1"},
+		"not to be kept": {hinted(0, "public", `"contents":[{"uri":"a:1","text":"2"}]`),
+			"resources/read a:1"},
+		"an error": {"", "resources/read a:1"},
 	} {
 		bubble(t, name, func(t *testing.T) {
 			next := stock(60_000, "private")("resources/read a:1")
@@ -408,7 +458,8 @@ func TestFresh(t *testing.T) {
 		c := connect(t, Options{}, func(s *scripted) {
 			all(s)
 			waiting = append(waiting, s.read(), s.read())
-			s.reply(waiting[1], hinted(60_000, "private", `"contents":[{"uri":"a:1","text":"young"}]`))
+			s.reply(waiting[1],
+				hinted(60_000, "private", `"contents":[{"uri":"a:1","text":"young"}]`))
 			s.reply(waiting[0], hinted(60_000, "public", `"contents":[{"uri":"a:1","text":"old"}]`))
 			s.hold()
 		})

@@ -19,7 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// wants is the result of a server that asks; questions are its members, state is that as it stands on the wire.
+// wants is the result of a server that asks; questions are its members, state is that as it stands
+// on the wire.
 func wants(questions, state string) string {
 	result := `{"resultType":"input_required"`
 	if questions != "" {
@@ -32,7 +33,9 @@ func wants(questions, state string) string {
 }
 
 func elicitation(key, form string) string {
-	return fmt.Sprintf(`%q:{"method":"elicitation/create","params":{"message":"?","requestedSchema":%s}}`, key, form)
+	return fmt.Sprintf(
+		`%q:{"method":"elicitation/create","params":{"message":"?","requestedSchema":%s}}`, key,
+		form)
 }
 
 const done = `{"resultType":"complete","content":[]}`
@@ -51,27 +54,32 @@ func asker(calls *[]message, results ...string) func(*scripted) {
 	}
 }
 
-// The request is the same each time but for its id; the state comes back to the byte, and the answers under the names of the questions.
+// The request is the same each time but for its id; the state comes back to the byte, and the
+// answers under the names of the questions.
 func TestRounds(t *testing.T) {
 	big := `"` + pad(1<<20) + `"`
 	const strange = `"\u00e5\/ \ud83d\ude00 \u0000"`
 	var calls []message
 	c := connect(t, Options{OnElicit: accept(`{"name":"Ada"}`), Roots: []mcp.Root{}}, asker(&calls,
-		wants(elicitation("a", nameForm)+`,"b \"c\"":{"method":"roots/list"}`, strange), wants(elicitation("d", nameForm), "null"), wants("", big), wants("", `""`), done))
-	_, err := c.CallTool(t.Context(), "t", map[string]int{"x": 1}, Meta(mcp.Meta{"com.example/x": []byte(`"y"`)}))
+		wants(elicitation("a", nameForm)+`,"b \"c\"":{"method":"roots/list"}`, strange),
+		wants(elicitation("d", nameForm), "null"), wants("", big), wants("", `""`), done))
+	_, err := c.CallTool(t.Context(), "t", map[string]int{"x": 1},
+		Meta(mcp.Meta{"com.example/x": []byte(`"y"`)}))
 	assert.NilError(t, err)
 	assert.NilError(t, c.Close())
 	ids := map[string]bool{}
 	const arguments = `{"name":"t","arguments":{"x":1}`
 	for i, want := range []string{
 		``,
-		`,"inputResponses":{"a":{"action":"accept","content":{"name":"Ada","size":"M"}},"b \"c\"":{"roots":[]}},"requestState":` + strange,
+		`,"inputResponses":{"a":{"action":"accept","content":{"name":"Ada","size":"M"}},"b \"c\"":{"roots":[]}},"requestState":` +
+			strange,
 		`,"inputResponses":{"d":{"action":"accept","content":{"name":"Ada","size":"M"}}}`,
 		`,"requestState":` + big,
 		`,"requestState":""`,
 	} {
 		params := string(calls[i].Params)
-		assert.Assert(t, strings.HasPrefix(params, arguments+want+`,"_meta":{`), "%d: %.300s", i, params)
+		assert.Assert(t, strings.HasPrefix(params, arguments+want+`,"_meta":{`), "%d: %.300s", i,
+			params)
 		assert.Assert(t, strings.HasSuffix(params, `,"com.example/x":"y"}}`))
 		ids[string(calls[i].ID)] = true
 	}
@@ -80,7 +88,8 @@ func TestRounds(t *testing.T) {
 }
 
 func TestRoundsWithoutEnd(t *testing.T) {
-	for name, result := range map[string]string{"questions": wants(elicitation("a", nameForm), `"s"`), "only a state": wants("", `"s"`)} {
+	for name, result := range map[string]string{
+		"questions": wants(elicitation("a", nameForm), `"s"`), "only a state": wants("", `"s"`)} {
 		t.Run(name, func(t *testing.T) {
 			var calls []message
 			c := connect(t, Options{OnElicit: accept(`{"name":"Ada"}`)}, asker(&calls, result))
@@ -89,7 +98,8 @@ func TestRoundsWithoutEnd(t *testing.T) {
 			assert.Assert(t, ok, "%v", err)
 			assert.Equal(t, rounds.Rounds, 10)
 			assert.Equal(t, string(rounds.Last.Raw), result)
-			assert.ErrorContains(t, err, `server "server": tool "t": the server has been answered 10 times and still gives no result`)
+			assert.ErrorContains(t, err,
+				`server "server": tool "t": the server has been answered 10 times and still gives no result`)
 			assert.NilError(t, c.Close())
 			assert.Equal(t, len(calls), 11)
 		})
@@ -103,14 +113,18 @@ func TestInputRequired(t *testing.T) {
 		method  string
 		result  string
 	}{
-		"an unknown method": {nil, "tools/call", wants(elicitation("a", nameForm)+`,"b":{"method":"elicitation/dream"}`, "")},
-		"no callback":       {nil, "tools/call", wants(elicitation("a", nameForm)+`,"b":{"method":"sampling/createMessage"}`, "")},
-		"by hand":           {[]CallOption{ByHand()}, "tools/call", wants(elicitation("a", nameForm), `"s"`)},
-		"not there":         {nil, "tools/list", wants(elicitation("a", nameForm), `"s"`)},
+		"an unknown method": {nil, "tools/call",
+			wants(elicitation("a", nameForm)+`,"b":{"method":"elicitation/dream"}`, "")},
+		"no callback": {nil, "tools/call",
+			wants(elicitation("a", nameForm)+`,"b":{"method":"sampling/createMessage"}`, "")},
+		"by hand": {[]CallOption{ByHand()}, "tools/call",
+			wants(elicitation("a", nameForm), `"s"`)},
+		"not there": {nil, "tools/list", wants(elicitation("a", nameForm), `"s"`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			calls := 0
-			o := Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			o := Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+				error) {
 				t.Error("asked")
 				return nil, nil
 			}}
@@ -131,15 +145,22 @@ func TestInputRequired(t *testing.T) {
 	}
 }
 
-// What goes wrong with a question is the call's error, with the question's name, and the call is not sent again.
+// What goes wrong with a question is the call's error, with the question's name, and the call is
+// not sent again.
 func TestUnanswered(t *testing.T) {
 	boom := errors.New("boom")
 	fails := func(r *mcp.ElicitResult, err error) Options {
-		return Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return r, err }}
+		return Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+			error) {
+			return r, err
+		}}
 	}
 	accepts := func(content string) Options { return Options{OnElicit: accept(content)} }
 	samples := func(r *mcp.CreateMessageResult) Options {
-		return Options{OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { return r, nil }}
+		return Options{OnSample: func(context.Context,
+			mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+			return r, nil
+		}}
 	}
 	const model = `"a":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1`
 	for name, test := range map[string]struct {
@@ -148,22 +169,37 @@ func TestUnanswered(t *testing.T) {
 		want     string
 		is       error
 	}{
-		"fails":      {fails(nil, boom), elicitation("a", nameForm), "boom", boom},
-		"nothing":    {fails(nil, nil), elicitation("a", nameForm), "Options.OnElicit returned neither a result nor an error", nil},
-		"no action":  {fails(&mcp.ElicitResult{Action: "maybe"}, nil), elicitation("a", nameForm), `what Options.OnElicit returned: the action "maybe" is none`, nil},
-		"no content": {accepts(``), elicitation("a", nameForm), `what Options.OnElicit returned: content: /: missing required property "name"`, nil},
+		"fails": {fails(nil, boom), elicitation("a", nameForm), "boom", boom},
+		"nothing": {fails(nil, nil), elicitation("a", nameForm),
+			"Options.OnElicit returned neither a result nor an error", nil},
+		"no action": {fails(&mcp.ElicitResult{Action: "maybe"}, nil), elicitation("a", nameForm),
+			`what Options.OnElicit returned: the action "maybe" is none`, nil},
+		"no content": {accepts(``), elicitation("a", nameForm),
+			`what Options.OnElicit returned: content: /: missing required property "name"`, nil},
 		"does not fit": {accepts(`{"name":"A","size":"XL"}`), elicitation("a", nameForm),
 			`what Options.OnElicit returned: content: /size: must be "S" or "M", is "XL"`, nil},
-		"no JSON":              {accepts(`{"name":`), elicitation("a", nameForm), "what Options.OnElicit returned: content: ", nil},
-		"no form":              {accepts(`{}`), `"a":{"method":"elicitation/create","params":{"message":"?"}}`, "requestedSchema: there is none", rpc.ErrProtocol},
-		"a form that is none":  {accepts(`{}`), elicitation("a", `{"type":"string"}`), "requestedSchema: it must be of type object", rpc.ErrProtocol},
-		"a form that is wrong": {accepts(`{}`), elicitation("a", `{"type":"object","properties":{"x":{"type":"strnig"}}}`), "requestedSchema: ", rpc.ErrProtocol},
-		"a mode not declared": {accepts(`{}`), `"a":{"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://x"}}`,
+		"no JSON": {accepts(`{"name":`), elicitation("a", nameForm),
+			"what Options.OnElicit returned: content: ", nil},
+		"no form": {accepts(`{}`),
+			`"a":{"method":"elicitation/create","params":{"message":"?"}}`,
+			"requestedSchema: there is none", rpc.ErrProtocol},
+		"a form that is none": {accepts(`{}`), elicitation("a", `{"type":"string"}`),
+			"requestedSchema: it must be of type object", rpc.ErrProtocol},
+		"a form that is wrong": {accepts(`{}`),
+			elicitation("a", `{"type":"object","properties":{"x":{"type":"strnig"}}}`),
+			"requestedSchema: ", rpc.ErrProtocol},
+		"a mode not declared": {accepts(`{}`),
+			`"a":{"method":"elicitation/create","params":{"mode":"url","message":"?","url":"https://x"}}`,
 			`this client does not elicit in the mode "url"`, rpc.ErrProtocol},
-		"no params":          {accepts(`{}`), `"a":{"method":"elicitation/create"}`, "", rpc.ErrProtocol},
-		"no message":         {samples(&mcp.CreateMessageResult{Role: "assistant", Model: "m"}), model + `}}`, "what Options.OnSample returned has no role or no content", nil},
-		"tools not declared": {samples(nil), model + `,"tools":[]}}`, "this client does not let the model use tools", rpc.ErrProtocol},
-		"no messages":        {samples(nil), `"a":{"method":"sampling/createMessage","params":{"messages":7}}`, "messages: want an array, not a number", rpc.ErrProtocol},
+		"no params": {accepts(`{}`), `"a":{"method":"elicitation/create"}`, "",
+			rpc.ErrProtocol},
+		"no message": {samples(&mcp.CreateMessageResult{Role: "assistant", Model: "m"}),
+			model + `}}`, "what Options.OnSample returned has no role or no content", nil},
+		"tools not declared": {samples(nil), model + `,"tools":[]}}`,
+			"this client does not let the model use tools", rpc.ErrProtocol},
+		"no messages": {samples(nil),
+			`"a":{"method":"sampling/createMessage","params":{"messages":7}}`,
+			"messages: want an array, not a number", rpc.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var calls []message
@@ -172,7 +208,8 @@ func TestUnanswered(t *testing.T) {
 			q, ok := errors.AsType[*QuestionError](err)
 			assert.Assert(t, ok, "%v", err)
 			assert.Equal(t, q.Key, "a")
-			assert.ErrorContains(t, err, `server "server": tool "t": the server's question "a" (`+q.Method+") was not answered: "+test.want)
+			assert.ErrorContains(t, err, `server "server": tool "t": the server's question "a" (`+
+				q.Method+") was not answered: "+test.want)
 			if test.is != nil {
 				assert.ErrorIs(t, err, test.is)
 			}
@@ -185,7 +222,10 @@ func TestUnanswered(t *testing.T) {
 func TestCallbackPanics(t *testing.T) {
 	var log bytes.Buffer
 	var calls []message
-	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("boom") }}
+	o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			panic("boom")
+		}}
 	c := connect(t, o, asker(&calls, wants(elicitation("a", nameForm), "")))
 	_, err := c.CallTool(t.Context(), "t", nil)
 	p, ok := errors.AsType[*rpc.PanicError](err)
@@ -195,13 +235,18 @@ func TestCallbackPanics(t *testing.T) {
 
 func TestCallbackEndsItsGoroutine(t *testing.T) {
 	var calls []message
-	o := Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { runtime.Goexit(); return nil, nil }}
+	o := Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+		error) {
+		runtime.Goexit()
+		return nil, nil
+	}}
 	c := connect(t, o, asker(&calls, wants(elicitation("a", nameForm), "")))
 	_, err := c.CallTool(t.Context(), "t", nil)
 	assert.ErrorContains(t, err, "a callback has ended its goroutine")
 }
 
-// A callback that hangs is cancelled by whatever ends the call, which then tells that, and not what the callback made of it. So is one whose neighbour fails.
+// A callback that hangs is cancelled by whatever ends the call, which then tells that, and not what
+// the callback made of it. So is one whose neighbour fails.
 func TestCallbackHangs(t *testing.T) {
 	boom := errors.New("boom")
 	for name, test := range map[string]struct {
@@ -210,31 +255,42 @@ func TestCallbackHangs(t *testing.T) {
 		want  string
 		is    error
 	}{
-		"ctx":       {func(cancel func(), _ *Client, _ *scripted) { cancel() }, time.Second, "context canceled after 1s", context.Canceled},
-		"close":     {func(_ func(), c *Client, _ *scripted) { c.Close() }, time.Second, "the client is closed", rpc.ErrClosed},
-		"hang up":   {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, time.Second, "closed the connection", rpc.ErrClosed},
-		"timeout":   {func(func(), *Client, *scripted) {}, 7 * time.Second, "no answer to the server's questions after 7s; the server last sent something 7s ago", context.DeadlineExceeded},
-		"neighbour": {nil, time.Second, `the server's question "bad" (elicitation/create) was not answered: boom`, boom},
+		"ctx": {func(cancel func(), _ *Client, _ *scripted) { cancel() }, time.Second,
+			"context canceled after 1s", context.Canceled},
+		"close": {func(_ func(), c *Client, _ *scripted) { c.Close() }, time.Second,
+			"the client is closed", rpc.ErrClosed},
+		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, time.Second,
+			"closed the connection", rpc.ErrClosed},
+		"timeout": {func(func(), *Client, *scripted) {}, 7 * time.Second,
+			"no answer to the server's questions after 7s; the server last sent something 7s ago",
+			context.DeadlineExceeded},
+		"neighbour": {nil, time.Second,
+			`the server's question "bad" (elicitation/create) was not answered: boom`, boom},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var calls []message
 				var server *scripted
 				var cancelled atomic.Bool
-				script := asker(&calls, wants(elicitation("a", nameForm)+`,`+strings.Replace(elicitation("bad", nameForm), "?", "bad", 1), ""), done)
-				o := Options{CallTimeout: 7 * time.Second, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					if p.Message == "bad" && test.end == nil {
-						time.Sleep(time.Second)
-						return nil, boom
-					}
-					if _, ok := ctx.Deadline(); !ok {
-						t.Error("no deadline")
-					}
-					<-ctx.Done()
-					cancelled.Store(true)
-					return nil, ctx.Err()
-				}}
-				c, err := o.Connect(t.Context(), stream(func(s *scripted) { server = s; script(s) }))
+				script := asker(&calls,
+					wants(elicitation("a", nameForm)+`,`+
+						strings.Replace(elicitation("bad", nameForm), "?", "bad", 1), ""), done)
+				o := Options{CallTimeout: 7 * time.Second,
+					OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
+						error) {
+						if p.Message == "bad" && test.end == nil {
+							time.Sleep(time.Second)
+							return nil, boom
+						}
+						if _, ok := ctx.Deadline(); !ok {
+							t.Error("no deadline")
+						}
+						<-ctx.Done()
+						cancelled.Store(true)
+						return nil, ctx.Err()
+					}}
+				c, err := o.Connect(t.Context(),
+					stream(func(s *scripted) { server = s; script(s) }))
 				assert.NilError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -263,7 +319,8 @@ func TestManyQuestions(t *testing.T) {
 		questions[i] = elicitation(fmt.Sprint("q", i), nameForm)
 	}
 	var calls []message
-	o := Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	o := Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
+		error) {
 		if now := open.Add(1); now > most.Load() {
 			most.Store(now)
 		}
@@ -279,27 +336,33 @@ func TestManyQuestions(t *testing.T) {
 	assert.Equal(t, strings.Count(calls[1].line, `"action":"accept"`), 500)
 }
 
-// Progress extends a call in any round, and the time for a round's questions and the next round is what is left.
+// Progress extends a call in any round, and the time for a round's questions and the next round is
+// what is left.
 func TestRoundsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		var heard []string
-		o := Options{CallTimeout: 10 * time.Second, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			select {
-			case <-time.After(5 * time.Second):
-			case <-ctx.Done():
-			}
-			return accept(`{"name":"Ada"}`)(ctx, p)
-		}}
+		o := Options{CallTimeout: 10 * time.Second,
+			OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				select {
+				case <-time.After(5 * time.Second):
+				case <-ctx.Done():
+				}
+				return accept(`{"name":"Ada"}`)(ctx, p)
+			}}
 		c := connect(t, o, func(s *scripted) {
 			s.modern()
 			m := s.read()
 			time.Sleep(8 * time.Second)
-			s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":1}`, between(m.line, `"progressToken":`, "}")))
+			s.notify("notifications/progress",
+				fmt.Sprintf(`{"progressToken":%s,"progress":1}`,
+					between(m.line, `"progressToken":`, "}")))
 			time.Sleep(4 * time.Second)
 			s.reply(m, wants(elicitation("a", nameForm), ""))
 			m = s.read()
-			s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":2}`, between(m.line, `"progressToken":`, "}")))
+			s.notify("notifications/progress",
+				fmt.Sprintf(`{"progressToken":%s,"progress":2}`,
+					between(m.line, `"progressToken":`, "}")))
 			time.Sleep(time.Second)
 			s.reply(m, wants(elicitation("a", nameForm), ""))
 			s.reply(s.read(), wants(elicitation("a", nameForm), ""))
@@ -307,7 +370,8 @@ func TestRoundsProgress(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) {
 			heard = append(heard, fmt.Sprint(p.Progress, time.Since(began)))
 		}))
-		// Progress at 8 s gives until 18 s; the first question is answered at 17 s, with progress until 27 s; the second at 23 s; the third not in time.
+		// Progress at 8 s gives until 18 s; the first question is answered at 17 s, with progress
+		// until 27 s; the second at 23 s; the third not in time.
 		assert.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.ErrorContains(t, err, "no answer to the server's questions after 27s")
 		assert.Equal(t, strings.Join(heard, " "), "1 8s 2 17s")

@@ -20,7 +20,10 @@ import (
 
 func TestCallTool(t *testing.T) {
 	const raw = `{"resultType":"complete", "content":[{"type":"text","text":"mild"},{"type":"later","x":1}],"structuredContent":{"t":9007199254740993},"new":[1.50]}`
-	c := connect(t, Options{}, func(s *scripted) { s.modern(); s.serve(map[string]string{"tools/call": raw}) })
+	c := connect(t, Options{}, func(s *scripted) {
+		s.modern()
+		s.serve(map[string]string{"tools/call": raw})
+	})
 
 	result, err := c.CallTool(t.Context(), "weather_get", struct{ City string }{"Oslo"})
 	assert.NilError(t, err)
@@ -41,7 +44,9 @@ func TestCallWire(t *testing.T) {
 		Days []string `json:"days"`
 	}
 	call := func(tool string, args any, opts ...CallOption) func(context.Context, *Client) {
-		return func(ctx context.Context, c *Client) { _, _ = c.CallToolRaw(ctx, tool, args, opts...) }
+		return func(ctx context.Context, c *Client) {
+			_, _ = c.CallToolRaw(ctx, tool, args, opts...)
+		}
 	}
 	raw := func(method string, params any, opts ...CallOption) func(context.Context, *Client) {
 		return func(ctx context.Context, c *Client) { _, _ = c.Call(ctx, method, params, opts...) }
@@ -52,37 +57,59 @@ func TestCallWire(t *testing.T) {
 		call           func(context.Context, *Client)
 		modern, legacy string
 	}{
-		{"no arguments", call("t", nil), `{"name":"t","arguments":{},"_meta":{M}}`, `{"name":"t","arguments":{}}`},
-		{"a struct", call("t", query{City: "<Ålesund>"}), `{"name":"t","arguments":{"city":"<Ålesund>","days":null},"_meta":{M}}`, `{"name":"t","arguments":{"city":"<Ålesund>","days":null}}`},
-		{"a map", call("t", map[string]any{"n": 1}), `{"name":"t","arguments":{"n":1},"_meta":{M}}`, `{"name":"t","arguments":{"n":1}}`},
-		{"raw JSON over lines", call("t", json.RawMessage("{\n \"n\": 1e3\r\n}")), `{"name":"t","arguments":{"n":1e3},"_meta":{M}}`, `{"name":"t","arguments":{"n":1e3}}`},
-		{"raw JSON that is nil", call("t", json.RawMessage(nil)), `{"name":"t","arguments":{},"_meta":{M}}`, `{"name":"t","arguments":{}}`},
-		{"a nil map", call("t", map[string]int(nil)), `{"name":"t","arguments":{},"_meta":{M}}`, `{"name":"t","arguments":{}}`},
-		{"progress", call("t", nil, progress), `{"name":"t","arguments":{},"_meta":{M,"progressToken":1}}`, `{"name":"t","arguments":{},"_meta":{"progressToken":1}}`},
-		{"_meta", call("t", nil, progress, Meta(mcp.Meta{"traceparent": json.RawMessage(`"00-ab"`), "progressToken": json.RawMessage(`5`), mcp.MetaProtocolVersion: json.RawMessage(`"x"`)})),
-			`{"name":"t","arguments":{},"_meta":{M,"progressToken":1,"traceparent":"00-ab"}}`, `{"name":"t","arguments":{},"_meta":{"progressToken":1,"traceparent":"00-ab"}}`},
-		{"answers", call("t", nil, Answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{"who": json.RawMessage(`{"action":"decline"}`)}, RequestState: "s\n"})),
-			`{"name":"t","arguments":{},"inputResponses":{"who":{"action":"decline"}},"requestState":"s\n","_meta":{M}}`, `{"name":"t","arguments":{},"inputResponses":{"who":{"action":"decline"}},"requestState":"s\n"}`},
+		{"no arguments", call("t", nil), `{"name":"t","arguments":{},"_meta":{M}}`,
+			`{"name":"t","arguments":{}}`},
+		{"a struct", call("t", query{City: "<Ålesund>"}),
+			`{"name":"t","arguments":{"city":"<Ålesund>","days":null},"_meta":{M}}`,
+			`{"name":"t","arguments":{"city":"<Ålesund>","days":null}}`},
+		{"a map", call("t", map[string]any{"n": 1}), `{"name":"t","arguments":{"n":1},"_meta":{M}}`,
+			`{"name":"t","arguments":{"n":1}}`},
+		{"raw JSON over lines", call("t", json.RawMessage("{\n \"n\": 1e3\r\n}")),
+			`{"name":"t","arguments":{"n":1e3},"_meta":{M}}`, `{"name":"t","arguments":{"n":1e3}}`},
+		{"raw JSON that is nil", call("t", json.RawMessage(nil)),
+			`{"name":"t","arguments":{},"_meta":{M}}`, `{"name":"t","arguments":{}}`},
+		{"a nil map", call("t", map[string]int(nil)), `{"name":"t","arguments":{},"_meta":{M}}`,
+			`{"name":"t","arguments":{}}`},
+		{"progress", call("t", nil, progress),
+			`{"name":"t","arguments":{},"_meta":{M,"progressToken":1}}`,
+			`{"name":"t","arguments":{},"_meta":{"progressToken":1}}`},
+		{"_meta", call("t", nil, progress,
+			Meta(mcp.Meta{"traceparent": json.RawMessage(`"00-ab"`),
+				"progressToken":         json.RawMessage(`5`),
+				mcp.MetaProtocolVersion: json.RawMessage(`"x"`)})),
+			`{"name":"t","arguments":{},"_meta":{M,"progressToken":1,"traceparent":"00-ab"}}`,
+			`{"name":"t","arguments":{},"_meta":{"progressToken":1,"traceparent":"00-ab"}}`},
+		{"answers", call("t", nil,
+			Answers(mcp.InputAnswers{
+				InputResponses: mcp.InputResponses{"who": json.RawMessage(`{"action":"decline"}`)},
+				RequestState:   "s\n"})),
+			`{"name":"t","arguments":{},"inputResponses":{"who":{"action":"decline"}},"requestState":"s\n","_meta":{M}}`,
+			`{"name":"t","arguments":{},"inputResponses":{"who":{"action":"decline"}},"requestState":"s\n"}`},
 		{"another method", raw("x/y", map[string]int{"a": 1}), `{"a":1,"_meta":{M}}`, `{"a":1}`},
 		{"without params", raw("x/y", nil), `{"_meta":{M}}`, `{}`},
-		{"with a _meta of its own", raw("x/y", json.RawMessage(`{"_meta":{"b":2,"a":1,"progressToken":7},"z":0}`), Meta(mcp.Meta{"b": json.RawMessage(`3`)})),
+		{"with a _meta of its own",
+			raw("x/y", json.RawMessage(`{"_meta":{"b":2,"a":1,"progressToken":7},"z":0}`),
+				Meta(mcp.Meta{"b": json.RawMessage(`3`)})),
 			`{"z":0,"_meta":{M,"a":1,"b":3}}`, `{"z":0,"_meta":{"a":1,"b":3}}`},
-		{"with its own log level", raw("x/y", nil, Meta(mcp.Meta{mcp.MetaLogLevel: json.RawMessage(`"debug"`)})),
-			`{"_meta":{M,"io.modelcontextprotocol/logLevel":"debug"}}`, `{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`},
+		{"with its own log level",
+			raw("x/y", nil, Meta(mcp.Meta{mcp.MetaLogLevel: json.RawMessage(`"debug"`)})),
+			`{"_meta":{M,"io.modelcontextprotocol/logLevel":"debug"}}`,
+			`{"_meta":{"io.modelcontextprotocol/logLevel":"debug"}}`},
 	} {
 		for era, want := range map[string]string{"modern": test.modern, "legacy": test.legacy} {
 			t.Run(test.name+" "+era, func(t *testing.T) {
 				params := make(chan string, 1)
-				c := connect(t, Options{Info: mcp.Implementation{Name: "me", Version: "2"}}, func(s *scripted) {
-					if era == "modern" {
-						s.modern()
-					} else {
-						s.legacy()
-					}
-					m := s.read()
-					params <- string(m.Params)
-					s.reply(m, `{}`)
-				})
+				c := connect(t, Options{Info: mcp.Implementation{Name: "me", Version: "2"}},
+					func(s *scripted) {
+						if era == "modern" {
+							s.modern()
+						} else {
+							s.legacy()
+						}
+						m := s.read()
+						params <- string(m.Params)
+						s.reply(m, `{}`)
+					})
 				test.call(t.Context(), c)
 				assert.Equal(t, <-params, strings.Replace(want, "M", modernMeta, 1))
 			})
@@ -101,29 +128,51 @@ func TestCallFails(t *testing.T) {
 		want   string
 		is     error
 	}{
-		{"an error", nil, func(s *scripted, m message) { s.refuse(m, -32602, "Tool t not found") }, "Tool t not found (code -32602)", rpc.ErrInvalidParams},
-		{"an unknown type of result", nil, reply(`{"resultType":"maybe"}`), `a result of the unknown type "maybe"`, rpc.ErrProtocol},
-		{"a type that is none", nil, reply(`{"resultType":1}`), `a result of the unknown type 1`, rpc.ErrProtocol},
-		{"a result that is none", nil, reply(`{"content":7}`), `its result is not one: content: want an array, not a number (at byte 11)`, rpc.ErrProtocol},
+		{"an error", nil, func(s *scripted, m message) { s.refuse(m, -32602, "Tool t not found") },
+			"Tool t not found (code -32602)", rpc.ErrInvalidParams},
+		{"an unknown type of result", nil, reply(`{"resultType":"maybe"}`),
+			`a result of the unknown type "maybe"`, rpc.ErrProtocol},
+		{"a type that is none", nil, reply(`{"resultType":1}`), `a result of the unknown type 1`,
+			rpc.ErrProtocol},
+		{"a result that is none", nil, reply(`{"content":7}`),
+			`its result is not one: content: want an array, not a number (at byte 11)`,
+			rpc.ErrProtocol},
 		{"no object", nil, reply(`"fine"`), `its result is no object: "fine"`, rpc.ErrProtocol},
-		{"input is required", nil, reply(`{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{}}},"requestState":"abc"}`),
+		{"input is required", nil,
+			reply(`{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{}}},"requestState":"abc"}`),
 			"the server wants input first (1 requests)", nil},
-		{"input is required, wrongly", nil, reply(`{"resultType":"input_required","inputRequests":7}`),
-			"an input_required result that is none: inputRequests: want an object, not a number (at byte 47)", rpc.ErrProtocol},
+		{"input is required, wrongly", nil,
+			reply(`{"resultType":"input_required","inputRequests":7}`),
+			"an input_required result that is none: inputRequests: want an object, not a number (at byte 47)",
+			rpc.ErrProtocol},
 		{"both result and error", nil, func(s *scripted, m message) {
-			s.send(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`+"\n", m.ID)
-		}, "rpc: the peer broke the protocol: a response with both a result and an error", rpc.ErrProtocol},
-		{"arguments that are no object", []int{1}, nil, "arguments: want a JSON object, not [1]", nil},
-		{"arguments that cannot be encoded", func() {}, nil, "arguments: json: unsupported type: func()", nil},
-		{"arguments that are not JSON", json.RawMessage(`{"a":}`), nil, "arguments: invalid JSON at byte 5: '}' cannot start a value", nil},
-		{"the server hangs up", nil, func(s *scripted, m message) { s.out.Close() }, "closed the connection", rpc.ErrClosed},
-		{"the server hangs up in the middle", nil, func(s *scripted, m message) { s.send(`{"jsonrpc":"2.0","id":%s,"res`, m.ID); s.out.Close() }, "closed the connection", rpc.ErrClosed},
-		{"the answer is too large", nil, func(s *scripted, m message) { s.reply(m, `{"pad":"`+pad(100_000)+`"}`) },
-			"the connection broke: the server sent a message of 100044 bytes or more, over the limit of 90000 (Options.Limits.MaxFrame)", rpc.ErrClosed},
-		{"the request is too large", map[string]string{"pad": pad(12 << 20)}, nil, "not sent: the request has 12583230 bytes, over the limit of 10354688 (Options.MaxSend)", framing.ErrTooLarge},
+			s.send(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`+"\n",
+				m.ID)
+		}, "rpc: the peer broke the protocol: a response with both a result and an error",
+			rpc.ErrProtocol},
+		{"arguments that are no object", []int{1}, nil, "arguments: want a JSON object, not [1]",
+			nil},
+		{"arguments that cannot be encoded", func() {}, nil,
+			"arguments: json: unsupported type: func()", nil},
+		{"arguments that are not JSON", json.RawMessage(`{"a":}`), nil,
+			"arguments: invalid JSON at byte 5: '}' cannot start a value", nil},
+		{"the server hangs up", nil, func(s *scripted, m message) { s.out.Close() },
+			"closed the connection", rpc.ErrClosed},
+		{"the server hangs up in the middle", nil, func(s *scripted, m message) {
+			s.send(`{"jsonrpc":"2.0","id":%s,"res`, m.ID)
+			s.out.Close()
+		}, "closed the connection", rpc.ErrClosed},
+		{"the answer is too large", nil,
+			func(s *scripted, m message) { s.reply(m, `{"pad":"`+pad(100_000)+`"}`) },
+			"the connection broke: the server sent a message of 100044 bytes or more, over the limit of 90000 (Options.Limits.MaxFrame)",
+			rpc.ErrClosed},
+		{"the request is too large", map[string]string{"pad": pad(12 << 20)}, nil,
+			"not sent: the request has 12583230 bytes, over the limit of 10354688 (Options.MaxSend)",
+			framing.ErrTooLarge},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c, err := Options{Info: mcp.Implementation{Name: "me", Version: "2"}, Limits: limitFrame(90_000)}.Connect(t.Context(), stream(func(s *scripted) {
+			c, err := Options{Info: mcp.Implementation{Name: "me", Version: "2"},
+				Limits: limitFrame(90_000)}.Connect(t.Context(), stream(func(s *scripted) {
 				s.modern()
 				if m := s.read(); m.line != "" {
 					test.script(s, m)
@@ -157,10 +206,21 @@ func TestCallIsRefused(t *testing.T) {
 	})
 	bad := json.RawMessage(`{`)
 	for want, call := range map[string]func() (json.RawMessage, error){
-		`tools/call: a tool's name must not be empty`:                                                    func() (json.RawMessage, error) { return c.CallToolRaw(t.Context(), "", nil) },
-		`tool "t": _meta["a"]: invalid JSON at byte 1: an object wants a string as a member's name here`: func() (json.RawMessage, error) { return c.CallToolRaw(t.Context(), "t", nil, Meta(mcp.Meta{"a": bad})) },
-		`x/y: params: want a JSON object, not "a"`:                                                       func() (json.RawMessage, error) { return c.Call(t.Context(), "x/y", "a") },
-		`x/y: params: _meta: want an object, not a number (at byte 0)`:                                   func() (json.RawMessage, error) { return c.Call(t.Context(), "x/y", json.RawMessage(`{"_meta":1}`)) },
+		`tools/call: a tool's name must not be empty`: func() (json.RawMessage, error) {
+			return c.CallToolRaw(t.Context(), "", nil)
+		},
+		`tool "t": _meta["a"]: invalid JSON at byte 1: an object wants a string as a member's name here`: func() (
+			json.RawMessage, error) {
+			return c.CallToolRaw(t.Context(), "t", nil, Meta(mcp.Meta{"a": bad}))
+		},
+		`x/y: params: want a JSON object, not "a"`: func() (json.RawMessage,
+			error) {
+			return c.Call(t.Context(), "x/y", "a")
+		},
+		`x/y: params: _meta: want an object, not a number (at byte 0)`: func() (json.RawMessage,
+			error) {
+			return c.Call(t.Context(), "x/y", json.RawMessage(`{"_meta":1}`))
+		},
 	} {
 		_, err := call()
 		assert.Check(t, cmp.Error(err, `server "server": `+want))
@@ -169,7 +229,8 @@ func TestCallIsRefused(t *testing.T) {
 	cancel()
 	_, err := c.CallToolRaw(ended, "t", nil)
 	assert.ErrorIs(t, err, context.Canceled)
-	_, err = c.CallToolRaw(t.Context(), "t", nil, Answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{"a": bad}}))
+	_, err = c.CallToolRaw(t.Context(), "t", nil,
+		Answers(mcp.InputAnswers{InputResponses: mcp.InputResponses{"a": bad}}))
 	assert.ErrorContains(t, err, `server "server": tool "t": answers: `)
 }
 
@@ -205,7 +266,8 @@ func TestErrorAfterTheEnd(t *testing.T) {
 func TestCloseDuringCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		after := make(chan string, 1)
-		c, err := Connect(t.Context(), stream(func(s *scripted) { s.modern(); s.read(); after <- s.read().line }))
+		c, err := Connect(t.Context(),
+			stream(func(s *scripted) { s.modern(); s.read(); after <- s.read().line }))
 		assert.NilError(t, err)
 		failed := make(chan error)
 		go func() {
@@ -231,38 +293,62 @@ func TestTimeout(t *testing.T) {
 		took    time.Duration
 		reason  string
 	}{
-		{"by default", Options{}, nil, 0, nil, "no answer after 5m0s; the server last sent something 5m0s ago", 5 * time.Minute, "timed out"},
-		{"by option", Options{CallTimeout: time.Minute}, nil, 0, nil, "no answer after 1m0s; the server last sent something 1m0s ago", time.Minute, "timed out"},
-		{"of the call", Options{CallTimeout: time.Hour}, []CallOption{Timeout(time.Second)}, 0, nil, "no answer after 1s; the server last sent something 1s ago", time.Second, "timed out"},
-		{"while the server logs", Options{}, []CallOption{Timeout(10 * time.Second)}, 0, func(s *scripted, m message) {
-			time.Sleep(4 * time.Second)
-			s.send("still busy\n")
-		}, "no answer after 10s; the server last sent something 6s ago", 10 * time.Second, "timed out"},
-		{"of the context", Options{}, nil, 2 * time.Second, nil, "no answer after 2s; the server last sent something 2s ago", 2 * time.Second, "cancelled by the client"},
-		{"progress extends it", Options{}, []CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
-			for i := range 3 {
+		{"by default", Options{}, nil, 0, nil,
+			"no answer after 5m0s; the server last sent something 5m0s ago", 5 * time.Minute,
+			"timed out"},
+		{"by option", Options{CallTimeout: time.Minute}, nil, 0, nil,
+			"no answer after 1m0s; the server last sent something 1m0s ago", time.Minute,
+			"timed out"},
+		{"of the call", Options{CallTimeout: time.Hour}, []CallOption{Timeout(time.Second)}, 0, nil,
+			"no answer after 1s; the server last sent something 1s ago", time.Second, "timed out"},
+		{"while the server logs", Options{}, []CallOption{Timeout(10 * time.Second)}, 0,
+			func(s *scripted, m message) {
+				time.Sleep(4 * time.Second)
+				s.send("still busy\n")
+			}, "no answer after 10s; the server last sent something 6s ago", 10 * time.Second,
+			"timed out"},
+		{"of the context", Options{}, nil, 2 * time.Second, nil,
+			"no answer after 2s; the server last sent something 2s ago", 2 * time.Second,
+			"cancelled by the client"},
+		{"progress extends it", Options{},
+			[]CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0,
+			func(s *scripted, m message) {
+				for i := range 3 {
+					time.Sleep(9 * time.Second)
+					s.notify("notifications/progress",
+						fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+				}
+			}, "no answer after 37s; the server last sent something 10s ago", 37 * time.Second,
+			"timed out"},
+		{"but not for ever", Options{MaxCallTime: 20 * time.Second},
+			[]CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0,
+			func(s *scripted, m message) {
+				for i := range 3 {
+					time.Sleep(9 * time.Second)
+					s.notify("notifications/progress",
+						fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+				}
+			}, "no answer after 20s; the server last sent something 2s ago", 20 * time.Second,
+			"timed out"},
+		{"or for ever, if that is wanted", Options{MaxCallTime: -1},
+			[]CallOption{Timeout(time.Hour), OnProgress(func(mcp.ProgressParams) {})}, 0,
+			func(s *scripted, m message) {
+				for i := range 9 {
+					time.Sleep(50 * time.Minute)
+					s.notify("notifications/progress",
+						fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+				}
+			}, "no answer after 8h30m0s; the server last sent something 1h0m0s ago",
+			510 * time.Minute, "timed out"},
+		{"someone else's progress does not extend it", Options{},
+			[]CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0,
+			func(s *scripted, m message) {
 				time.Sleep(9 * time.Second)
-				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
-			}
-		}, "no answer after 37s; the server last sent something 10s ago", 37 * time.Second, "timed out"},
-		{"but not for ever", Options{MaxCallTime: 20 * time.Second}, []CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
-			for i := range 3 {
-				time.Sleep(9 * time.Second)
-				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
-			}
-		}, "no answer after 20s; the server last sent something 2s ago", 20 * time.Second, "timed out"},
-		{"or for ever, if that is wanted", Options{MaxCallTime: -1}, []CallOption{Timeout(time.Hour), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
-			for i := range 9 {
-				time.Sleep(50 * time.Minute)
-				s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
-			}
-		}, "no answer after 8h30m0s; the server last sent something 1h0m0s ago", 510 * time.Minute, "timed out"},
-		{"someone else's progress does not extend it", Options{}, []CallOption{Timeout(10 * time.Second), OnProgress(func(mcp.ProgressParams) {})}, 0, func(s *scripted, m message) {
-			time.Sleep(9 * time.Second)
-			s.notify("notifications/progress", `{"progressToken":2,"progress":1}`)
-			s.notify("notifications/progress", `{"progressToken":"one","progress":1}`)
-			s.notify("notifications/progress", `[]`)
-		}, "no answer after 10s; the server last sent something 1s ago", 10 * time.Second, "timed out"},
+				s.notify("notifications/progress", `{"progressToken":2,"progress":1}`)
+				s.notify("notifications/progress", `{"progressToken":"one","progress":1}`)
+				s.notify("notifications/progress", `[]`)
+			}, "no answer after 10s; the server last sent something 1s ago", 10 * time.Second,
+			"timed out"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -325,7 +411,8 @@ func TestTimeoutWhileSending(t *testing.T) {
 		failed := make(chan error)
 		for range 6 { // one is being written, some are queued, the rest wait
 			go func() {
-				_, err := c.CallTool(t.Context(), "t", map[string]string{"pad": pad(900 << 10)}, Timeout(3*time.Second))
+				_, err := c.CallTool(t.Context(), "t", map[string]string{"pad": pad(900 << 10)},
+					Timeout(3*time.Second))
 				failed <- err
 			}()
 		}
@@ -342,9 +429,11 @@ func TestTimeoutWhileSending(t *testing.T) {
 func TestCancelWhileSending(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		unread := make(chan struct{})
-		c, err := Options{CallTimeout: -1}.Connect(t.Context(), stream(func(s *scripted) { s.modern(); <-unread }))
+		c, err := Options{CallTimeout: -1}.Connect(t.Context(),
+			stream(func(s *scripted) { s.modern(); <-unread }))
 		assert.NilError(t, err)
-		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("secret plans"))
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second,
+			errors.New("secret plans"))
 		defer cancel()
 		failed := make(chan error)
 		for range 6 {
@@ -354,7 +443,8 @@ func TestCancelWhileSending(t *testing.T) {
 			}()
 		}
 		for range 6 {
-			assert.Error(t, <-failed, `server "server": tool "t": no answer after 1s; the server last sent something 1s ago`)
+			assert.Error(t, <-failed,
+				`server "server": tool "t": no answer after 1s; the server last sent something 1s ago`)
 		}
 		ctx, cancel = context.WithCancel(t.Context())
 		cancel()
@@ -365,9 +455,11 @@ func TestCancelWhileSending(t *testing.T) {
 	})
 }
 
-// A server that does not heed a cancellation, as those of the official SDK, goes on with what nobody hears any more.
+// A server that does not heed a cancellation, as those of the official SDK, goes on with what
+// nobody hears any more.
 func TestCancelIsNotHeeded(t *testing.T) {
-	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern, "legacy": (*scripted).legacy} {
+	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern,
+		"legacy": (*scripted).legacy} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, err := Connect(t.Context(), stream(func(s *scripted) {
@@ -389,7 +481,8 @@ func TestCancelIsNotHeeded(t *testing.T) {
 					cancel()
 				}))
 				assert.ErrorIs(t, err, context.Canceled)
-				r, err := c.CallTool(t.Context(), "quick", nil, OnProgress(func(mcp.ProgressParams) { t.Error("that is the other call's") }))
+				r, err := c.CallTool(t.Context(), "quick", nil,
+					OnProgress(func(mcp.ProgressParams) { t.Error("that is the other call's") }))
 				assert.NilError(t, err)
 				assert.Equal(t, r.Content[0].(*mcp.TextContent).Text, "quick")
 				assert.Equal(t, heard, 1)
@@ -399,7 +492,8 @@ func TestCancelIsNotHeeded(t *testing.T) {
 	}
 }
 
-// A call that comes to know late that the connection is lost says so, though the client was closed meanwhile.
+// A call that comes to know late that the connection is lost says so, though the client was closed
+// meanwhile.
 func TestLostStaysLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := Connect(t.Context(), stream(func(s *scripted) {
@@ -421,14 +515,16 @@ func TestLostStaysLost(t *testing.T) {
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan message, 1)
-		c, err := Connect(t.Context(), stream(func(s *scripted) { s.modern(); s.read(); cancelled <- s.read() }))
+		c, err := Connect(t.Context(),
+			stream(func(s *scripted) { s.modern(); s.read(); cancelled <- s.read() }))
 		assert.NilError(t, err)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(1500*time.Millisecond, func() { cancel(errors.New("secret plans")) })
 		_, err = c.CallTool(ctx, "slow", nil)
 		assert.Error(t, err, `server "server": tool "slow": context canceled after 1.5s`)
 		assert.ErrorIs(t, err, context.Canceled)
-		assert.Equal(t, string((<-cancelled).Params), `{"requestId":2,"reason":"cancelled by the client"}`)
+		assert.Equal(t, string((<-cancelled).Params),
+			`{"requestId":2,"reason":"cancelled by the client"}`)
 		shut(t, c)
 	})
 }

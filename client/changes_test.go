@@ -34,7 +34,9 @@ func (b *toolbox) run() {
 			b.reply(m, page("", names...))
 		case "subscriptions/listen":
 			b.listens = append(b.listens, m)
-			b.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}`, m.ID))
+			b.notify("notifications/subscriptions/acknowledged",
+				fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{"toolsListChanged":true}}`,
+					m.ID))
 		}
 		b.mu.Unlock()
 	}
@@ -46,15 +48,18 @@ func (b *toolbox) changed(n int) {
 		b.mu.Lock()
 		params := "{}"
 		if len(b.listens) > 0 {
-			params = fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}`, b.listens[len(b.listens)-1].ID)
+			params = fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s}}`,
+				b.listens[len(b.listens)-1].ID)
 		}
 		b.notify("notifications/tools/list_changed", params)
 		b.mu.Unlock()
 	}
 }
 
-// watchToolbox connects to a toolbox; what the application hears goes to a channel: the number of tools, and when.
-func watchToolbox(t *testing.T, o Options, handshake func(*scripted), took time.Duration) (*Client, *toolbox, chan heard) {
+// watchToolbox connects to a toolbox; what the application hears goes to a channel: the number of
+// tools, and when.
+func watchToolbox(t *testing.T, o Options, handshake func(*scripted), took time.Duration) (*Client,
+	*toolbox, chan heard) {
 	news := make(chan heard, 100)
 	began := time.Now()
 	o.OnToolsChanged = func(tools []*mcp.Tool, err error) {
@@ -62,7 +67,8 @@ func watchToolbox(t *testing.T, o Options, handshake func(*scripted), took time.
 		time.Sleep(took)
 	}
 	box := new(toolbox)
-	c, err := o.Connect(t.Context(), stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
+	c, err := o.Connect(t.Context(),
+		stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
 	assert.NilError(t, err)
 	synctest.Wait()
 	return c, box, news
@@ -75,7 +81,8 @@ type heard struct {
 }
 
 func TestToolsChanged(t *testing.T) {
-	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern, "legacy": (*scripted).legacy} {
+	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern,
+		"legacy": (*scripted).legacy} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c, box, news := watchToolbox(t, Options{}, handshake, 0)
@@ -96,13 +103,15 @@ func TestToolsChanged(t *testing.T) {
 
 // Who wants to know only that there is another list hears of it as well, and nothing is fetched.
 func TestListChanged(t *testing.T) {
-	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern, "legacy": (*scripted).legacy} {
+	for name, handshake := range map[string]func(*scripted){"modern": (*scripted).modern,
+		"legacy": (*scripted).legacy} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				changed := make(chan string, 10)
 				box := new(toolbox)
 				o := Options{OnListChanged: func(method string) { changed <- method }}
-				c, err := o.Connect(t.Context(), stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
+				c, err := o.Connect(t.Context(),
+					stream(func(s *scripted) { box.scripted = s; handshake(s); box.run() }))
 				assert.NilError(t, err)
 				synctest.Wait()
 				box.changed(500)
@@ -113,8 +122,11 @@ func TestListChanged(t *testing.T) {
 			})
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // where there is a callback for the list itself, that is called
-		c, box, news := watchToolbox(t, Options{OnListChanged: func(string) { panic("not this one") }, Logger: slog.New(slog.DiscardHandler)}, (*scripted).modern, 0)
+	synctest.Test(t, func(t *testing.T) {
+		// where there is a callback for the list itself, that is called
+		c, box, news := watchToolbox(t, Options{OnListChanged: func(string) {
+			panic("not this one")
+		}, Logger: slog.New(slog.DiscardHandler)}, (*scripted).modern, 0)
 		box.changed(1)
 		assert.Equal(t, (<-news).tools, 1)
 		time.Sleep(time.Minute)
@@ -139,7 +151,8 @@ func TestToolsKeepChanging(t *testing.T) {
 	})
 }
 
-// What changes while the application looks at the list leads to one more round, not to a second callback at the same time.
+// What changes while the application looks at the list leads to one more round, not to a second
+// callback at the same time.
 func TestToolsChangeDuringCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, box, news := watchToolbox(t, Options{}, (*scripted).legacy, 10*time.Second)
@@ -164,7 +177,12 @@ func TestCloseInCallback(t *testing.T) {
 		o := Options{OnToolsChanged: func([]*mcp.Tool, error) { closed <- c.Close() }}
 		box := new(toolbox)
 		ready := make(chan struct{})
-		c, err := o.Connect(t.Context(), stream(func(s *scripted) { box.scripted = s; s.legacy(); close(ready); box.run() }))
+		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
+			box.scripted = s
+			s.legacy()
+			close(ready)
+			box.run()
+		}))
 		assert.NilError(t, err)
 		<-ready
 		box.changed(1)
@@ -177,7 +195,8 @@ func TestToolsChangedFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		errs := make(chan error, 1)
 		var log bytes.Buffer
-		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnToolsChanged: func(_ []*mcp.Tool, err error) { errs <- err; panic("boom") }}
+		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			OnToolsChanged: func(_ []*mcp.Tool, err error) { errs <- err; panic("boom") }}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
 			s.legacy()
 			for range 2 {
@@ -190,11 +209,15 @@ func TestToolsChangedFails(t *testing.T) {
 			assert.Error(t, <-errs, `server "server": tools/list: no tools today (code -32603)`)
 		}
 		shut(t, c)
-		assert.Assert(t, strings.Contains(log.String(), `msg="mcp client: a callback panicked" callback=OnToolsChanged panic=boom`), log.String())
+		assert.Assert(t,
+			strings.Contains(log.String(),
+				`msg="mcp client: a callback panicked" callback=OnToolsChanged panic=boom`),
+			log.String())
 	})
 }
 
-// A modern server that ends the stream, in either way, is asked for another, less and less often; and what was missed is looked up.
+// A modern server that ends the stream, in either way, is asked for another, less and less often;
+// and what was missed is looked up.
 func TestListenAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, box, news := watchToolbox(t, Options{}, (*scripted).modern, 0)
@@ -223,7 +246,8 @@ func TestListenRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		listens := 0
-		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnToolsChanged: func([]*mcp.Tool, error) {}}
+		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			OnToolsChanged: func([]*mcp.Tool, error) {}}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
 			s.modern()
 			for m := s.read(); m.line != ""; m = s.read() {
@@ -236,24 +260,30 @@ func TestListenRefused(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, listens, 1)
 		shut(t, c)
-		assert.Assert(t, strings.Contains(log.String(), `the server refuses subscriptions/listen`), log.String())
+		assert.Assert(t, strings.Contains(log.String(), `the server refuses subscriptions/listen`),
+			log.String())
 	})
 }
 
 func TestListenNotAgreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnToolsChanged: func([]*mcp.Tool, error) {}}
+		o := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			OnToolsChanged: func([]*mcp.Tool, error) {}}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
-			s.notify("notifications/subscriptions/acknowledged", `{"notifications":{}}`) // before there is anything to acknowledge
+			// before there is anything to acknowledge
+			s.notify("notifications/subscriptions/acknowledged", `{"notifications":{}}`)
 			s.modern()
 			m := s.read()
-			s.notify("notifications/subscriptions/acknowledged", fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`, m.ID))
+			s.notify("notifications/subscriptions/acknowledged",
+				fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{}}`,
+					m.ID))
 		}))
 		assert.NilError(t, err)
 		synctest.Wait()
 		shut(t, c)
-		assert.Equal(t, strings.Count(log.String(), "does not agree to send notifications/tools/list_changed"), 1)
+		assert.Equal(t, strings.Count(log.String(),
+			"does not agree to send notifications/tools/list_changed"), 1)
 	})
 }
 
@@ -263,13 +293,17 @@ func TestNoListen(t *testing.T) {
 		options  Options
 		discover string
 	}{
-		"no callback":           {Options{}, discovered},
-		"a server without news": {Options{OnToolsChanged: func([]*mcp.Tool, error) {}}, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`},
+		"no callback": {Options{}, discovered},
+		"a server without news": {Options{OnToolsChanged: func([]*mcp.Tool, error) {}},
+			`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				next := make(chan message, 1)
-				c, err := test.options.Connect(t.Context(), stream(func(s *scripted) { s.reply(s.read(), test.discover); next <- s.read() }))
+				c, err := test.options.Connect(t.Context(), stream(func(s *scripted) {
+					s.reply(s.read(), test.discover)
+					next <- s.read()
+				}))
 				assert.NilError(t, err)
 				shut(t, c)
 				assert.Equal(t, (<-next).line, "")

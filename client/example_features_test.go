@@ -17,13 +17,16 @@ func greeter() client.Transport {
 	_ = s.AddPrompt(server.Prompt{
 		Prompt: mcp.Prompt{Name: "greet", Description: "Greets."},
 		Get: func(ctx context.Context, _ map[string]string) (*mcp.GetPromptResult, error) {
-			answer, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "Who are you?", RequestedSchema: []byte(
-				`{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string","default":"Dr."}},"required":["name"]}`)})
+			answer, err := server.Elicit(ctx, "who",
+				mcp.ElicitParams{Message: "Who are you?", RequestedSchema: []byte(
+					`{"type":"object","properties":{"name":{"type":"string"},"title":{"type":"string","default":"Dr."}},"required":["name"]}`)})
 			if err != nil {
 				return nil, err
 			}
 			text := "Greet " + string(answer.Content)
-			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: text}}}}, nil
+			return &mcp.GetPromptResult{
+				Messages: []mcp.PromptMessage{
+					{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: text}}}}, nil
 		},
 	})
 	here, there := net.Pipe()
@@ -37,7 +40,8 @@ func ExampleOptions_onElicit() {
 	c, err := client.Options{
 		OnElicit: func(_ context.Context, question mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			fmt.Println(question.Message)
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada"}`)}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada"}`)},
+				nil
 		},
 	}.Connect(ctx, greeter())
 	if err != nil {
@@ -71,14 +75,16 @@ func ExampleClient_Subscribe() {
 	_ = s.AddResource(server.Resource{
 		Resource: mcp.Resource{URI: "weather://oslo", Name: "Oslo"},
 		Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "12 degrees, light rain"}}}, nil
+			return &mcp.ReadResourceResult{
+				Contents: []mcp.ResourceContents{{URI: uri, Text: "12 degrees, light rain"}}}, nil
 		},
 	})
 	here, there := net.Pipe()
 	go s.Serve(ctx, there)
 
 	changed := make(chan string, 1)
-	c, err := client.Options{OnResourceUpdated: func(uri string) { changed <- uri }}.Connect(ctx, client.Stream(here))
+	c, err := client.Options{OnResourceUpdated: func(uri string) { changed <- uri }}.Connect(ctx,
+		client.Stream(here))
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -13,17 +13,20 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// Start what takes long, do something else, and come back for the result. Who has nothing else to do calls CallTool, which waits.
+// Start what takes long, do something else, and come back for the result. Who has nothing else to
+// do calls CallTool, which waits.
 func ExampleClient_StartTool() {
 	ctx := context.Background()
-	s := server.Options{Tasks: server.TaskOptions{PollInterval: 100 * time.Millisecond}}.New(server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
+	s := server.Options{Tasks: server.TaskOptions{PollInterval: 100 * time.Millisecond}}.New(
+		server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
 	grinding := make(chan struct{})
 	_ = s.AddTool(server.Tool{
 		Tool:  mcp.Tool{Name: "grind", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		Tasks: mcp.TaskOptional,
 		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 			<-grinding
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "200 sacks of flour"}}}, nil
+			return &mcp.CallToolResult{
+				Content: []mcp.Content{&mcp.TextContent{Text: "200 sacks of flour"}}}, nil
 		},
 	})
 	here, there := net.Pipe()

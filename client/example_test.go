@@ -45,7 +45,8 @@ func Example() {
 
 // A server that dies at once is reported at once, with its status and its last words.
 func ExampleSpawn() {
-	_, err := client.Options{Name: "weather"}.Spawn(context.Background(), client.Command{Path: os.Args[0], Args: []string{"crash"}})
+	_, err := client.Options{Name: "weather"}.Spawn(context.Background(),
+		client.Command{Path: os.Args[0], Args: []string{"crash"}})
 	fmt.Println(err)
 	// Output:
 	// server "weather": exited with status 3 before answering: "boom: missing API key"

@@ -21,12 +21,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// The faults of streams and of HTTP are in streamable/faults_test.go. Here are those in what a message says.
+// The faults of streams and of HTTP are in streamable/faults_test.go. Here are those in what a
+// message says.
 
 // wrongTypes are of every type that JSON has, with what often goes wrong with it.
-var wrongTypes = []string{"null", "true", "0", "-1", "1.5", "1e999", `""`, `"x"`, `"\ud800"`, "[]", "[null]", "[[]]", "[0]", `["x"]`, "[{}]", "{}", `{"x":null}`}
+var wrongTypes = []string{"null", "true", "0", "-1", "1.5", "1e999", `""`, `"x"`, `"\ud800"`, "[]",
+	"[null]", "[[]]", "[0]", `["x"]`, "[{}]", "{}", `{"x":null}`}
 
-// variants returns a document with a misfit in the place of each of its values, and without each of its members.
+// variants returns a document with a misfit in the place of each of its values, and without each of
+// its members.
 func variants(t *testing.T, document string) (all []string) {
 	var root any
 	assert.NilError(t, json.Unmarshal([]byte(document), &root))
@@ -77,7 +80,8 @@ func through[T any](list iter.Seq2[T, error], look func(T)) error {
 	return nil
 }
 
-// Whatever is in a result, a call ends with it or with an error, at once; what it returns can be looked at; and the connection lives.
+// Whatever is in a result, a call ends with it or with an error, at once; what it returns can be
+// looked at; and the connection lives.
 func TestWrongTypesAnywhere(t *testing.T) {
 	const icon = `"icons":[{"src":"a:b","mimeType":"image/png","sizes":["1x1"]}]`
 	calls := map[string]struct {
@@ -87,21 +91,29 @@ func TestWrongTypesAnywhere(t *testing.T) {
 		"tools/list": {
 			`{"resultType":"complete","tools":[{"name":"n","title":"t","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"A"}}},
 				"outputSchema":{"type":"object"},"annotations":{"title":"t","readOnlyHint":true},` + icon + `,"_meta":{"a":1}}],"ttlMs":0,"cacheScope":"private"}`,
-			func(c *Client) error { return through(c.Tools(c.ctx), func(t *mcp.Tool) { _ = t.Name }) },
+			func(c *Client) error {
+				return through(c.Tools(c.ctx), func(t *mcp.Tool) { _ = t.Name })
+			},
 		},
 		"resources/list": {
-			`{"resultType":"complete","resources":[{"uri":"a:b","name":"n","size":1,"annotations":{"audience":["user"],"priority":1},` + icon + `}],"ttlMs":0,"cacheScope":"private"}`,
-			func(c *Client) error { return through(c.Resources(c.ctx), func(r *mcp.Resource) { _ = r.URI }) },
+			`{"resultType":"complete","resources":[{"uri":"a:b","name":"n","size":1,"annotations":{"audience":["user"],"priority":1},` +
+				icon + `}],"ttlMs":0,"cacheScope":"private"}`,
+			func(c *Client) error {
+				return through(c.Resources(c.ctx), func(r *mcp.Resource) { _ = r.URI })
+			},
 		},
 		"resources/templates/list": {
 			`{"resultType":"complete","resourceTemplates":[{"uriTemplate":"a:{b}","name":"n"}],"ttlMs":0,"cacheScope":"private"}`,
 			func(c *Client) error {
-				return through(c.ResourceTemplates(c.ctx), func(r *mcp.ResourceTemplate) { _ = r.URITemplate })
+				return through(c.ResourceTemplates(c.ctx),
+					func(r *mcp.ResourceTemplate) { _ = r.URITemplate })
 			},
 		},
 		"prompts/list": {
 			`{"resultType":"complete","prompts":[{"name":"n","arguments":[{"name":"a","required":true}]}],"ttlMs":0,"cacheScope":"private"}`,
-			func(c *Client) error { return through(c.Prompts(c.ctx), func(p *mcp.Prompt) { _ = p.Name }) },
+			func(c *Client) error {
+				return through(c.Prompts(c.ctx), func(p *mcp.Prompt) { _ = p.Name })
+			},
 		},
 		"tools/call": {
 			`{"resultType":"complete","content":[{"type":"text","text":"x","annotations":{"priority":0.5}},{"type":"image","data":"eA==","mimeType":"image/png"},{"type":"resource","resource":
@@ -131,13 +143,16 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			func(c *Client) error { _, err := c.CallTool(c.ctx, "n", nil); return err },
 		},
 	}
-	var next atomic.Pointer[string] // the result of the next request; what comes after it is refused
-	o := Options{Roots: []mcp.Root{}, Logger: slog.New(slog.DiscardHandler), CallTimeout: 10 * time.Second}
+	// the result of the next request; what comes after it is refused
+	var next atomic.Pointer[string]
+	o := Options{Roots: []mcp.Root{}, Logger: slog.New(slog.DiscardHandler),
+		CallTimeout: 10 * time.Second}
 	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	c := connect(t, o, func(s *scripted) {
-		s.reply(s.read(), `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"ttlMs":0,"cacheScope":"private"}`)
+		s.reply(s.read(),
+			`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"resources":{},"prompts":{}},"ttlMs":0,"cacheScope":"private"}`)
 		for m := s.read(); m.line != ""; m = s.read() {
 			if result := next.Swap(nil); result != nil {
 				s.reply(m, *result)
@@ -159,7 +174,8 @@ func TestWrongTypesAnywhere(t *testing.T) {
 			err := tt.call(c)
 			var failed *CallError
 			assert.Assert(t, err == nil || errors.As(err, &failed), "%s: %v", result, err)
-			assert.Assert(t, !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, rpc.ErrClosed), "%s: %v", result, err)
+			assert.Assert(t, !errors.Is(err, context.DeadlineExceeded) &&
+				!errors.Is(err, rpc.ErrClosed), "%s: %v", result, err)
 		}
 	}
 }
@@ -167,18 +183,22 @@ func TestWrongTypesAnywhere(t *testing.T) {
 // The same for the answers of the handshake: there is a connection, or an error that says why not.
 func TestWrongTypesInTheHandshake(t *testing.T) {
 	const info = `{"name":"n","title":"t","version":"1","websiteUrl":"a:b"}`
-	for _, result := range variants(t, `{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"extensions":{"a/b":{}}},
+	for _, result := range variants(t,
+		`{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true},"extensions":{"a/b":{}}},
 		"instructions":"i","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":`+info+`}}`) {
 		greeted(t, result, mcp.Modern)
 	}
-	for _, result := range variants(t, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"experimental":{"a":{}}},"serverInfo":`+info+`,"instructions":"i"}`) {
+	for _, result := range variants(t,
+		`{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"logging":{},"experimental":{"a":{}}},"serverInfo":`+
+			info+`,"instructions":"i"}`) {
 		greeted(t, result, mcp.Legacy)
 	}
 }
 
 func greeted(t *testing.T, result string, era mcp.Era) {
 	synctest.Test(t, func(t *testing.T) {
-		o := Options{Era: era, LogLevel: "info", OnToolsChanged: func([]*mcp.Tool, error) {}, Logger: slog.New(slog.DiscardHandler)}
+		o := Options{Era: era, LogLevel: "info", OnToolsChanged: func([]*mcp.Tool, error) {},
+			Logger: slog.New(slog.DiscardHandler)}
 		began := time.Now()
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
 			s.reply(s.read(), result)
@@ -192,6 +212,7 @@ func greeted(t *testing.T, result string, era mcp.Era) {
 			return
 		}
 		var start *StartError
-		assert.Assert(t, errors.As(err, &start) && errors.Is(err, rpc.ErrProtocol), "%s: %v", result, err)
+		assert.Assert(t, errors.As(err, &start) &&
+			errors.Is(err, rpc.ErrProtocol), "%s: %v", result, err)
 	})
 }

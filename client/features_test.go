@@ -39,15 +39,20 @@ func TestResources(t *testing.T) {
 	}
 	for i := range 3 {
 		assert.NilError(t, s.AddResourceTemplate(server.ResourceTemplate{
-			ResourceTemplate: mcp.ResourceTemplate{URITemplate: fmt.Sprintf("x%d:///{a}", i), Name: "x"},
-			Read: func(_ context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult, error) {
-				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Blob: []byte(values["a"])}}}, nil
+			ResourceTemplate: mcp.ResourceTemplate{URITemplate: fmt.Sprintf("x%d:///{a}", i),
+				Name: "x"},
+			Read: func(_ context.Context, uri string,
+				values map[string]string) (*mcp.ReadResourceResult, error) {
+				return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{{URI: uri, Blob: []byte(values["a"])}}}, nil
 			}}))
 	}
 	eras(t, func(t *testing.T, era mcp.Era) {
 		c := connectTo(t, s, Options{Era: era})
-		assert.Equal(t, names(c.Resources(t.Context()), uriOf), "file:///0 file:///1 file:///2 file:///3 file:///4")
-		assert.Equal(t, names(c.ResourceTemplates(t.Context()), templateOf), "x0:///{a} x1:///{a} x2:///{a}")
+		assert.Equal(t, names(c.Resources(t.Context()), uriOf),
+			"file:///0 file:///1 file:///2 file:///3 file:///4")
+		assert.Equal(t, names(c.ResourceTemplates(t.Context()), templateOf),
+			"x0:///{a} x1:///{a} x2:///{a}")
 		read, err := c.ReadResource(t.Context(), "file:///3")
 		assert.NilError(t, err)
 		assert.Equal(t, read.Contents[0].Text, "contents")
@@ -56,7 +61,9 @@ func TestResources(t *testing.T) {
 		assert.Equal(t, string(read.Contents[0].Blob), "b c")
 		_, err = c.ReadResource(t.Context(), "file:///none")
 		assert.ErrorContains(t, err, `server "server": resources/read "file:///none": `)
-		assert.ErrorIs(t, err, &rpc.Error{Code: map[mcp.Era]int{mcp.Legacy: mcp.CodeResourceNotFound, mcp.Modern: rpc.CodeInvalidParams}[era]})
+		assert.ErrorIs(t, err,
+			&rpc.Error{Code: map[mcp.Era]int{mcp.Legacy: mcp.CodeResourceNotFound,
+				mcp.Modern: rpc.CodeInvalidParams}[era]})
 	})
 }
 
@@ -74,7 +81,9 @@ func TestPrompts(t *testing.T) {
 		_, err = c.GetPrompt(t.Context(), "p9", nil)
 		assert.ErrorContains(t, err, `server "server": prompts/get "p9": `)
 		assert.ErrorIs(t, err, rpc.ErrInvalidParams)
-		completion, err := c.Complete(t.Context(), mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p1"}, "city", "Os", map[string]string{"country": "NO"})
+		completion, err := c.Complete(t.Context(),
+			mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p1"}, "city", "Os",
+			map[string]string{"country": "NO"})
 		assert.NilError(t, err)
 		assert.DeepEqual(t, completion.Values, []string{"cityOsmap[country:NO]"})
 	})
@@ -90,7 +99,8 @@ func TestUndeclared(t *testing.T) {
 		"modern": {(*scripted).modern, Options{}, ""},
 		"legacy": {(*scripted).legacy, Options{}, ""},
 		"oldest": {func(s *scripted) {
-			s.reply(s.read(), `{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
+			s.reply(s.read(),
+				`{"protocolVersion":"2024-11-05","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}`)
 			s.read()
 		}, Options{Revision: mcp.Rev20241105}, "completion/complete"},
 	} {
@@ -107,16 +117,20 @@ func TestUndeclared(t *testing.T) {
 			assert.NilError(t, err)
 			ctx := t.Context()
 			const sorry = "the server does not declare the capability "
-			assert.Equal(t, names(c.Resources(ctx), uriOf), `server "server": resources/list: `+sorry+"resources, and was not asked")
-			assert.Equal(t, names(c.ResourceTemplates(ctx), templateOf), `server "server": resources/templates/list: `+sorry+"resources, and was not asked")
-			assert.Equal(t, names(c.Prompts(ctx), promptOf), `server "server": prompts/list: `+sorry+"prompts, and was not asked")
+			assert.Equal(t, names(c.Resources(ctx), uriOf), `server "server": resources/list: `+
+				sorry+"resources, and was not asked")
+			assert.Equal(t, names(c.ResourceTemplates(ctx), templateOf),
+				`server "server": resources/templates/list: `+sorry+"resources, and was not asked")
+			assert.Equal(t, names(c.Prompts(ctx), promptOf), `server "server": prompts/list: `+
+				sorry+"prompts, and was not asked")
 			_, read := c.ReadResource(ctx, "a:b")
 			_, get := c.GetPrompt(ctx, "p", nil)
 			for _, err := range []error{read, get} {
 				assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 				assert.ErrorType(t, err.(*CallError).Err, &UndeclaredError{})
 			}
-			_, complete := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"}, "a", "", map[string]string{"settled": "x"})
+			_, complete := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"},
+				"a", "", map[string]string{"settled": "x"})
 			if test.asked == "" {
 				assert.ErrorIs(t, complete, rpc.ErrMethodNotFound)
 			} else {
@@ -145,9 +159,12 @@ func TestFeaturesUnhappy(t *testing.T) {
 		call  func(ctx context.Context, c *Client) string
 		want  string
 	}{
-		{"resources without end", endless("resources"), allResources, "resources/list: more than 1000 pages"},
-		{"templates without end", endless("resourceTemplates"), allTemplates, "resources/templates/list: more than 1000 pages"},
-		{"prompts without end", endless("prompts"), allPrompts, "prompts/list: more than 1000 pages"},
+		{"resources without end", endless("resources"), allResources,
+			"resources/list: more than 1000 pages"},
+		{"templates without end", endless("resourceTemplates"), allTemplates,
+			"resources/templates/list: more than 1000 pages"},
+		{"prompts without end", endless("prompts"), allPrompts,
+			"prompts/list: more than 1000 pages"},
 		{"too many prompts", func(message) string {
 			return `{"prompts":[` + strings.Repeat(`{"name":"p"},`, maxItems) + `{"name":"p"}]}`
 		}, allPrompts,
@@ -156,18 +173,22 @@ func TestFeaturesUnhappy(t *testing.T) {
 			"resources/list: its result is not one: resources[0]: want an object, not a number (at byte 14)"},
 		{"no prompts", func(message) string { return `{"prompts":{}}` }, allPrompts,
 			"prompts/list: its result is not one: prompts: want an array, not an object (at byte 11)"},
-		{"no contents", func(message) string { return `{"contents":"x"}` }, func(ctx context.Context, c *Client) string {
-			_, err := c.ReadResource(ctx, "a:b")
-			return err.Error()
-		}, `resources/read "a:b": its result is not one: contents: want an array, not a string (at byte 12)`},
-		{"no messages", func(message) string { return `{"messages":[{"role":7}]}` }, func(ctx context.Context, c *Client) string {
-			_, err := c.GetPrompt(ctx, "p", nil)
-			return err.Error()
-		}, `prompts/get "p": its result is not one: messages[0].role: want a string, not a number (at byte 21)`},
-		{"no completion", func(message) string { return `{"completion":[]}` }, func(ctx context.Context, c *Client) string {
-			_, err := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"}, "a", "", nil)
-			return err.Error()
-		}, `completion/complete: its result is not one: completion: want an object, not an array (at byte 14)`},
+		{"no contents", func(message) string { return `{"contents":"x"}` },
+			func(ctx context.Context, c *Client) string {
+				_, err := c.ReadResource(ctx, "a:b")
+				return err.Error()
+			}, `resources/read "a:b": its result is not one: contents: want an array, not a string (at byte 12)`},
+		{"no messages", func(message) string { return `{"messages":[{"role":7}]}` },
+			func(ctx context.Context, c *Client) string {
+				_, err := c.GetPrompt(ctx, "p", nil)
+				return err.Error()
+			}, `prompts/get "p": its result is not one: messages[0].role: want a string, not a number (at byte 21)`},
+		{"no completion", func(message) string { return `{"completion":[]}` },
+			func(ctx context.Context, c *Client) string {
+				_, err := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"},
+					"a", "", nil)
+				return err.Error()
+			}, `completion/complete: its result is not one: completion: want an object, not an array (at byte 14)`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := connect(t, Options{}, func(s *scripted) {
@@ -192,14 +213,19 @@ func allPrompts(ctx context.Context, c *Client) string { return names(c.Prompts(
 func TestPages(t *testing.T) {
 	const page = `{"resultType":"complete", "resources":[ {"uri":"a:b","name":"b","x":1.0} ],"resourceTemplates":[],"prompts":[] }`
 	c := connect(t, Options{}, func(s *scripted) {
-		s.reply(s.read(), strings.Replace(discovered, `"capabilities":{`, `"capabilities":{"resources":{},"prompts":{},`, 1))
-		s.serve(map[string]string{mcp.MethodListResources: page, mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
+		s.reply(s.read(),
+			strings.Replace(discovered, `"capabilities":{`,
+				`"capabilities":{"resources":{},"prompts":{},`, 1))
+		s.serve(map[string]string{mcp.MethodListResources: page,
+			mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
 	})
-	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()), c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()),
+		c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
 		assert.Equal(t, names(pages, func(raw json.RawMessage) string { return string(raw) }), page)
 	}
 	c = connect(t, Options{}, (*scripted).modern)
-	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()), c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()),
+		c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
 		for _, err := range pages {
 			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 		}

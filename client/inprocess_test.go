@@ -45,19 +45,24 @@ func streamTo(t *testing.T, s *server.Server) Transport {
 }
 
 // addTool adds a tool whose result is the text that f returns.
-func addTool(t *testing.T, s *server.Server, name string, f func(ctx context.Context) (string, error)) {
+func addTool(t *testing.T, s *server.Server, name string,
+	f func(ctx context.Context) (string, error)) {
 	t.Helper()
-	assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-		text, err := f(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
-	}}))
+	assert.NilError(t,
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: name},
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				text, err := f(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}},
+					nil
+			}}))
 }
 
 // addResource adds a resource whose contents are the text that f returns.
-func addResource(t *testing.T, s *server.Server, uri string, f func(ctx context.Context) (string, error)) {
+func addResource(t *testing.T, s *server.Server, uri string,
+	f func(ctx context.Context) (string, error)) {
 	t.Helper()
 	assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: uri},
 		Read: func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -65,24 +70,33 @@ func addResource(t *testing.T, s *server.Server, uri string, f func(ctx context.
 			if err != nil {
 				return nil, err
 			}
-			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, nil
+			return &mcp.ReadResourceResult{
+				Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, nil
 		}}))
 }
 
 // addPrompt adds a prompt whose message is the text that f returns.
-func addPrompt(t *testing.T, s *server.Server, name string, f func(ctx context.Context) (string, error)) {
+func addPrompt(t *testing.T, s *server.Server, name string,
+	f func(ctx context.Context) (string, error)) {
 	t.Helper()
-	assert.NilError(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: name, Arguments: []mcp.PromptArgument{{Name: "city"}}},
-		Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
-			text, err := f(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: text + arguments["city"]}}}}, nil
-		},
-		Complete: func(_ context.Context, argument, typed string, settled map[string]string) (mcp.Completion, error) {
-			return mcp.Completion{Values: []string{fmt.Sprint(argument, typed, settled)}}, nil
-		}}))
+	assert.NilError(t,
+		s.AddPrompt(server.Prompt{
+			Prompt: mcp.Prompt{Name: name, Arguments: []mcp.PromptArgument{{Name: "city"}}},
+			Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult,
+				error) {
+				text, err := f(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.GetPromptResult{
+					Messages: []mcp.PromptMessage{
+						{Role: mcp.RoleUser,
+							Content: &mcp.TextContent{Text: text + arguments["city"]}}}}, nil
+			},
+			Complete: func(_ context.Context, argument, typed string,
+				settled map[string]string) (mcp.Completion, error) {
+				return mcp.Completion{Values: []string{fmt.Sprint(argument, typed, settled)}}, nil
+			}}))
 }
 
 func say(text string) func(context.Context) (string, error) {

@@ -60,13 +60,19 @@ func asking(t *testing.T, ask func(ctx context.Context) (string, error)) *server
 // One set of callbacks answers servers of both eras, whatever was called.
 func TestQuestions(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
-		form, err1 := server.Elicit(ctx, "form", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
-		page, err2 := server.Elicit(ctx, "page", mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Go", URL: "https://example.com/x"})
+		form, err1 := server.Elicit(ctx, "form",
+			mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
+		page, err2 := server.Elicit(ctx, "page",
+			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Go", URL: "https://example.com/x"})
 		if err := errors.Join(err1, err2); err != nil {
 			return "", err
 		}
-		said, err := server.Sample(ctx, "model", mcp.CreateMessageParams{MaxTokens: 5, Tools: []*mcp.Tool{{Name: "t", InputSchema: []byte(`{"type":"object"}`)}},
-			Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{&mcp.TextContent{Text: "hi"}}}}})
+		said, err := server.Sample(ctx, "model",
+			mcp.CreateMessageParams{MaxTokens: 5,
+				Tools: []*mcp.Tool{{Name: "t", InputSchema: []byte(`{"type":"object"}`)}},
+				Messages: []mcp.SamplingMessage{
+					{Role: mcp.RoleUser,
+						Content: mcp.SamplingContent{&mcp.TextContent{Text: "hi"}}}}})
 		if err != nil {
 			return "", err
 		}
@@ -74,11 +80,13 @@ func TestQuestions(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("%s %s, %s %q, %s, %s", form.Action, form.Content, page.Action, page.Content, said.Content[0].(*mcp.TextContent).Text, roots[0].URI), nil
+		return fmt.Sprintf("%s %s, %s %q, %s, %s", form.Action, form.Content, page.Action,
+			page.Content, said.Content[0].(*mcp.TextContent).Text, roots[0].URI), nil
 	})
 	eras(t, func(t *testing.T, era mcp.Era) {
 		meet := make(chan struct{}) // of the two that a modern server asks at once
-		o := Options{Era: era, Roots: []mcp.Root{{URI: "file:///home"}}, ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL}, SampleTools: true}
+		o := Options{Era: era, Roots: []mcp.Root{{URI: "file:///home"}},
+			ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL}, SampleTools: true}
 		o.OnElicit = func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 			if era == mcp.Modern {
 				select {
@@ -89,23 +97,28 @@ func TestQuestions(t *testing.T) {
 			switch p.Mode {
 			case mcp.ElicitForm:
 				assert.Check(t, p.Message == "Who?" && p.URL == "")
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"Ada"}`)}, nil
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: []byte(`{"name":"Ada"}`)}, nil
 			case mcp.ElicitURL:
 				assert.Check(t, p.URL == "https://example.com/x" && p.RequestedSchema == nil)
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"stray":1}`)}, nil
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"stray":1}`)},
+					nil
 			}
 			return nil, errors.New("no mode")
 		}
-		o.OnSample = func(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
+		o.OnSample = func(_ context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+			error) {
 			text := p.Messages[0].Content[0].(*mcp.TextContent).Text + p.Tools[0].Name
-			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.SamplingContent{&mcp.TextContent{Text: text}}}, nil
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m",
+				Content: mcp.SamplingContent{&mcp.TextContent{Text: text}}}, nil
 		}
 		c := connectTo(t, s, o)
 		for name, way := range ways {
 			t.Run(name, func(t *testing.T) {
 				got, err := way(t.Context(), c)
 				assert.NilError(t, err)
-				assert.Equal(t, got, `accept {"name":"Ada","size":"M"}, accept "", hit, file:///home`)
+				assert.Equal(t, got,
+					`accept {"name":"Ada","size":"M"}, accept "", hit, file:///home`)
 			})
 		}
 	})
@@ -114,7 +127,8 @@ func TestQuestions(t *testing.T) {
 // A no is an answer, and takes nothing along.
 func TestDeclined(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
-		r, err := server.Elicit(ctx, "form", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
+		r, err := server.Elicit(ctx, "form",
+			mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
 		if err != nil {
 			return "", err
 		}
@@ -122,9 +136,11 @@ func TestDeclined(t *testing.T) {
 	})
 	for _, action := range []mcp.ElicitAction{mcp.ElicitDecline, mcp.ElicitCancel} {
 		eras(t, func(t *testing.T, era mcp.Era) {
-			c := connectTo(t, s, Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: action, Content: []byte(`{"size":7}`)}, nil
-			}})
+			c := connectTo(t, s,
+				Options{Era: era,
+					OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						return &mcp.ElicitResult{Action: action, Content: []byte(`{"size":7}`)}, nil
+					}})
 			got, err := ways["tool"](t.Context(), c)
 			assert.NilError(t, err)
 			assert.Equal(t, got, string(action))
@@ -135,7 +151,8 @@ func TestDeclined(t *testing.T) {
 // A callback may make calls of its own, in the context that it is given.
 func TestCallsWithinQuestions(t *testing.T) {
 	s := asking(t, func(ctx context.Context) (string, error) {
-		r, err := server.Elicit(ctx, "form", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
+		r, err := server.Elicit(ctx, "form",
+			mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(nameForm)})
 		if err != nil {
 			return "", err
 		}
@@ -144,13 +161,17 @@ func TestCallsWithinQuestions(t *testing.T) {
 	addTool(t, s, "who", say("Ada"))
 	eras(t, func(t *testing.T, era mcp.Era) {
 		var c *Client
-		c = connectTo(t, s, Options{Era: era, OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			r, err := c.CallTool(ctx, "who", nil)
-			if err != nil {
-				return nil, err
-			}
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: fmt.Appendf(nil, `{"name":%q}`, r.Content[0].(*mcp.TextContent).Text)}, nil
-		}})
+		c = connectTo(t, s,
+			Options{Era: era,
+				OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					r, err := c.CallTool(ctx, "who", nil)
+					if err != nil {
+						return nil, err
+					}
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+						Content: fmt.Appendf(nil, `{"name":%q}`,
+							r.Content[0].(*mcp.TextContent).Text)}, nil
+				}})
 		got, err := ways["tool"](t.Context(), c)
 		assert.NilError(t, err)
 		assert.Equal(t, got, `{"name":"Ada","size":"M"}`)
@@ -164,7 +185,8 @@ func TestManyRounds(t *testing.T) {
 		if len(state) == 9 {
 			return fmt.Sprint(len(answers)), nil
 		}
-		q, err := mcp.NewInputRequest(mcp.MethodElicit, mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "?", RequestedSchema: []byte(nameForm)})
+		q, err := mcp.NewInputRequest(mcp.MethodElicit,
+			mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "?", RequestedSchema: []byte(nameForm)})
 		if err != nil {
 			return "", err
 		}
@@ -172,10 +194,12 @@ func TestManyRounds(t *testing.T) {
 	})
 	eras(t, func(t *testing.T, era mcp.Era) {
 		var asked atomic.Int32
-		c := connectTo(t, s, Options{Era: era, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			asked.Add(1)
-			return accept(`{"name":"Ada"}`)(ctx, p)
-		}})
+		c := connectTo(t, s,
+			Options{Era: era,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					asked.Add(1)
+					return accept(`{"name":"Ada"}`)(ctx, p)
+				}})
 		for name, way := range ways {
 			asked.Store(0)
 			got, err := way(t.Context(), c)
@@ -186,16 +210,24 @@ func TestManyRounds(t *testing.T) {
 	})
 }
 
-// What the application can do is what the server is told, in both eras. A modern one is told of the extension that the client has anyway.
+// What the application can do is what the server is told, in both eras. A modern one is told of the
+// extension that the client has anyway.
 func TestDeclares(t *testing.T) {
-	onSample := func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) { return nil, nil }
+	onSample := func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+		error) {
+		return nil, nil
+	}
 	for want, o := range map[string]Options{
-		`{}`:                                        {ElicitModes: []string{mcp.ElicitURL}, SampleTools: true},
-		`{"elicitation":{"form":{}}}`:               {OnElicit: accept(`{}`)},
-		`{"elicitation":{"url":{}}}`:                {OnElicit: accept(`{}`), ElicitModes: []string{mcp.ElicitURL}},
-		`{"elicitation":{"form":{},"url":{}}}`:      {OnElicit: accept(`{}`), ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL}},
-		`{"sampling":{}}`:                           {OnSample: onSample},
-		`{"roots":{},"sampling":{"tools":{}}}`:      {OnSample: onSample, SampleTools: true, Roots: []mcp.Root{}},
+		`{}`: {ElicitModes: []string{mcp.ElicitURL},
+			SampleTools: true},
+		`{"elicitation":{"form":{}}}`: {OnElicit: accept(`{}`)},
+		`{"elicitation":{"url":{}}}`: {OnElicit: accept(`{}`),
+			ElicitModes: []string{mcp.ElicitURL}},
+		`{"elicitation":{"form":{},"url":{}}}`: {OnElicit: accept(`{}`),
+			ElicitModes: []string{mcp.ElicitForm, mcp.ElicitURL}},
+		`{"sampling":{}}`: {OnSample: onSample},
+		`{"roots":{},"sampling":{"tools":{}}}`: {OnSample: onSample, SampleTools: true,
+			Roots: []mcp.Root{}},
 		`{"sampling":{},"elicitation":{"form":{}}}`: {OnSample: onSample, OnElicit: accept(`{}`)},
 	} {
 		lines := make(chan message, 10)
@@ -208,10 +240,15 @@ func TestDeclares(t *testing.T) {
 			lines <- initialize
 			s.read()
 		})
-		modern := strings.Replace(want[:len(want)-1]+`,"extensions":{"io.modelcontextprotocol/tasks":{}}}`, "{,", "{", 1)
-		assert.Assert(t, strings.Contains((<-lines).line, `"io.modelcontextprotocol/clientCapabilities":`+modern), modern)
+		modern := strings.Replace(want[:len(want)-1]+
+			`,"extensions":{"io.modelcontextprotocol/tasks":{}}}`, "{,", "{", 1)
+		assert.Assert(t,
+			strings.Contains((<-lines).line, `"io.modelcontextprotocol/clientCapabilities":`+
+				modern), modern)
 		assert.Assert(t, strings.Contains((<-lines).line, `"capabilities":`+want), want)
 	}
-	_, err := Options{ElicitModes: []string{"voice"}}.Connect(t.Context(), stream(func(*scripted) {}))
-	assert.Error(t, err, `server "server": Options.ElicitModes: "voice" is neither "form" nor "url"`)
+	_, err := Options{ElicitModes: []string{"voice"}}.Connect(t.Context(),
+		stream(func(*scripted) {}))
+	assert.Error(t, err,
+		`server "server": Options.ElicitModes: "voice" is neither "form" nor "url"`)
 }

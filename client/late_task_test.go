@@ -14,16 +14,18 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A task that begins when its call has just been given up is cancelled, as nobody knows of it. Other answers that come late are none of that.
+// A task that begins when its call has just been given up is cancelled, as nobody knows of it.
+// Other answers that come late are none of that.
 func TestLateTask(t *testing.T) {
 	for name, test := range map[string]struct {
 		era    mcp.Era
 		answer string
 		cancel int
 	}{
-		"a task":              {0, taskCreated, 1},
-		"a task, old":         {mcp.Legacy, oldCreated, 1},
-		"a result":            {0, `{"resultType":"complete","task":{"taskId":"T","status":"working"}}`, 0},
+		"a task":      {0, taskCreated, 1},
+		"a task, old": {mcp.Legacy, oldCreated, 1},
+		"a result": {0,
+			`{"resultType":"complete","task":{"taskId":"T","status":"working"}}`, 0},
 		"a result, old":       {mcp.Legacy, plain, 0},
 		"an error":            {0, failure(-32603, "?"), 0},
 		"a task without a id": {0, strings.Replace(taskCreated, `"T"`, `""`, 1), 0},

@@ -27,7 +27,8 @@ func TestLogs(t *testing.T) {
 	assert.Equal(t, string(m.Data), `{"a":1.0}`)
 }
 
-// A flood of messages neither delays a call nor ends the connection nor fills the memory; the newest survive.
+// A flood of messages neither delays a call nor ends the connection nor fills the memory; the
+// newest survive.
 func TestLogFlood(t *testing.T) {
 	for name, test := range map[string]struct {
 		size, want int
@@ -46,7 +47,9 @@ func TestLogFlood(t *testing.T) {
 					s.notify("notifications/message", `{"level":"info","logger":"first","data":0}`)
 					time.Sleep(time.Millisecond)
 					for i := range n {
-						s.notify("notifications/message", fmt.Sprintf(`{"level":"info","logger":"%d","data":"%s"}`, i+1, pad(test.size)))
+						s.notify("notifications/message",
+							fmt.Sprintf(`{"level":"info","logger":"%d","data":"%s"}`, i+1,
+								pad(test.size)))
 					}
 					s.reply(m, `{"content":[]}`)
 				}))
@@ -69,7 +72,8 @@ func TestPanickingLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		calls := 0
-		c, err := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnLog: func(mcp.LoggingMessageParams) { calls++; panic("boom") }}.
+		c, err := Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			OnLog: func(mcp.LoggingMessageParams) { calls++; panic("boom") }}.
 			Connect(t.Context(), stream(func(s *scripted) {
 				s.modern()
 				s.notify("notifications/message", `{"level":"info","data":1}`)
@@ -105,7 +109,8 @@ func TestLogLevelModern(t *testing.T) {
 	call()
 	assert.NilError(t, c.SetLogLevel(t.Context(), ""))
 	call()
-	assert.DeepEqual(t, []string{<-levels, <-levels, <-levels, <-levels}, []string{"", `"warning"}}`, `"debug"}}`, ""})
+	assert.DeepEqual(t, []string{<-levels, <-levels, <-levels, <-levels},
+		[]string{"", `"warning"}}`, `"debug"}}`, ""})
 }
 
 func TestLogLevelLegacy(t *testing.T) {
@@ -129,9 +134,11 @@ func TestLogLevelLegacy(t *testing.T) {
 func TestLogLevelRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		o := Options{Era: mcp.Legacy, LogLevel: "loud", Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		o := Options{Era: mcp.Legacy, LogLevel: "loud",
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
-			s.reply(s.read(), `{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"x","version":"1"}}`)
+			s.reply(s.read(),
+				`{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"x","version":"1"}}`)
 			s.read()
 			s.refuse(s.read(), -32602, "no such level")
 		}))
@@ -151,7 +158,8 @@ func TestLogLevelRefused(t *testing.T) {
 	})
 }
 
-// A client that is closed before the server has said whether it minds the log level has nothing to warn of.
+// A client that is closed before the server has said whether it minds the log level has nothing to
+// warn of.
 func TestLogLevelUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var warned bytes.Buffer
@@ -159,7 +167,9 @@ func TestLogLevelUnanswered(t *testing.T) {
 		o := Options{LogLevel: mcp.LevelError, Logger: slog.New(slog.NewTextHandler(&warned, nil))}
 		c, err := o.Connect(t.Context(), stream(func(s *scripted) {
 			s.refuse(s.read(), -32601, "Method not found")
-			s.reply(s.read(), strings.Replace(initialized, `"capabilities":{`, `"capabilities":{"logging":{},`, 1))
+			s.reply(s.read(),
+				strings.Replace(initialized, `"capabilities":{`, `"capabilities":{"logging":{},`,
+					1))
 			s.read() // notifications/initialized
 			s.read() // logging/setLevel
 			<-closed

@@ -41,7 +41,9 @@ func TestNoise(t *testing.T) {
 	n := c.Noise()
 	assert.Equal(t, n.Junk, 17)
 	assert.Equal(t, n.Unmatched, 4)
-	assert.DeepEqual(t, n.Samples[:7], []string{"Starting server…", "DEBUG {not json}", `{"level":30,"msg":"a log line that is JSON"}`, `[1,2]`, `"text"`, `{"a":`, "\uFFFD"})
+	assert.DeepEqual(t, n.Samples[:7],
+		[]string{"Starting server…", "DEBUG {not json}",
+			`{"level":30,"msg":"a log line that is JSON"}`, `[1,2]`, `"text"`, `{"a":`, "\uFFFD"})
 	assert.Equal(t, len(n.Samples), 10)
 	assert.Equal(t, n.Samples[9], pad(199)+"…")
 	n.Samples[0] = "" // a copy
@@ -52,7 +54,8 @@ func TestNoise(t *testing.T) {
 func TestBrokenUnicode(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.modern()
-		for _, text := range []string{`cut \ud83d`, `\\ud83d \ud83d\ude00 \udE00\ud83D.`, "latin-1 \xe5"} {
+		for _, text := range []string{`cut \ud83d`, `\\ud83d \ud83d\ude00 \udE00\ud83D.`,
+			"latin-1 \xe5"} {
 			s.reply(s.read(), `{"content":[{"type":"text","text":"`+text+`"}]}`)
 		}
 	})
@@ -62,13 +65,15 @@ func TestBrokenUnicode(t *testing.T) {
 		assert.NilError(t, err)
 		got = append(got, r.Content[0].(*mcp.TextContent).Text)
 	}
-	assert.DeepEqual(t, got, []string{"cut \uFFFD", "\\ud83d \U0001F600 \uFFFD\uFFFD.", "latin-1 \uFFFD"})
+	assert.DeepEqual(t, got,
+		[]string{"cut \uFFFD", "\\ud83d \U0001F600 \uFFFD\uFFFD.", "latin-1 \uFFFD"})
 	assert.Equal(t, c.Noise().Repaired, 3)
 	assert.Equal(t, c.Noise().Junk, 0)
 }
 
 func FuzzRepairUnicode(f *testing.F) {
-	for _, text := range []string{`"\ud83d"`, `"\\ud83d\ud83d\ude00"`, "\"\xe5\"", `"\ude00\ud83d`, `{"a":"\\"}`} {
+	for _, text := range []string{`"\ud83d"`, `"\\ud83d\ud83d\ude00"`, "\"\xe5\"", `"\ude00\ud83d`,
+		`{"a":"\\"}`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -76,9 +81,10 @@ func FuzzRepairUnicode(f *testing.F) {
 		if jsonscan.Valid(text) == nil {
 			assert.Equal(t, string(fixed), string(text)) // nothing to repair
 		}
-		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after the repair, and a string mean the same; but bad bytes in
-		// a row become one U+FFFD.
-		if !json.Valid(text) || bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) >= jsonscan.MaxDepth {
+		// encoding/json takes bad Unicode for U+FFFD by itself. What it accepts must be valid after
+		// the repair, and a string mean the same; but bad bytes in a row become one U+FFFD.
+		if !json.Valid(text) ||
+			bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) >= jsonscan.MaxDepth {
 			return
 		}
 		assert.NilError(t, jsonscan.Valid(fixed))
@@ -101,11 +107,17 @@ func TestServerRequests(t *testing.T) {
 		request string
 		want    string
 	}{
-		"ping":              {Options{}, `"id":"p","method":"ping"`, `{"jsonrpc":"2.0","id":"p","result":{}}`},
-		"roots":             {Options{Roots: []mcp.Root{{URI: "file:///a", Name: "a"}}}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a","name":"a"}]}}`},
-		"no roots":          {Options{Roots: []mcp.Root{}}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`},
-		"roots not offered": {Options{}, `"id":1,"method":"roots/list"`, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: this client does not serve roots/list"}}`},
-		"sampling":          {Options{}, `"id":7.5,"method":"sampling/createMessage","params":{}`, `{"jsonrpc":"2.0","id":7.5,"error":{"code":-32601,"message":"Method not found: this client does not serve sampling/createMessage"}}`},
+		"ping": {Options{}, `"id":"p","method":"ping"`,
+			`{"jsonrpc":"2.0","id":"p","result":{}}`},
+		"roots": {Options{Roots: []mcp.Root{{URI: "file:///a", Name: "a"}}},
+			`"id":1,"method":"roots/list"`,
+			`{"jsonrpc":"2.0","id":1,"result":{"roots":[{"uri":"file:///a","name":"a"}]}}`},
+		"no roots": {Options{Roots: []mcp.Root{}}, `"id":1,"method":"roots/list"`,
+			`{"jsonrpc":"2.0","id":1,"result":{"roots":[]}}`},
+		"roots not offered": {Options{}, `"id":1,"method":"roots/list"`,
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: this client does not serve roots/list"}}`},
+		"sampling": {Options{}, `"id":7.5,"method":"sampling/createMessage","params":{}`,
+			`{"jsonrpc":"2.0","id":7.5,"error":{"code":-32601,"message":"Method not found: this client does not serve sampling/createMessage"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answers := make(chan string, 2)

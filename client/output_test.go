@@ -30,7 +30,8 @@ func toolServer(tool, result string, lists *int) func(s *scripted) {
 			switch m.Method {
 			case "tools/list":
 				*lists++
-				s.reply(m, `{"resultType":"complete","tools":[`+tool+`],"ttlMs":0,"cacheScope":"private"}`)
+				s.reply(m, `{"resultType":"complete","tools":[`+tool+
+					`],"ttlMs":0,"cacheScope":"private"}`)
 			case "tools/call":
 				s.reply(m, result)
 			}
@@ -42,25 +43,38 @@ func TestOutput(t *testing.T) {
 	const misfit = `server "server": tool "t": its result does not fit its outputSchema: /t: must be a number, is a string`
 	for _, test := range []struct {
 		name, tool, result string
-		fail, warning      string // what the error is with OutputFail, and what the log has in it with OutputWarn
+		// what the error is with OutputFail, and what the log has in it with OutputWarn
+		fail, warning string
 	}{
 		{"it fits", celsius, fits, "", ""},
-		{"it does not fit", celsius, misfits, misfit, `its result does not fit its outputSchema: /t`},
+		{"it does not fit", celsius, misfits, misfit,
+			`its result does not fit its outputSchema: /t`},
 		{"there is none", celsius, `{"resultType":"complete","content":[]}`,
-			`server "server": tool "t": its result does not fit its outputSchema: there is no structuredContent`, "there is no structuredContent"},
-		{"null does not fit", celsius, `{"resultType":"complete","content":[],"structuredContent":null}`, `server "server": tool "t": its result does not fit its outputSchema: /: must be an object, is null`, "must be an object"},
-		{"the tool has failed", celsius, `{"resultType":"complete","content":[],"isError":true,"structuredContent":1}`, "", ""},
+			`server "server": tool "t": its result does not fit its outputSchema: there is no structuredContent`,
+			"there is no structuredContent"},
+		{"null does not fit", celsius,
+			`{"resultType":"complete","content":[],"structuredContent":null}`,
+			`server "server": tool "t": its result does not fit its outputSchema: /: must be an object, is null`,
+			"must be an object"},
+		{"the tool has failed", celsius,
+			`{"resultType":"complete","content":[],"isError":true,"structuredContent":1}`, "", ""},
 		{"no schema", `{"name":"t","inputSchema":{}}`, misfits, "", ""},
-		{"a schema of no use", `{"name":"t","inputSchema":{},"outputSchema":{"type":"objekt"}}`, fits, "", "it cannot be checked"},
-		{"a reference elsewhere", `{"name":"t","inputSchema":{},"outputSchema":{"$ref":"https://example.com/s"}}`, fits, "", "it cannot be checked"},
-		{"a list of another tool", `{"name":"u","inputSchema":{},"outputSchema":false}`, misfits, "", ""},
+		{"a schema of no use", `{"name":"t","inputSchema":{},"outputSchema":{"type":"objekt"}}`,
+			fits, "", "it cannot be checked"},
+		{"a reference elsewhere",
+			`{"name":"t","inputSchema":{},"outputSchema":{"$ref":"https://example.com/s"}}`, fits,
+			"", "it cannot be checked"},
+		{"a list of another tool", `{"name":"u","inputSchema":{},"outputSchema":false}`, misfits,
+			"", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var log bytes.Buffer
 			for _, check := range []OutputCheck{OutputWarn, OutputFail, OutputUnchecked} {
 				lists := 0
 				log.Reset()
-				c := connect(t, Options{Output: check, Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolServer(test.tool, test.result, &lists))
+				c := connect(t, Options{Output: check,
+					Logger: slog.New(slog.NewTextHandler(&log, nil))},
+					toolServer(test.tool, test.result, &lists))
 				if check == OutputWarn {
 					for _, err := range c.ToolPages(t.Context()) {
 						assert.NilError(t, err)
@@ -79,7 +93,8 @@ func TestOutput(t *testing.T) {
 					assert.Equal(t, string(raw), test.result)
 				}
 				shut(t, c)
-				if check != OutputUnchecked && test.warning != "" && test.fail == "" || check == OutputWarn && test.warning != "" {
+				if check != OutputUnchecked && test.warning != "" && test.fail == "" ||
+					check == OutputWarn && test.warning != "" {
 					assert.Assert(t, cmp.Contains(log.String(), test.warning))
 					assert.Equal(t, strings.Count(log.String(), "\n"), 1, "%s", &log) // once
 				} else {
@@ -90,7 +105,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// With OutputFail, the list is looked at before a call of a tool that was on none; with OutputWarn it is not.
+// With OutputFail, the list is looked at before a call of a tool that was on none; with OutputWarn
+// it is not.
 func TestOutputLooksAtTheList(t *testing.T) {
 	for check, want := range map[OutputCheck]int{OutputFail: 1, OutputWarn: 0, OutputUnchecked: 0} {
 		lists := 0
@@ -111,7 +127,9 @@ func TestOutputLearns(t *testing.T) {
 			switch m := s.read(); m.Method {
 			case "tools/list":
 				i++
-				s.reply(m, fmt.Sprintf(`{"resultType":"complete","tools":[{"name":"t","inputSchema":{},"outputSchema":{"const":%d}}]}`, i))
+				s.reply(m, fmt.Sprintf(
+					`{"resultType":"complete","tools":[{"name":"t","inputSchema":{},"outputSchema":{"const":%d}}]}`,
+					i))
 			case "tools/call":
 				s.reply(m, `{"resultType":"complete","content":[],"structuredContent":2}`)
 			default:
@@ -132,7 +150,9 @@ func TestOutputsAreBounded(t *testing.T) {
 	var o outputSchemas
 	schema := `{"type":"object","description":"` + pad(1<<20) + `"}`
 	for i := range 100 {
-		o.learn(tools(t, fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":%s},{"name":"small%d","inputSchema":{}}]`, i, schema, i)))
+		o.learn(tools(t,
+			fmt.Sprintf(`[{"name":"big%d","inputSchema":{},"outputSchema":%s},{"name":"small%d","inputSchema":{}}]`,
+				i, schema, i)))
 	}
 	assert.Assert(t, o.bytes <= maxOutputBytes && o.bytes > maxOutputBytes/2)
 	assert.Equal(t, len(o.tools), 100+15)

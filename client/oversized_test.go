@@ -17,16 +17,21 @@ func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 	tool := func(name, schema string) string {
 		return fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object",%s}}`, name, schema)
 	}
-	nested := func(n int) string { return `"not":` + strings.Repeat(`{"not":`, n-3) + "{}" + strings.Repeat("}", n-3) }
+	nested := func(n int) string {
+		return `"not":` + strings.Repeat(`{"not":`, n-3) + "{}" + strings.Repeat("}", n-3)
+	}
 	for reason, list := range map[string]string{
-		"at most 1048576 are allowed": tool("a", `"title":"`+strings.Repeat("x", maxDefinition)+`"`),
-		"it has 20003 objects":        tool("a", `"anyOf":[`+strings.TrimSuffix(strings.Repeat("{},", maxDefinitionObjects+1), ",")+`]`),
-		"it is nested 201 deep":       tool("a", nested(maxDefinitionDepth+1)),
-		"":                            tool("a", nested(maxDefinitionDepth)+`,"title":"{{{\"[["`),
+		"at most 1048576 are allowed": tool("a", `"title":"`+strings.Repeat("x", maxDefinition)+
+			`"`),
+		"it has 20003 objects": tool("a", `"anyOf":[`+
+			strings.TrimSuffix(strings.Repeat("{},", maxDefinitionObjects+1), ",")+`]`),
+		"it is nested 201 deep": tool("a", nested(maxDefinitionDepth+1)),
+		"":                      tool("a", nested(maxDefinitionDepth)+`,"title":"{{{\"[["`),
 	} {
 		var log bytes.Buffer
 		lists := 0
-		c := connect(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, toolServer(list+`,`+tool("b", `"title":"b"`), fits, &lists))
+		c := connect(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))},
+			toolServer(list+`,`+tool("b", `"title":"b"`), fits, &lists))
 		var names []string
 		for tool, err := range c.Tools(t.Context()) {
 			assert.NilError(t, err)
@@ -44,7 +49,8 @@ func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 		}
 		assert.DeepEqual(t, names, []string{"b"})
 		assert.Equal(t, texts, 1)
-		assert.Assert(t, cmp.Contains(log.String(), `a definition is left out" list=tools name=a reason=`))
+		assert.Assert(t,
+			cmp.Contains(log.String(), `a definition is left out" list=tools name=a reason=`))
 		assert.Assert(t, cmp.Contains(log.String(), reason))
 	}
 }

@@ -121,7 +121,8 @@ var servers = map[string]func(s *scripted){
 	},
 }
 
-// liveOn never returns. An empty select would be a deadlock to the runtime of a program without cgo.
+// liveOn never returns. An empty select would be a deadlock to the runtime of a program without
+// cgo.
 func liveOn() { time.Sleep(math.MaxInt64) }
 
 // startGrandchild leaves a process that keeps the pipes open.
@@ -151,7 +152,8 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// goroutinesLeft returns the stack of a goroutine of this module that has not ended, given a moment.
+// goroutinesLeft returns the stack of a goroutine of this module that has not ended, given a
+// moment.
 func goroutinesLeft() (left string) {
 	stacks := make([]byte, 1<<20)
 	for range 200 {
@@ -171,7 +173,8 @@ func goroutinesLeft() (left string) {
 
 // fake is the command that starts one of servers.
 func fake(name string) Command {
-	return Command{Path: os.Args[0], Args: []string{name}, Env: map[string]string{"COLOUR": "blue"}, Grace: 300 * time.Millisecond}
+	return Command{Path: os.Args[0], Args: []string{name}, Env: map[string]string{"COLOUR": "blue"},
+		Grace: 300 * time.Millisecond}
 }
 
 // gone checks that nothing of a process group is left.
@@ -200,7 +203,8 @@ func alive(group int) bool {
 }
 
 func TestSpawn(t *testing.T) {
-	for name, want := range map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy, "crash for want of initialize": mcp.Legacy, "grandchild": mcp.Modern} {
+	for name, want := range map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy,
+		"crash for want of initialize": mcp.Legacy, "grandchild": mcp.Modern} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Options{Name: "x"}.Spawn(t.Context(), fake(name))
 			assert.NilError(t, err)
@@ -208,7 +212,8 @@ func TestSpawn(t *testing.T) {
 			p := c.Process()
 			assert.Equal(t, p.Command.Path, os.Args[0])
 			assert.Assert(t, p.Exit == nil)
-			assert.Assert(t, slices.Contains(p.EnvNames, "COLOUR") && slices.Contains(p.EnvNames, "PATH"))
+			assert.Assert(t, slices.Contains(p.EnvNames, "COLOUR") &&
+				slices.Contains(p.EnvNames, "PATH"))
 			_, err = c.CallTool(t.Context(), "t", nil)
 			assert.NilError(t, err)
 			shut(t, c)
@@ -225,39 +230,61 @@ func TestSpawnFails(t *testing.T) {
 		want    string
 		check   func(t *testing.T, err *StartError)
 	}{
-		{"crash", fake("crash"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom: missing API key"`, func(t *testing.T, err *StartError) {
-			assert.Equal(t, err.Stderr, "boom: missing API key\n")
-			exit, ok := errors.AsType[*ExitError](err)
-			assert.Assert(t, ok && exit.Status == 3)
-		}},
-		{"crash at both", fake("crash at both"), Options{Name: "x"}, `server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
-		{"crash, legacy", fake("crash at both"), Options{Name: "x", Era: mcp.Legacy}, `server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
-		{"crash, modern", fake("crash at both"), Options{Name: "x", Era: mcp.Modern}, `server "x": exited with status 4 before answering: "cannot take server/discover"`, nil},
-		{"crash with grandchild", fake("crash with grandchild"), Options{Name: "x"}, `server "x": exited with status 3 before answering: "boom"`, nil},
-		{"silent", fake("silent"), Options{StartTimeout: 300 * time.Millisecond}, "", func(t *testing.T, err *StartError) {
-			assert.ErrorContains(t, err, `server "client.test": no answer to server/discover after `)
-			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
-			assert.Assert(t, strings.Contains(err.Hint, "Options.StartTimeout"))
-		}},
-		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "", func(t *testing.T, err *StartError) {
-			assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
-			assert.Equal(t, err.Stderr, "thinking\n")
-		}},
-		{"a launcher that does not find the server", Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}}, Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`, func(t *testing.T, err *StartError) {
-			assert.Assert(t, strings.Contains(err.Hint, "npm does not find the package"))
-			assert.Equal(t, strings.Count(err.Stderr, "E404"), 1)
-		}},
-		{"no program", Command{Path: "no-such-program"}, Options{}, "", func(t *testing.T, err *StartError) {
-			assert.ErrorContains(t, err, `server "no-such-program": cannot start "no-such-program": executable file not found in $PATH (PATH /`)
-			assert.ErrorIs(t, err, exec.ErrNotFound)
-			_, ok := errors.AsType[*SpawnError](err)
-			assert.Assert(t, ok)
-		}},
-		{"no file", Command{Path: "/no/such/program"}, Options{}, "", func(t *testing.T, err *StartError) { assert.ErrorIs(t, err, fs.ErrNotExist) }},
-		{"a command with spaces", Command{Path: "npx -y server"}, Options{}, "", func(t *testing.T, err *StartError) {
-			assert.Equal(t, err.Hint, "the command contains a space: give the program and its arguments separately")
-		}},
-		{"bad options", fake("modern"), Options{Revision: "1"}, `server "client.test": Options.Revision "1" is not known; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`, nil},
+		{"crash", fake("crash"), Options{Name: "x"},
+			`server "x": exited with status 3 before answering: "boom: missing API key"`,
+			func(t *testing.T, err *StartError) {
+				assert.Equal(t, err.Stderr, "boom: missing API key\n")
+				exit, ok := errors.AsType[*ExitError](err)
+				assert.Assert(t, ok && exit.Status == 3)
+			}},
+		{"crash at both", fake("crash at both"), Options{Name: "x"},
+			`server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
+		{"crash, legacy", fake("crash at both"), Options{Name: "x", Era: mcp.Legacy},
+			`server "x": exited with status 4 before answering: "cannot take initialize"`, nil},
+		{"crash, modern", fake("crash at both"), Options{Name: "x", Era: mcp.Modern},
+			`server "x": exited with status 4 before answering: "cannot take server/discover"`,
+			nil},
+		{"crash with grandchild", fake("crash with grandchild"), Options{Name: "x"},
+			`server "x": exited with status 3 before answering: "boom"`, nil},
+		{"silent", fake("silent"), Options{StartTimeout: 300 * time.Millisecond}, "",
+			func(t *testing.T, err *StartError) {
+				assert.ErrorContains(t, err,
+					`server "client.test": no answer to server/discover after `)
+				assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
+				assert.Assert(t, strings.Contains(err.Hint, "Options.StartTimeout"))
+			}},
+		{"stubborn", fake("stubborn"), Options{StartTimeout: 300 * time.Millisecond}, "",
+			func(t *testing.T, err *StartError) {
+				assert.Assert(t, errors.Is(err, context.DeadlineExceeded))
+				assert.Equal(t, err.Stderr, "thinking\n")
+			}},
+		{"a launcher that does not find the server",
+			Command{Path: "sh", Args: []string{"-c", "echo npm error code E404 >&2; exit 1"}},
+			Options{}, `server "sh": exited with status 1 before answering: "npm error code E404"`,
+			func(t *testing.T, err *StartError) {
+				assert.Assert(t, strings.Contains(err.Hint, "npm does not find the package"))
+				assert.Equal(t, strings.Count(err.Stderr, "E404"), 1)
+			}},
+		{"no program", Command{Path: "no-such-program"}, Options{}, "",
+			func(t *testing.T, err *StartError) {
+				assert.ErrorContains(t, err,
+					`server "no-such-program": cannot start "no-such-program": executable file not found in $PATH (PATH /`)
+				assert.ErrorIs(t, err, exec.ErrNotFound)
+				_, ok := errors.AsType[*SpawnError](err)
+				assert.Assert(t, ok)
+			}},
+		{"no file", Command{Path: "/no/such/program"}, Options{}, "",
+			func(t *testing.T, err *StartError) {
+				assert.ErrorIs(t, err, fs.ErrNotExist)
+			}},
+		{"a command with spaces", Command{Path: "npx -y server"}, Options{}, "",
+			func(t *testing.T, err *StartError) {
+				assert.Equal(t, err.Hint,
+					"the command contains a space: give the program and its arguments separately")
+			}},
+		{"bad options", fake("modern"), Options{Revision: "1"},
+			`server "client.test": Options.Revision "1" is not known; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`,
+			nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			began := time.Now()
@@ -277,7 +304,8 @@ func TestSpawnFails(t *testing.T) {
 	}
 }
 
-// noChildren checks that this process has no child, and no grandchild adopted by nobody, that it knows of.
+// noChildren checks that this process has no child, and no grandchild adopted by nobody, that it
+// knows of.
 func noChildren(t *testing.T) {
 	t.Helper()
 	var status syscall.WaitStatus
@@ -371,7 +399,8 @@ func TestCloseStubborn(t *testing.T) {
 // Close takes back what a legacy server asks at once, however long that takes to end.
 func TestCloseEndsQuestions(t *testing.T) {
 	asked, left := make(chan struct{}), make(chan struct{})
-	o := Options{OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	o := Options{OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult,
+		error) {
 		close(asked)
 		<-ctx.Done()
 		close(left)

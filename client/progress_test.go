@@ -15,7 +15,9 @@ import (
 // progress sends n notifications for a token.
 func (s *scripted) progress(token string, n int) {
 	for i := range n {
-		s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d"}`, token, i+1, n, i+1))
+		s.notify("notifications/progress",
+			fmt.Sprintf(`{"progressToken":%s,"progress":%d,"total":%d,"message":"step %d"}`, token,
+				i+1, n, i+1))
 	}
 }
 
@@ -30,7 +32,8 @@ func TestProgress(t *testing.T) {
 		s.reply(m, `{"content":[]}`)
 	})
 	var got []mcp.ProgressParams
-	_, err := c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) { got = append(got, p) }))
+	_, err := c.CallTool(t.Context(), "t", nil,
+		OnProgress(func(p mcp.ProgressParams) { got = append(got, p) }))
 	assert.NilError(t, err)
 	// Some may have been replaced by newer ones, but the last has arrived before the call returned.
 	last := got[len(got)-1]
@@ -39,7 +42,8 @@ func TestProgress(t *testing.T) {
 	assert.Equal(t, last.Message, "step 3")
 
 	got = nil
-	_, err = c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) { got = append(got, p) }))
+	_, err = c.CallTool(t.Context(), "t", nil,
+		OnProgress(func(p mcp.ProgressParams) { got = append(got, p) }))
 	assert.NilError(t, err)
 	assert.Equal(t, len(got), 1)
 	assert.Equal(t, len(c.calls.boxes), 0)
@@ -91,7 +95,8 @@ func TestTimeoutStopsDuringProgress(t *testing.T) {
 			s.reply(m, `{"content":[]}`)
 		}))
 		assert.NilError(t, err)
-		_, err = c.CallTool(t.Context(), "t", nil, Timeout(10*time.Second), OnProgress(func(mcp.ProgressParams) { time.Sleep(time.Minute) }))
+		_, err = c.CallTool(t.Context(), "t", nil, Timeout(10*time.Second),
+			OnProgress(func(mcp.ProgressParams) { time.Sleep(time.Minute) }))
 		assert.NilError(t, err)
 		shut(t, c)
 	})
@@ -108,7 +113,8 @@ func TestPanickingProgress(t *testing.T) {
 	})
 	func() {
 		defer func() { assert.Equal(t, recover(), "boom") }()
-		_, _ = c.CallTool(t.Context(), "t", nil, OnProgress(func(mcp.ProgressParams) { panic("boom") }))
+		_, _ = c.CallTool(t.Context(), "t", nil,
+			OnProgress(func(mcp.ProgressParams) { panic("boom") }))
 	}()
 	assert.Equal(t, (<-cancelled).Method, "notifications/cancelled")
 	assert.Equal(t, len(c.calls.boxes), 0)
@@ -123,7 +129,8 @@ func TestEndlessProgress(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, err := Options{CallTimeout: 5 * time.Second, MaxCallTime: time.Minute}.Connect(t.Context(), stream(func(s *scripted) {
+				c, err := Options{CallTimeout: 5 * time.Second,
+					MaxCallTime: time.Minute}.Connect(t.Context(), stream(func(s *scripted) {
 					s.modern()
 					s.read()
 					gone := make(chan struct{})
@@ -139,10 +146,13 @@ func TestEndlessProgress(t *testing.T) {
 				}))
 				assert.NilError(t, err)
 				began := time.Now()
-				_, err = c.CallTool(t.Context(), "t", nil, OnProgress(func(mcp.ProgressParams) { time.Sleep(test.callback) }))
+				_, err = c.CallTool(t.Context(), "t", nil,
+					OnProgress(func(mcp.ProgressParams) { time.Sleep(test.callback) }))
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				took := time.Since(began)
-				assert.Check(t, took == time.Minute || test.callback > 0 && took <= time.Minute+test.callback || test.every == 5*time.Second && took >= 5*time.Second && took <= time.Minute, "took %v", took)
+				assert.Check(t, took == time.Minute || test.callback > 0 &&
+					took <= time.Minute+test.callback || test.every == 5*time.Second &&
+					took >= 5*time.Second && took <= time.Minute, "took %v", took)
 				shut(t, c)
 			})
 		})

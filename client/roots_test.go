@@ -20,12 +20,14 @@ func TestOnRoots(t *testing.T) {
 		roots []mcp.Root
 		err   error
 	}
-	o := Options{Logger: slog.New(slog.DiscardHandler), Roots: []mcp.Root{{URI: "file:///not/these"}}, OnRoots: func(context.Context) ([]mcp.Root, error) {
-		if answer.err == errPanic {
-			panic("oops")
-		}
-		return answer.roots, answer.err
-	}}
+	o := Options{Logger: slog.New(slog.DiscardHandler),
+		Roots: []mcp.Root{{URI: "file:///not/these"}},
+		OnRoots: func(context.Context) ([]mcp.Root, error) {
+			if answer.err == errPanic {
+				panic("oops")
+			}
+			return answer.roots, answer.err
+		}}
 	lines, next := make(chan string, 1), make(chan struct{})
 	c := connect(t, o, func(s *scripted) {
 		s.refuse(s.read(), -32601, "Method not found")
@@ -49,7 +51,8 @@ func TestOnRoots(t *testing.T) {
 	}{
 		{nil, nil, `"result":{"roots":[]}`},
 		{[]mcp.Root{{URI: "file:///a"}}, nil, `"result":{"roots":[{"uri":"file:///a"}]}`},
-		{nil, errors.New("secret"), `"error":{"code":-32603,"message":"Internal error: the client could not answer"}`},
+		{nil, errors.New("secret"),
+			`"error":{"code":-32603,"message":"Internal error: the client could not answer"}`},
 		{nil, rpc.Errorf(-1, "ask later"), `"error":{"code":-1,"message":"ask later"}`},
 		{nil, errPanic, `"error":{"code":-32603,"message":"Internal error: the client could not answer"}`},
 	} {
@@ -67,12 +70,13 @@ var errPanic = errors.New("panic")
 // A modern server does not hear of changes, nor that it could.
 func TestOnRootsOfModernServer(t *testing.T) {
 	lines := make(chan string, 10)
-	c := connect(t, Options{OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil }}, func(s *scripted) {
-		probe := s.read()
-		lines <- probe.line
-		s.reply(probe, discovered)
-		lines <- s.read().line
-	})
+	c := connect(t, Options{OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil }},
+		func(s *scripted) {
+			probe := s.read()
+			lines <- probe.line
+			s.reply(probe, discovered)
+			lines <- s.read().line
+		})
 	assert.Assert(t, strings.Contains(<-lines, `"roots":{},`))
 	assert.NilError(t, c.RootsChanged(t.Context()))
 	go c.Call(t.Context(), "x/y", nil)
@@ -95,7 +99,8 @@ func TestRootsThatStay(t *testing.T) {
 func TestTapLog(t *testing.T) {
 	var seen []string
 	logs := make(chan string, 1)
-	o := Options{TapLog: func(params json.RawMessage) { seen = append(seen, string(params)) }, OnLog: func(m mcp.LoggingMessageParams) { logs <- m.Logger }}
+	o := Options{TapLog: func(params json.RawMessage) { seen = append(seen, string(params)) },
+		OnLog: func(m mcp.LoggingMessageParams) { logs <- m.Logger }}
 	c := connect(t, o, func(s *scripted) {
 		s.legacy()
 		m := s.read()

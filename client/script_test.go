@@ -61,7 +61,8 @@ func (s *scripted) refuse(to message, code int, text string) {
 
 // unsupported refuses the revision of a request and offers another.
 func (s *scripted) unsupported(to message, offered string) {
-	s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":[%q],"requested":"2026-07-28"}}}`+"\n", to.ID, offered)
+	s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32022,"message":"no","data":{"supported":[%q],"requested":"2026-07-28"}}}`+
+		"\n", to.ID, offered)
 }
 
 func (s *scripted) notify(method, params string) {
@@ -93,7 +94,8 @@ func (s *scripted) legacy() {
 	s.read() // notifications/initialized
 }
 
-// stream returns a transport to where script runs. When script returns, it stays open until either side closes it.
+// stream returns a transport to where script runs. When script returns, it stays open until either
+// side closes it.
 func stream(script func(s *scripted)) Transport {
 	here, there := net.Pipe()
 	go func() {

@@ -25,9 +25,15 @@ func TestSubscribe(t *testing.T) {
 			addPrompt(t, s, "p", say("x"))
 			news := make(chan string, 100)
 			c, err := Options{Era: era,
-				OnResourceUpdated:  func(uri string) { news <- uri },
-				OnResourcesChanged: func(all []*mcp.Resource, err error) { news <- fmt.Sprint(len(all), " resources ", err) },
-				OnPromptsChanged:   func(all []*mcp.Prompt, err error) { news <- fmt.Sprint(len(all), " prompts ", err) },
+				OnResourceUpdated: func(uri string) { news <- uri },
+				OnResourcesChanged: func(all []*mcp.Resource,
+					err error) {
+					news <- fmt.Sprint(len(all), " resources ", err)
+				},
+				OnPromptsChanged: func(all []*mcp.Prompt,
+					err error) {
+					news <- fmt.Sprint(len(all), " prompts ", err)
+				},
 			}.Connect(t.Context(), streamTo(t, s))
 			assert.NilError(t, err)
 			quietly := func() {
@@ -81,7 +87,8 @@ func TestSubscribeOnly(t *testing.T) {
 		s := newServer(server.Options{})
 		addResource(t, s, "a:1", say("x"))
 		news := make(chan string, 100)
-		c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(), streamTo(t, s))
+		c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(),
+			streamTo(t, s))
 		assert.NilError(t, err)
 		for range 3 {
 			assert.Assert(t, c.listening.current() == nil)
@@ -99,43 +106,51 @@ func acked(m message, uris ...string) string {
 	if len(uris) > 0 {
 		agreed = `"resourceSubscriptions":["` + strings.Join(uris, `","`) + `"]`
 	}
-	return fmt.Sprintf(`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, m.ID, agreed)
+	return fmt.Sprintf(
+		`{"_meta":{"io.modelcontextprotocol/subscriptionId":%s},"notifications":{%s}}`, m.ID,
+		agreed)
 }
 
-// A stream that is lost is opened again with all that was subscribed to, less and less often, and what may have changed meanwhile is told.
+// A stream that is lost is opened again with all that was subscribed to, less and less often, and
+// what may have changed meanwhile is told.
 func TestSubscribeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		news := make(chan string, 100)
 		listens := make(chan message, 100)
 		var server *scripted
-		c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(), stream(func(s *scripted) {
-			server = s
-			s.reply(s.read(), everything)
-			for m := s.read(); m.line != ""; m = s.read() {
-				if m.Method == mcp.MethodListen {
-					s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1", "a:2"))
+		c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(),
+			stream(func(s *scripted) {
+				server = s
+				s.reply(s.read(), everything)
+				for m := s.read(); m.line != ""; m = s.read() {
+					if m.Method == mcp.MethodListen {
+						s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1", "a:2"))
+					}
+					listens <- m
 				}
-				listens <- m
-			}
-		}))
+			}))
 		assert.NilError(t, err)
 		assert.NilError(t, c.Subscribe(t.Context(), "a:1"))
 		assert.NilError(t, c.Subscribe(t.Context(), "a:2"))
 		first, m, cancelled := <-listens, <-listens, <-listens
-		assert.Equal(t, string(cancelled.Params), fmt.Sprintf(`{"requestId":%s,"reason":"cancelled by the client"}`, first.ID))
+		assert.Equal(t, string(cancelled.Params),
+			fmt.Sprintf(`{"requestId":%s,"reason":"cancelled by the client"}`, first.ID))
 		for _, after := range []time.Duration{1, 2, 4} {
 			began := time.Now()
 			server.reply(m, `{"resultType":"complete"}`)
 			m = <-listens
 			assert.Equal(t, time.Since(began), after*time.Second)
-			assert.Assert(t, strings.Contains(m.line, `"notifications":{"resourceSubscriptions":["a:1","a:2"]}`), m.line)
+			assert.Assert(t,
+				strings.Contains(m.line, `"notifications":{"resourceSubscriptions":["a:1","a:2"]}`),
+				m.line)
 			assert.Equal(t, <-news+<-news, "a:1a:2")
 		}
 		server.notify(mcp.NotificationResourceUpdated, `{"uri":"a:1/below"}`)
 		assert.Equal(t, <-news, "a:1/below")
 		server.reply(m, `{"resultType":"complete"}`)
 		synctest.Wait()
-		assert.NilError(t, c.Unsubscribe(t.Context(), "a:2")) // while there is no stream: there is one now
+		// while there is no stream: there is one now
+		assert.NilError(t, c.Unsubscribe(t.Context(), "a:2"))
 		assert.Assert(t, strings.Contains((<-listens).line, `["a:1"]`))
 		assert.Equal(t, <-news, "a:1")
 		time.Sleep(time.Hour)
@@ -144,13 +159,17 @@ func TestSubscribeAgain(t *testing.T) {
 	})
 }
 
-// What may have changed is told when no change can be missed any more: when the server has acknowledged the new stream, or lets that wait for too long.
+// What may have changed is told when no change can be missed any more: when the server has
+// acknowledged the new stream, or lets that wait for too long.
 func TestSubscribeAgainSlowly(t *testing.T) {
-	for delay, told := range map[time.Duration]time.Duration{200 * time.Millisecond: 200 * time.Millisecond, time.Hour: 300 * time.Millisecond} {
+	for delay, told := range map[time.Duration]time.Duration{
+		200 * time.Millisecond: 200 * time.Millisecond, time.Hour: 300 * time.Millisecond} {
 		t.Run(delay.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				news := make(chan string, 100)
-				c, err := Options{OnResourceUpdated: func(uri string) { news <- uri }}.Connect(t.Context(), stream(func(s *scripted) {
+				c, err := Options{OnResourceUpdated: func(uri string) {
+					news <- uri
+				}}.Connect(t.Context(), stream(func(s *scripted) {
 					s.reply(s.read(), everything)
 					first := s.read()
 					s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(first, "a:1"))
@@ -181,26 +200,36 @@ func TestSubscribeFails(t *testing.T) {
 		want   string
 		is     error
 	}{
-		"not agreed": {func(s *scripted, m message) { s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1")) },
-			`subscriptions/listen "a:2": the server does not agree to tell of its changes`, ErrNotAgreed},
-		"refused": {func(s *scripted, m message) { s.refuse(m, -32602, "no") }, "subscriptions/listen: no (code -32602)", rpc.ErrInvalidParams},
-		"ended":   {func(s *scripted, m message) { s.reply(m, `{}`) }, "subscriptions/listen: ended by the server", errEnded},
+		"not agreed": {func(s *scripted, m message) {
+			s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1"))
+		},
+			`subscriptions/listen "a:2": the server does not agree to tell of its changes`,
+			ErrNotAgreed},
+		"refused": {func(s *scripted, m message) { s.refuse(m, -32602, "no") },
+			"subscriptions/listen: no (code -32602)", rpc.ErrInvalidParams},
+		"ended": {func(s *scripted, m message) { s.reply(m, `{}`) },
+			"subscriptions/listen: ended by the server", errEnded},
 		"cancelled": {func(s *scripted, m message) {
 			s.notify("notifications/cancelled", fmt.Sprintf(`{"requestId":%s}`, m.ID))
 		},
 			"subscriptions/listen: ended by the server", errEnded},
-		"silence": {func(*scripted, message) {}, "subscriptions/listen: no answer after 7s; the server last sent something 7s ago", context.DeadlineExceeded},
+		"silence": {func(*scripted, message) {},
+			"subscriptions/listen: no answer after 7s; the server last sent something 7s ago",
+			context.DeadlineExceeded},
 		"a stranger's acknowledgment": {func(s *scripted, m message) {
 			m.ID = []byte(`"x"`)
 			s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1", "a:2"))
 		},
-			"subscriptions/listen: no answer after 7s; the server last sent something 7s ago", context.DeadlineExceeded},
-		"hung up": {func(s *scripted, _ message) { s.out.Close() }, "subscriptions/listen: closed the connection", rpc.ErrClosed},
+			"subscriptions/listen: no answer after 7s; the server last sent something 7s ago",
+			context.DeadlineExceeded},
+		"hung up": {func(s *scripted, _ message) { s.out.Close() },
+			"subscriptions/listen: closed the connection", rpc.ErrClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				news := make(chan string, 100)
-				o := Options{CallTimeout: 7 * time.Second, OnResourceUpdated: func(uri string) { news <- uri }}
+				o := Options{CallTimeout: 7 * time.Second,
+					OnResourceUpdated: func(uri string) { news <- uri }}
 				c, err := o.Connect(t.Context(), stream(func(s *scripted) {
 					s.reply(s.read(), everything)
 					s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(s.read(), "a:1"))
@@ -224,7 +253,8 @@ func TestSubscribeFails(t *testing.T) {
 
 func TestSubscribeInVain(t *testing.T) {
 	c := connect(t, Options{}, (*scripted).modern)
-	assert.Error(t, c.Subscribe(t.Context(), "a:1"), `server "server": resources/subscribe: nobody would be told: Options.OnResourceUpdated is not set`)
+	assert.Error(t, c.Subscribe(t.Context(), "a:1"),
+		`server "server": resources/subscribe: nobody would be told: Options.OnResourceUpdated is not set`)
 	o := Options{OnResourceUpdated: func(string) {}}
 	for _, handshake := range []func(*scripted){(*scripted).modern, (*scripted).legacy} {
 		c = connect(t, o, handshake)
@@ -261,7 +291,9 @@ func TestUpdatesFlood(t *testing.T) {
 	long := pad(200_000)
 	for name, uris := range map[string]func(i int) string{
 		"many": func(i int) string { return fmt.Sprint("a:", i) },
-		"long": func(i int) string { return fmt.Sprint("a:", i%10, long[:200_000*min(1, max(0, 20-i))]) },
+		"long": func(i int) string {
+			return fmt.Sprint("a:", i%10, long[:200_000*min(1, max(0, 20-i))])
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q := updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}

@@ -29,7 +29,8 @@ func question(key, message string) string {
 
 // after answers a question as late as its message says, and counts how often each was asked.
 func after(asked map[string]*atomic.Int32) Options {
-	return Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
+		error) {
 		asked[p.Message].Add(1)
 		late, err := time.ParseDuration(p.Message)
 		if err != nil {
@@ -53,13 +54,15 @@ func counters(names ...string) map[string]*atomic.Int32 {
 	return all
 }
 
-// Each question is asked once, however often it comes, and answered as soon as it can be; one does not wait for another. What is not asked any more is taken back.
+// Each question is asked once, however often it comes, and answered as soon as it can be; one does
+// not wait for another. What is not asked any more is taken back.
 func TestTaskQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("100ms", "2.5s", "1h")
 		w := &worker{answers: map[string][]string{"tasks/get": {
 			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")),
-			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")), // it takes its time
+			// it takes its time
+			asksFor(question("a", "100ms"), question("b", "2.5s"), question("c", "1h")),
 			asksFor(question("b", "2.5s"), question("c", "1h")),
 			asksFor(question("b", "2.5s")),
 			taskState("working", ""),
@@ -78,14 +81,17 @@ func TestTaskQuestions(t *testing.T) {
 		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, takenBack, 4*time.Second)
-		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/update@1.1s tasks/get@2s tasks/get@3s tasks/update@3.5s tasks/get@4s tasks/get@5s tasks/get@6s")
+		assert.Equal(t, w.said(),
+			"tools/call@0s tasks/get@1s tasks/update@1.1s tasks/get@2s tasks/get@3s tasks/update@3.5s tasks/get@4s tasks/get@5s tasks/get@6s")
 		for name, n := range asked {
 			assert.Equal(t, n.Load(), int32(1), name)
 		}
 		const want = `{"action":"accept","content":{"name":"Ada","size":"M"}}`
 		for i, key := range []string{"a", "b"} {
 			params := w.params("tasks/update")[i]
-			assert.Assert(t, strings.HasPrefix(params, `{"taskId":"T","inputResponses":{"`+key+`":`+want+`},"_meta":{`), params)
+			assert.Assert(t,
+				strings.HasPrefix(params, `{"taskId":"T","inputResponses":{"`+key+`":`+want+
+					`},"_meta":{`), params)
 		}
 	})
 }
@@ -109,12 +115,13 @@ func TestManyTaskQuestions(t *testing.T) {
 			}
 			return m.Method == "tasks/get"
 		}
-		c := w.hire(t, Options{OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			most.Store(max(most.Load(), open.Add(1)))
-			defer open.Add(-1)
-			time.Sleep(time.Second)
-			return accept(`{"name":"Ada"}`)(ctx, p)
-		}})
+		c := w.hire(t, Options{
+			OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				most.Store(max(most.Load(), open.Add(1)))
+				defer open.Add(-1)
+				time.Sleep(time.Second)
+				return accept(`{"name":"Ada"}`)(ctx, p)
+			}})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		assert.Equal(t, answered, 100)
@@ -134,12 +141,14 @@ func TestEndlessTaskQuestions(t *testing.T) {
 			}
 			return m.Method == "tasks/get"
 		}
-		_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
+		_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(),
+			"slow", nil)
 		rounds, ok := errors.AsType[*RoundsError](err)
 		assert.Assert(t, ok, "%v", err)
 		assert.Equal(t, rounds.Rounds, maxTaskQuestions)
 		assert.Equal(t, len(rounds.Last.Result.InputRequests), 1)
-		assert.Error(t, err, `server "server": tool "slow": the server has been answered 256 times and still gives no result: the server wants input first (1 requests)`)
+		assert.Error(t, err,
+			`server "server": tool "slow": the server has been answered 256 times and still gives no result: the server wants input first (1 requests)`)
 		synctest.Wait()
 		assert.Equal(t, len(w.params("tasks/update")), maxTaskQuestions)
 		assert.Equal(t, len(w.params("tasks/cancel")), 1)
@@ -153,16 +162,20 @@ func TestTaskInputRequired(t *testing.T) {
 		asks    string
 		want    []string
 	}{
-		"no callback": {nil, asksFor(question("a", "?"), `"b":{"method":"sampling/createMessage"}`), []string{"a", "b"}},
-		"by hand":     {[]CallOption{ByHand()}, asksFor(question("a", "?")), []string{"a"}},
+		"no callback": {nil, asksFor(question("a", "?"), `"b":{"method":"sampling/createMessage"}`),
+			[]string{"a", "b"}},
+		"by hand": {[]CallOption{ByHand()}, asksFor(question("a", "?")), []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &worker{answers: map[string][]string{"tasks/get": {test.asks, test.asks, test.asks, taskState("completed", `,"result":`+plain)}}}
-				c := w.hire(t, Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					t.Error("asked")
-					return nil, nil
-				}})
+				w := &worker{answers: map[string][]string{
+					"tasks/get": {test.asks, test.asks, test.asks,
+						taskState("completed", `,"result":`+plain)}}}
+				c := w.hire(t, Options{
+					OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+						t.Error("asked")
+						return nil, nil
+					}})
 				_, err := c.CallTool(t.Context(), "slow", nil, test.options...)
 				asked, ok := errors.AsType[*InputRequiredError](err)
 				assert.Assert(t, ok, "%v", err)
@@ -181,7 +194,8 @@ func TestTaskInputRequired(t *testing.T) {
 				_, err = asked.Task.Wait(t.Context(), test.options...)
 				assert.NilError(t, err)
 				synctest.Wait()
-				assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/get@2s tasks/update@2s tasks/get@3s tasks/get@4s")
+				assert.Equal(t, w.said(),
+					"tools/call@0s tasks/get@1s tasks/get@2s tasks/update@2s tasks/get@3s tasks/get@4s")
 			})
 		})
 	}
@@ -196,19 +210,30 @@ func TestTaskUnanswered(t *testing.T) {
 		want     string
 		is       error
 	}{
-		"fails":     {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, boom }, question("a", "?"), "boom", boom},
-		"panics":    {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { panic("boom") }, question("a", "?"), "", nil},
-		"no sense":  {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
-		"no answer": {accept(`{}`), question("a", "?"), `what Options.OnElicit returned: content: /: missing required property "name"`, nil},
+		"fails": {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+			error) {
+			return nil, boom
+		}, question("a", "?"), "boom", boom},
+		"panics": {func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+			error) {
+			panic("boom")
+		}, question("a", "?"), "", nil},
+		"no sense": {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
+		"no answer": {accept(`{}`), question("a", "?"),
+			`what Options.OnElicit returned: content: /: missing required property "name"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{answers: map[string][]string{"tasks/get": {asksFor(test.asks)}}}
-				_, err := w.hire(t, Options{OnElicit: test.callback, Logger: slog.New(slog.DiscardHandler)}).CallTool(t.Context(), "slow", nil)
+				_, err := w.hire(t,
+					Options{OnElicit: test.callback,
+						Logger: slog.New(slog.DiscardHandler)}).CallTool(t.Context(), "slow", nil)
 				q, ok := errors.AsType[*QuestionError](err)
 				assert.Assert(t, ok, "%v", err)
 				assert.Equal(t, q.Key, "a")
-				assert.ErrorContains(t, err, `server "server": tool "slow": the server's question "a" (elicitation/create) was not answered: `+test.want)
+				assert.ErrorContains(t, err,
+					`server "server": tool "slow": the server's question "a" (elicitation/create) was not answered: `+
+						test.want)
 				if test.is != nil {
 					assert.ErrorIs(t, err, test.is)
 				}
@@ -219,26 +244,40 @@ func TestTaskUnanswered(t *testing.T) {
 	}
 }
 
-// Answers that do not arrive are sent again; those that the server does not want end the call, unless it does not ask any more.
+// Answers that do not arrive are sent again; those that the server does not want end the call,
+// unless it does not ask any more.
 func TestTaskUpdateFails(t *testing.T) {
 	asks, completed := asksFor(question("a", "?")), taskState("completed", `,"result":`+plain)
 	for name, test := range map[string]struct {
 		states, updates []string
 		want, said      string
 	}{
-		"once":          {[]string{asks, asks, completed}, []string{failure(-32603, "Internal error"), fine}, "", "tasks/get@1s tasks/update@1s tasks/update@3s tasks/get@3s tasks/get@4s"},
-		"no answer":     {[]string{asks, asks, completed}, []string{"", fine}, "", "tasks/get@1s tasks/update@1s cancelled@31s tasks/update@33s tasks/get@33s tasks/get@34s"},
-		"always":        {[]string{asks}, []string{failure(-32603, "Internal error")}, `the task "T" cannot be followed: Internal error (code -32603)`, ""},
-		"refused":       {[]string{asks}, []string{failure(-32602, "No")}, "the server refuses what it was answered: No (code -32602)", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
-		"too late":      {[]string{asks, completed}, []string{failure(-32602, "No")}, "", "tasks/get@1s tasks/update@1s tasks/get@1s"},
-		"not any more":  {[]string{asks, asksFor(question("b", "?")), completed}, []string{failure(-32602, "No"), fine}, "", "tasks/get@1s tasks/update@1s tasks/get@1s tasks/update@1s tasks/get@2s"},
-		"unknown":       {[]string{asks, failure(-32602, "Who?")}, []string{failure(-32602, "No")}, `the server does not know the task "T", or not any more: Who? (code -32602)`, ""},
-		"not supported": {[]string{asks}, []string{failure(-32601, "What?")}, `the task "T" cannot be followed: What? (code -32601)`, ""},
+		"once": {[]string{asks, asks, completed},
+			[]string{failure(-32603, "Internal error"), fine}, "",
+			"tasks/get@1s tasks/update@1s tasks/update@3s tasks/get@3s tasks/get@4s"},
+		"no answer": {[]string{asks, asks, completed}, []string{"", fine}, "",
+			"tasks/get@1s tasks/update@1s cancelled@31s tasks/update@33s tasks/get@33s tasks/get@34s"},
+		"always": {[]string{asks}, []string{failure(-32603, "Internal error")},
+			`the task "T" cannot be followed: Internal error (code -32603)`, ""},
+		"refused": {[]string{asks}, []string{failure(-32602, "No")},
+			"the server refuses what it was answered: No (code -32602)",
+			"tasks/get@1s tasks/update@1s tasks/get@1s tasks/cancel@1s"},
+		"too late": {[]string{asks, completed}, []string{failure(-32602, "No")}, "",
+			"tasks/get@1s tasks/update@1s tasks/get@1s"},
+		"not any more": {[]string{asks, asksFor(question("b", "?")), completed},
+			[]string{failure(-32602, "No"), fine}, "",
+			"tasks/get@1s tasks/update@1s tasks/get@1s tasks/update@1s tasks/get@2s"},
+		"unknown": {[]string{asks, failure(-32602, "Who?")}, []string{failure(-32602, "No")},
+			`the server does not know the task "T", or not any more: Who? (code -32602)`, ""},
+		"not supported": {[]string{asks}, []string{failure(-32601, "What?")},
+			`the task "T" cannot be followed: What? (code -32601)`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &worker{answers: map[string][]string{"tasks/get": test.states, "tasks/update": test.updates}}
-				_, err := w.hire(t, Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
+				w := &worker{answers: map[string][]string{"tasks/get": test.states,
+					"tasks/update": test.updates}}
+				_, err := w.hire(t,
+					Options{OnElicit: accept(`{"name":"Ada"}`)}).CallTool(t.Context(), "slow", nil)
 				if test.want == "" {
 					assert.NilError(t, err)
 				} else {
@@ -254,19 +293,25 @@ func TestTaskUpdateFails(t *testing.T) {
 	}
 }
 
-// Answers that come while an update has just failed wait for the next try, and one that cannot be sent ends the call.
+// Answers that come while an update has just failed wait for the next try, and one that cannot be
+// sent ends the call.
 func TestTaskUpdateWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asks := asksFor(question("a", "100ms"), question("b", "500ms"))
-		w := &worker{answers: map[string][]string{"tasks/get": {asks, taskState("completed", `,"result":`+plain)}, "tasks/update": {failure(-32603, "?"), fine}}}
+		w := &worker{answers: map[string][]string{
+			"tasks/get":    {asks, taskState("completed", `,"result":`+plain)},
+			"tasks/update": {failure(-32603, "?"), fine}}}
 		_, err := w.hire(t, after(counters("100ms", "500ms"))).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
-		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/update@1.1s tasks/update@3.1s tasks/get@3.1s")
+		assert.Equal(t, w.said(),
+			"tools/call@0s tasks/get@1s tasks/update@1.1s tasks/update@3.1s tasks/get@3.1s")
 		assert.Equal(t, strings.Count(w.params("tasks/update")[1], `"accept"`), 2)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{answers: map[string][]string{"tasks/get": {asksFor(question("a", "?"))}}}
-		_, err := w.hire(t, Options{MaxSend: 10_000, OnElicit: accept(`{"name":"` + pad(10_000) + `"}`)}).CallTool(t.Context(), "slow", nil)
+		_, err := w.hire(t,
+			Options{MaxSend: 10_000, OnElicit: accept(`{"name":"` + pad(10_000) + `"}`)}).CallTool(
+			t.Context(), "slow", nil)
 		assert.ErrorIs(t, err, framing.ErrTooLarge)
 		synctest.Wait()
 		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/cancel@1s")
@@ -278,12 +323,14 @@ func TestTaskAnswerIsProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		slowly := func(s string) string { return strings.Replace(s, ":1000", ":10000", 1) }
 		asks := slowly(asksFor(question("a", "11s")))
-		w := &worker{answers: map[string][]string{"tools/call": {slowly(taskCreated)}, "tasks/get": {asks, asks, slowly(taskState("completed", `,"result":`+plain))}}}
+		w := &worker{answers: map[string][]string{"tools/call": {slowly(taskCreated)},
+			"tasks/get": {asks, asks, slowly(taskState("completed", `,"result":`+plain))}}}
 		o := after(counters("11s"))
 		o.CallTimeout = 12 * time.Second
 		_, err := w.hire(t, o).CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
-		assert.Equal(t, w.said(), "tools/call@0s tasks/get@10s tasks/get@20s tasks/update@21s tasks/get@30s")
+		assert.Equal(t, w.said(),
+			"tools/call@0s tasks/get@10s tasks/get@20s tasks/update@21s tasks/get@30s")
 	})
 }
 
@@ -292,7 +339,8 @@ func TestTaskAnswerIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("100ms")
 		asks := asksFor(question("a", "100ms"))
-		w := &worker{answers: map[string][]string{"tasks/get": {asks, asks, asks, asks, taskState("completed", `,"result":`+plain)},
+		w := &worker{answers: map[string][]string{
+			"tasks/get":    {asks, asks, asks, asks, taskState("completed", `,"result":`+plain)},
 			"tasks/update": {failure(-32603, "?"), failure(-32603, "?"), fine}}}
 		task, err := w.hire(t, after(asked)).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
@@ -304,18 +352,23 @@ func TestTaskAnswerIsLost(t *testing.T) {
 	})
 }
 
-// Whoever is asked when the call ends is told so, and the call waits for him. Its time goes on running.
+// Whoever is asked when the call ends is told so, and the call waits for him. Its time goes on
+// running.
 func TestTaskEndsWhileAsking(t *testing.T) {
 	for name, test := range map[string]struct {
 		end  func(cancel func(), c *Client, s *scripted)
 		want string
 		is   error
 	}{
-		"ctx":     {func(cancel func(), _ *Client, _ *scripted) { cancel() }, "context canceled after 5.5s", context.Canceled},
-		"close":   {func(_ func(), c *Client, _ *scripted) { _ = c.Close() }, "the client is closed", rpc.ErrClosed},
-		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, "closed the connection", rpc.ErrClosed},
-		"timeout": {func(func(), *Client, *scripted) {}, `no answer to task "T" (input_required) after 8s`, context.DeadlineExceeded},
-		"ended":   {nil, `the task "T" was cancelled`, nil},
+		"ctx": {func(cancel func(), _ *Client, _ *scripted) { cancel() },
+			"context canceled after 5.5s", context.Canceled},
+		"close": {func(_ func(), c *Client, _ *scripted) { _ = c.Close() },
+			"the client is closed", rpc.ErrClosed},
+		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() },
+			"closed the connection", rpc.ErrClosed},
+		"timeout": {func(func(), *Client, *scripted) {},
+			`no answer to task "T" (input_required) after 8s`, context.DeadlineExceeded},
+		"ended": {nil, `the task "T" was cancelled`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -328,7 +381,8 @@ func TestTaskEndsWhileAsking(t *testing.T) {
 				var server *scripted
 				o := after(asked)
 				o.CallTimeout = 7 * time.Second
-				c, err := o.Connect(t.Context(), stream(func(s *scripted) { server = s; w.script(s) }))
+				c, err := o.Connect(t.Context(),
+					stream(func(s *scripted) { server = s; w.script(s) }))
 				assert.NilError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -349,7 +403,8 @@ func TestTaskEndsWhileAsking(t *testing.T) {
 	}
 }
 
-// Two that wait for one Task ask once. If he who asks gives up, the other asks, and so does one who waits later.
+// Two that wait for one Task ask once. If he who asks gives up, the other asks, and so does one who
+// waits later.
 func TestTaskQuestionsOfSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := counters("10s")

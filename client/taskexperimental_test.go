@@ -29,18 +29,22 @@ func TestExperimentalTask(t *testing.T) {
 			return m.Method == "tasks/result"
 		}
 		c := w.hire(t, Options{})
-		for want, ttl := range map[string][]CallOption{`{}`: nil, `{"ttl":60000}`: {TaskTTL(time.Minute)}, `{"ttl":1}`: {TaskTTL(time.Nanosecond)}} {
+		for want, ttl := range map[string][]CallOption{`{}`: nil,
+			`{"ttl":60000}`: {TaskTTL(time.Minute)}, `{"ttl":1}`: {TaskTTL(time.Nanosecond)}} {
 			synctest.Wait()
 			w.reset()
 			task, err := c.StartTool(t.Context(), "slow", map[string]int{"n": 1}, ttl...)
 			assert.NilError(t, err)
-			assert.DeepEqual(t, w.params("tools/call"), []string{`{"name":"slow","arguments":{"n":1},"task":` + want + `}`})
+			assert.DeepEqual(t, w.params("tools/call"),
+				[]string{`{"name":"slow","arguments":{"n":1},"task":` + want + `}`})
 			now := task.State()
-			assert.Assert(t, task.ID() == "T" && now.Status == mcp.TaskWorking && *now.TTLMs == 60000 && *now.PollIntervalMs == 1000)
+			assert.Assert(t, task.ID() == "T" && now.Status == mcp.TaskWorking &&
+				*now.TTLMs == 60000 && *now.PollIntervalMs == 1000)
 			result, err := task.WaitRaw(t.Context())
 			assert.NilError(t, err)
 			assert.Equal(t, string(result), raw)
-			assert.Equal(t, task.State().Status, mcp.TaskFailed) // as the revision has it for a tool that failed
+			// as the revision has it for a tool that failed
+			assert.Equal(t, task.State().Status, mcp.TaskFailed)
 			assert.DeepEqual(t, w.params("tasks/result"), []string{`{"taskId":"T"}`})
 			synctest.Wait()
 		}
@@ -50,16 +54,23 @@ func TestExperimentalTask(t *testing.T) {
 // While the result is waited for, the state is looked at: what changes gives the call time.
 func TestExperimentalTaskTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tasks/get": {oldState("working", ""), oldState("working", ""), oldState("working", `,"statusMessage":"half"`)}}}
+		w := &worker{era: mcp.Legacy,
+			answers: map[string][]string{
+				"tasks/get": {oldState("working", ""), oldState("working", ""),
+					oldState("working", `,"statusMessage":"half"`)}}}
 		c := w.hire(t, Options{CallTimeout: 5 * time.Second})
 		task, err := c.StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
 		_, err = task.Wait(t.Context())
-		assert.ErrorContains(t, err, `server "server": tool "slow": no answer to task "T" (working: half) after 8s`)
+		assert.ErrorContains(t, err,
+			`server "server": tool "slow": no answer to task "T" (working: half) after 8s`)
 		synctest.Wait()
 		said := w.said()
-		assert.Assert(t, strings.HasPrefix(said, "tools/call@0s tasks/result@0s tasks/get@1s tasks/get@2s"), said)
-		assert.Assert(t, strings.HasSuffix(said, "cancelled@8s"), said) // of tasks/result; the task goes on
+		assert.Assert(t,
+			strings.HasPrefix(said, "tools/call@0s tasks/result@0s tasks/get@1s tasks/get@2s"),
+			said)
+		// of tasks/result; the task goes on
+		assert.Assert(t, strings.HasSuffix(said, "cancelled@8s"), said)
 		assert.Equal(t, len(w.params("tasks/cancel")), 0)
 	})
 }
@@ -72,26 +83,44 @@ func TestExperimentalTaskFails(t *testing.T) {
 		want, said string
 		is         error
 	}{
-		"failed":    {answers{"tasks/result": {boom}, "tasks/get": {oldState("failed", "")}}, "boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
-		"cancelled": {answers{"tasks/result": {failure(-32602, "No result")}, "tasks/get": {oldState("cancelled", `,"statusMessage":"enough"`)}}, `the task "T" was cancelled: "enough"`, "tasks/result@0s tasks/get@0s", nil},
-		"cancelled, and no answer": {answers{"tasks/get": {oldState("working", ""), oldState("cancelled", "")}}, `the task "T" was cancelled`,
+		"failed": {answers{"tasks/result": {boom}, "tasks/get": {oldState("failed", "")}},
+			"boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
+		"cancelled": {answers{"tasks/result": {failure(-32602, "No result")},
+			"tasks/get": {oldState("cancelled", `,"statusMessage":"enough"`)}},
+			`the task "T" was cancelled: "enough"`, "tasks/result@0s tasks/get@0s", nil},
+		"cancelled, and no answer": {
+			answers{"tasks/get": {oldState("working", ""), oldState("cancelled", "")}},
+			`the task "T" was cancelled`,
 			"tasks/result@0s tasks/get@1s tasks/get@2s cancelled@2s", nil},
-		"busy": {answers{"tasks/result": {failure(-31999, "Busy"), plain}}, "", "tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s", nil},
+		"busy": {answers{"tasks/result": {failure(-31999, "Busy"), plain}}, "",
+			"tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s", nil},
 		"always busy": {answers{"tasks/result": {failure(-31999, "Busy")}}, "Busy (code -31999)",
-			"tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s tasks/get@1s tasks/get@2s tasks/result@2s tasks/get@2s tasks/get@3s tasks/result@3s tasks/get@3s", nil},
-		"unknown": {answers{"tasks/result": {failure(-32602, "Who?")}, "tasks/get": {failure(-32602, "Who?")}}, `the server does not know the task "T", or not any more: Who? (code -32602)`,
+			"tasks/result@0s tasks/get@0s tasks/get@1s tasks/result@1s tasks/get@1s tasks/get@2s tasks/result@2s tasks/get@2s tasks/get@3s tasks/result@3s tasks/get@3s",
+			nil},
+		"unknown": {answers{"tasks/result": {failure(-32602, "Who?")},
+			"tasks/get": {failure(-32602, "Who?")}},
+			`the server does not know the task "T", or not any more: Who? (code -32602)`,
 			"tasks/result@0s tasks/get@0s", rpc.ErrInvalidParams},
-		"failed and forgotten": {answers{"tasks/result": {boom}, "tasks/get": {failure(-32602, "Who?")}}, "boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
-		"forgotten meanwhile": {answers{"tasks/get": {failure(-32602, "Who?")}}, `the server does not know the task "T", or not any more: Who? (code -32602)`,
+		"failed and forgotten": {
+			answers{"tasks/result": {boom}, "tasks/get": {failure(-32602, "Who?")}},
+			"boom (code -31000)", "tasks/result@0s tasks/get@0s", &rpc.Error{Code: -31000}},
+		"forgotten meanwhile": {answers{"tasks/get": {failure(-32602, "Who?")}},
+			`the server does not know the task "T", or not any more: Who? (code -32602)`,
 			"tasks/result@0s tasks/get@1s cancelled@1s", rpc.ErrInvalidParams},
-		"malformed":     {answers{"tasks/get": {`{"taskId":"T"}`}}, `a task with the unknown status ""`, "tasks/result@0s tasks/get@1s cancelled@1s", rpc.ErrProtocol},
-		"late":          {answers{"tasks/get": {oldState("completed", "")}}, `no answer to task "T" (completed) after 11s`, "", context.DeadlineExceeded},
-		"not its state": {answers{"tasks/get": {strings.Replace(oldState("completed", ""), `"T"`, `"U"`, 1)}}, `the state of the task "U", which was not asked for`, "", rpc.ErrProtocol},
+		"malformed": {answers{"tasks/get": {`{"taskId":"T"}`}},
+			`a task with the unknown status ""`, "tasks/result@0s tasks/get@1s cancelled@1s",
+			rpc.ErrProtocol},
+		"late": {answers{"tasks/get": {oldState("completed", "")}},
+			`no answer to task "T" (completed) after 11s`, "", context.DeadlineExceeded},
+		"not its state": {
+			answers{"tasks/get": {strings.Replace(oldState("completed", ""), `"T"`, `"U"`, 1)}},
+			`the state of the task "U", which was not asked for`, "", rpc.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := &worker{era: mcp.Legacy, answers: test.answers}
-				task, err := w.hire(t, Options{CallTimeout: 10 * time.Second}).StartTool(t.Context(), "slow", nil)
+				task, err := w.hire(t,
+					Options{CallTimeout: 10 * time.Second}).StartTool(t.Context(), "slow", nil)
 				assert.NilError(t, err)
 				_, err = task.Wait(t.Context())
 				if test.want == "" {
@@ -125,7 +154,8 @@ func TestExperimentalTaskMalformed(t *testing.T) {
 		w := &worker{era: mcp.Legacy}
 		w.meet = func(s *scripted, m message) bool {
 			if m.Method == "tasks/result" {
-				s.send(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`+"\n", m.ID)
+				s.send(`{"jsonrpc":"2.0","id":%s,"result":{},"error":{"code":1,"message":""}}`+"\n",
+					m.ID)
 			}
 			return m.Method == "tasks/result"
 		}
@@ -142,7 +172,8 @@ func TestTaskSupport(t *testing.T) {
 	const tools = `{"tools":[{"name":"forbidden","inputSchema":{}},{"name":"said","inputSchema":{},"execution":{"taskSupport":"forbidden"}},` +
 		`{"name":"optional","inputSchema":{},"execution":{"taskSupport":"optional"}},{"name":"required","inputSchema":{},"execution":{"taskSupport":"required"}}]}`
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/list": {tools}, "tasks/result": {plain}}}
+		w := &worker{era: mcp.Legacy,
+			answers: map[string][]string{"tools/list": {tools}, "tasks/result": {plain}}}
 		w.meet = func(s *scripted, m message) bool {
 			if m.Method == "tools/call" && !strings.Contains(m.line, `"task":{}`) {
 				s.reply(m, plain)
@@ -151,7 +182,8 @@ func TestTaskSupport(t *testing.T) {
 			return false
 		}
 		c := w.hire(t, Options{})
-		for _, want := range []string{"start forbidden, start optional, start required, start said", "call required, start optional, start required"} {
+		for _, want := range []string{"start forbidden, start optional, start required, start said",
+			"call required, start optional, start required"} {
 			var got []string
 			for _, way := range []string{"call", "start"} {
 				for _, tool := range []string{"forbidden", "optional", "required", "said"} {
@@ -177,13 +209,17 @@ func TestTaskSupport(t *testing.T) {
 
 // Servers say in one way only that a call should, or should not, have been a task.
 func TestTaskRefused(t *testing.T) {
-	w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": {failure(-32601, "Method not found")}, "prompts/get": {failure(-32601, "Method not found")}}}
+	w := &worker{era: mcp.Legacy,
+		answers: map[string][]string{"tools/call": {failure(-32601, "Method not found")},
+			"prompts/get": {failure(-32601, "Method not found")}}}
 	c := w.hire(t, Options{})
 	_, err := c.StartTool(t.Context(), "t", nil)
-	assert.Error(t, err, `server "server": tool "t": the server does not run it as a task: Method not found (code -32601)`)
+	assert.Error(t, err,
+		`server "server": tool "t": the server does not run it as a task: Method not found (code -32601)`)
 	assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 	_, err = c.CallTool(t.Context(), "t", nil)
-	assert.Error(t, err, `server "server": tool "t": the server does not run it, or only as a task, for which see StartTool: Method not found (code -32601)`)
+	assert.Error(t, err,
+		`server "server": tool "t": the server does not run it, or only as a task, for which see StartTool: Method not found (code -32601)`)
 	assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 	_, err = c.Call(t.Context(), "prompts/get", nil)
 	assert.Error(t, err, `server "server": prompts/get: Method not found (code -32601)`)
@@ -241,10 +277,13 @@ func TestExperimentalTaskWithoutCancel(t *testing.T) {
 	})
 }
 
-// The progress of a call lasts as long as its task, and what a task tells is delivered until the end.
+// The progress of a call lasts as long as its task, and what a task tells is delivered until the
+// end.
 func TestExperimentalTaskProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/list": {`{"tools":[{"name":"t","inputSchema":{},"execution":{"taskSupport":"required"}}]}`}}}
+		w := &worker{era: mcp.Legacy,
+			answers: map[string][]string{
+				"tools/list": {`{"tools":[{"name":"t","inputSchema":{},"execution":{"taskSupport":"required"}}]}`}}}
 		w.meet = func(s *scripted, m message) bool {
 			if m.Method != "tasks/result" {
 				return false
@@ -252,7 +291,8 @@ func TestExperimentalTaskProgress(t *testing.T) {
 			go func() {
 				for i := range 3 {
 					time.Sleep(4500 * time.Millisecond)
-					s.notify("notifications/progress", fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
+					s.notify("notifications/progress",
+						fmt.Sprintf(`{"progressToken":1,"progress":%d}`, i))
 				}
 				time.Sleep(4500 * time.Millisecond)
 				s.reply(m, plain)
@@ -264,7 +304,8 @@ func TestExperimentalTaskProgress(t *testing.T) {
 		assert.NilError(t, err)
 		var heard []float64
 		began := time.Now()
-		_, err = c.CallTool(t.Context(), "t", nil, OnProgress(func(p mcp.ProgressParams) { heard = append(heard, p.Progress) }))
+		_, err = c.CallTool(t.Context(), "t", nil,
+			OnProgress(func(p mcp.ProgressParams) { heard = append(heard, p.Progress) }))
 		assert.NilError(t, err)
 		assert.DeepEqual(t, heard, []float64{0, 1, 2})
 		assert.Equal(t, time.Since(began), 18*time.Second)
@@ -276,24 +317,28 @@ func TestExperimentalTaskAsks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(server.Options{})
 		addJob(t, s, "asks", mcp.TaskOptional, askTwo)
-		c := connectTo(t, s, Options{Era: mcp.Legacy, OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			related, err := p.Meta.RelatedTask()
-			assert.Check(t, err == nil && related != "")
-			time.Sleep(time.Minute)
-			return accept(`{"name":"Ada"}`)(ctx, p)
-		}})
+		c := connectTo(t, s,
+			Options{Era: mcp.Legacy,
+				OnElicit: func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					related, err := p.Meta.RelatedTask()
+					assert.Check(t, err == nil && related != "")
+					time.Sleep(time.Minute)
+					return accept(`{"name":"Ada"}`)(ctx, p)
+				}})
 		task, err := c.StartTool(t.Context(), "asks", nil)
 		assert.NilError(t, err)
 		time.Sleep(time.Minute)
 		now, err := task.Poll(t.Context())
 		assert.NilError(t, err)
-		assert.Equal(t, now.Status, mcp.TaskInputRequired) // and nobody has been asked: the server does when it is waited for
+		// and nobody has been asked: the server does when it is waited for
+		assert.Equal(t, now.Status, mcp.TaskInputRequired)
 		began := time.Now()
 		r, err := task.Wait(t.Context())
 		assert.NilError(t, err)
 		assert.Equal(t, text(r), `{"name":"Ada","size":"M"}{"name":"Ada","size":"M"}`)
 		assert.Equal(t, time.Since(began), time.Minute)
-		undeclared, ok := errors.AsType[*UndeclaredError](task.Update(t.Context(), mcp.InputResponses{}))
+		undeclared, ok := errors.AsType[*UndeclaredError](
+			task.Update(t.Context(), mcp.InputResponses{}))
 		assert.Assert(t, ok && undeclared.Capability == "extensions.io.modelcontextprotocol/tasks")
 	})
 }
@@ -324,12 +369,14 @@ func TestTaskList(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.refuse(s.read(), -32601, "Method not found")
 		s.reply(s.read(), initializedTasks)
-		s.serve(map[string]string{"tasks/list": `{"tasks":[` + oldState("working", "") + `],"nextCursor":"again"}`})
+		s.serve(map[string]string{"tasks/list": `{"tasks":[` + oldState("working", "") +
+			`],"nextCursor":"again"}`})
 	})
 	tasks := 0
 	for task, err := range c.Tasks(t.Context()) {
 		if tasks++; err != nil {
-			assert.ErrorContains(t, err, `server "server": tasks/list: the server's pages lead round in a circle`)
+			assert.ErrorContains(t, err,
+				`server "server": tasks/list: the server's pages lead round in a circle`)
 			break
 		}
 		assert.Equal(t, task.ID(), "T")

@@ -17,18 +17,23 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// addJob adds a tool that runs as a task where the client can have it so, and whose result is the text that f returns.
-func addJob(t *testing.T, s *server.Server, name string, support mcp.TaskSupport, f func(ctx context.Context) (string, error)) {
+// addJob adds a tool that runs as a task where the client can have it so, and whose result is the
+// text that f returns.
+func addJob(t *testing.T, s *server.Server, name string, support mcp.TaskSupport,
+	f func(ctx context.Context) (string, error)) {
 	t.Helper()
 	t.Cleanup(func() { assert.NilError(t, s.Close(context.Background())) })
-	assert.NilError(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support, TaskLater: name == "later",
-		Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			text, err := f(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: text == "no luck"}, nil
-		}}))
+	assert.NilError(t,
+		s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support,
+			TaskLater: name == "later",
+			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+				text, err := f(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}},
+					IsError: text == "no luck"}, nil
+			}}))
 }
 
 // takes returns text after a while, unless the context ends.
@@ -51,7 +56,8 @@ func askTwo(ctx context.Context) (string, error) {
 	for i, key := range []string{"first", "second"} {
 		go func() {
 			var r *mcp.ElicitResult
-			if r, err[i] = server.Elicit(ctx, key, mcp.ElicitParams{Message: key, RequestedSchema: []byte(nameForm)}); err[i] == nil {
+			if r, err[i] = server.Elicit(ctx, key,
+				mcp.ElicitParams{Message: key, RequestedSchema: []byte(nameForm)}); err[i] == nil {
 				text[i] = string(r.Content)
 			}
 			done <- true
@@ -73,7 +79,8 @@ func employ(t *testing.T) *server.Server {
 	})
 	addJob(t, s, "asks", mcp.TaskOptional, askTwo)
 	addJob(t, s, "later", mcp.TaskOptional, func(ctx context.Context) (string, error) {
-		r, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "first", RequestedSchema: []byte(nameForm)})
+		r, err := server.Elicit(ctx, "who",
+			mcp.ElicitParams{Message: "first", RequestedSchema: []byte(nameForm)})
 		if err == nil {
 			err = server.BecomeTask(ctx)
 		}
@@ -88,7 +95,8 @@ func employ(t *testing.T) *server.Server {
 // answers answers forms with the message.
 func answers(o Options) Options {
 	o.OnElicit = func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: fmt.Appendf(nil, `{"name":%q,"size":"S"}`, p.Message)}, nil
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+			Content: fmt.Appendf(nil, `{"name":%q,"size":"S"}`, p.Message)}, nil
 	}
 	return o
 }
@@ -102,8 +110,10 @@ func TestTasks(t *testing.T) {
 			c := connectTo(t, employ(t), answers(Options{Era: era}))
 			_, err := collect(c.Tools(t.Context())) // where it says what runs as a task
 			assert.NilError(t, err)
-			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly", "long": "at length", "unlucky": "no luck",
-				"asks": `{"name":"first","size":"S"}{"name":"second","size":"S"}`, "later": `{"name":"first","size":"S"}`} {
+			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly",
+				"long": "at length", "unlucky": "no luck",
+				"asks":  `{"name":"first","size":"S"}{"name":"second","size":"S"}`,
+				"later": `{"name":"first","size":"S"}`} {
 				if era == mcp.Legacy && tool == "asks" {
 					continue // a plain call there, in which a server asks one thing after another
 				}
@@ -112,8 +122,10 @@ func TestTasks(t *testing.T) {
 				assert.Equal(t, text(r), want)
 				assert.Equal(t, r.IsError, tool == "unlucky")
 			}
-			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly", "unlucky": "no luck",
-				"asks": `{"name":"first","size":"S"}{"name":"second","size":"S"}`, "later": `{"name":"first","size":"S"}`} {
+			for tool, want := range map[string]string{"plain": "at once", "slow": "slowly",
+				"unlucky": "no luck",
+				"asks":    `{"name":"first","size":"S"}{"name":"second","size":"S"}`,
+				"later":   `{"name":"first","size":"S"}`} {
 				task, err := c.StartTool(t.Context(), tool, nil, TaskTTL(time.Hour))
 				assert.NilError(t, err, tool)
 				assert.Equal(t, task.ID() == "", tool == "plain")
@@ -181,7 +193,8 @@ func TestTaskGivenUp(t *testing.T) {
 			defer cancel()
 			_, err = task.Wait(ctx)
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
-			assert.ErrorContains(t, err, `server "server": tool "long": no answer to task "`+task.ID()+`" (working) after 11s`)
+			assert.ErrorContains(t, err, `server "server": tool "long": no answer to task "`+
+				task.ID()+`" (working) after 11s`)
 			r, err := task.Wait(t.Context())
 			assert.NilError(t, err)
 			assert.Equal(t, text(r), "at length")
@@ -198,15 +211,19 @@ func TestTaskGivenUp(t *testing.T) {
 			time.Sleep(10500 * time.Millisecond)
 			other := c.Task(task.ID())
 			assert.NilError(t, other.Cancel(t.Context()))
-			assert.Equal(t, other.State().Status, map[mcp.Era]mcp.TaskStatus{mcp.Legacy: mcp.TaskCancelled}[era]) // a modern server only says that it has heard
+			// a modern server only says that it has heard
+			assert.Equal(t, other.State().Status,
+				map[mcp.Era]mcp.TaskStatus{mcp.Legacy: mcp.TaskCancelled}[era])
 			err = <-failed
 			cancelled, ok := errors.AsType[*TaskCancelledError](err)
 			assert.Assert(t, ok, "%v", err)
 			assert.Equal(t, cancelled.ID, task.ID())
-			assert.Error(t, err, `server "server": tool "long": the task "`+task.ID()+`" was cancelled: "The client has cancelled it."`)
+			assert.Error(t, err, `server "server": tool "long": the task "`+task.ID()+
+				`" was cancelled: "The client has cancelled it."`)
 			assert.Equal(t, task.State().Status, mcp.TaskCancelled)
 			assert.NilError(t, task.Cancel(t.Context()))
-			assert.NilError(t, c.Task(task.ID()).Cancel(t.Context())) // which does not know that yet
+			// which does not know that yet
+			assert.NilError(t, c.Task(task.ID()).Cancel(t.Context()))
 			assert.ErrorContains(t, <-ended, "the client has cancelled the task")
 		})
 	})
@@ -224,11 +241,15 @@ func TestTaskUnknown(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 			for _, gone := range []*Task{task, c.Task("x"), c.Task(task.ID())} {
 				_, err = gone.Wait(t.Context())
-				assert.ErrorContains(t, err, fmt.Sprintf(`the server does not know the task %q, or not any more: Unknown task: `, gone.ID()))
+				assert.ErrorContains(t, err,
+					fmt.Sprintf(`the server does not know the task %q, or not any more: Unknown task: `,
+						gone.ID()))
 				assert.ErrorIs(t, err, rpc.ErrInvalidParams)
 				_, err = gone.Poll(t.Context())
-				assert.ErrorContains(t, err, `server "server": tasks/get "`+gone.ID()+`": Unknown task: `)
-				assert.ErrorContains(t, gone.Cancel(t.Context()), `server "server": tasks/cancel "`+gone.ID()+`": Unknown task: `)
+				assert.ErrorContains(t, err, `server "server": tasks/get "`+gone.ID()+
+					`": Unknown task: `)
+				assert.ErrorContains(t, gone.Cancel(t.Context()), `server "server": tasks/cancel "`+
+					gone.ID()+`": Unknown task: `)
 			}
 			_, err = c.Task("").Wait(t.Context())
 			assert.Error(t, err, `server "server": tasks/get: a task's id must not be empty`)
@@ -242,9 +263,14 @@ func TestTasksUndeclared(t *testing.T) {
 		script func(*scripted)
 		want   map[string]string
 	}{
-		mcp.Modern: {(*scripted).modern, map[string]string{"poll": "extensions.io.modelcontextprotocol/tasks", "wait": "extensions.io.modelcontextprotocol/tasks",
-			"cancel": "extensions.io.modelcontextprotocol/tasks", "update": "extensions.io.modelcontextprotocol/tasks", "list": "tasks.list"}},
-		mcp.Legacy: {(*scripted).legacy, map[string]string{"poll": "tasks", "wait": "tasks", "cancel": "tasks.cancel", "update": "extensions.io.modelcontextprotocol/tasks", "list": "tasks.list"}},
+		mcp.Modern: {(*scripted).modern,
+			map[string]string{"poll": "extensions.io.modelcontextprotocol/tasks",
+				"wait":   "extensions.io.modelcontextprotocol/tasks",
+				"cancel": "extensions.io.modelcontextprotocol/tasks",
+				"update": "extensions.io.modelcontextprotocol/tasks", "list": "tasks.list"}},
+		mcp.Legacy: {(*scripted).legacy,
+			map[string]string{"poll": "tasks", "wait": "tasks", "cancel": "tasks.cancel",
+				"update": "extensions.io.modelcontextprotocol/tasks", "list": "tasks.list"}},
 	} {
 		t.Run(era.String(), func(t *testing.T) {
 			c := connect(t, Options{}, func(s *scripted) {
@@ -281,7 +307,8 @@ func TestTasksUndeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := connect(t, Options{}, func(s *scripted) {
 			s.modern()
-			s.serve(map[string]string{"tools/call": taskCreated, "tasks/get": taskState("completed", `,"result":`+plain), "tasks/update": fine})
+			s.serve(map[string]string{"tools/call": taskCreated,
+				"tasks/get": taskState("completed", `,"result":`+plain), "tasks/update": fine})
 		})
 		task, err := c.StartTool(t.Context(), "t", nil)
 		assert.NilError(t, err)

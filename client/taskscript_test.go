@@ -14,7 +14,8 @@ import (
 
 // taskState is a state of the task T as tasks/get of the extension has it.
 func taskState(status, more string) string {
-	return `{"resultType":"complete",` + stateMembers(status, "ttlMs", "pollIntervalMs") + more + `}`
+	return `{"resultType":"complete",` + stateMembers(status, "ttlMs", "pollIntervalMs") + more +
+		`}`
 }
 
 // oldState is the same for 2025-11-25.
@@ -23,7 +24,9 @@ func oldState(status, more string) string {
 }
 
 func stateMembers(status, ttl, poll string) string {
-	return fmt.Sprintf(`"taskId":"T","status":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z",%q:60000,%q:1000`, status, ttl, poll)
+	return fmt.Sprintf(
+		`"taskId":"T","status":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z",%q:60000,%q:1000`,
+		status, ttl, poll)
 }
 
 const (
@@ -36,8 +39,8 @@ const (
 	initializedTasks = `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"list":{},"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"scripted","version":"1"}}`
 )
 
-// A worker is a scripted server whose tools become the task T. It answers each method with what there is for it in turn, the last again and again, and
-// notes what it hears, and when.
+// A worker is a scripted server whose tools become the task T. It answers each method with what
+// there is for it in turn, the last again and again, and notes what it hears, and when.
 type worker struct {
 	era     mcp.Era                           // zero is modern
 	answers map[string][]string               // results; {"error":…} is an error, "" none at all
@@ -62,7 +65,8 @@ func (w *worker) script(s *scripted) {
 	for m := s.read(); m.line != ""; m = s.read() {
 		w.mu.Lock()
 		w.heard = append(w.heard, m)
-		w.log = append(w.log, strings.TrimPrefix(m.Method, "notifications/")+"@"+time.Since(w.began).String())
+		w.log = append(w.log, strings.TrimPrefix(m.Method, "notifications/")+"@"+
+			time.Since(w.began).String())
 		w.mu.Unlock()
 		if w.meet != nil && w.meet(s, m) {
 			continue
@@ -71,8 +75,11 @@ func (w *worker) script(s *scripted) {
 		if all == nil {
 			all = map[string][]string{
 				"tools/call":   {map[mcp.Era]string{0: taskCreated, mcp.Legacy: oldCreated}[w.era]},
-				"tasks/update": {fine}, "tasks/cancel": {map[mcp.Era]string{0: fine, mcp.Legacy: oldState("cancelled", "")}[w.era]},
-				"tasks/get": {map[mcp.Era]string{0: taskState("working", ""), mcp.Legacy: oldState("working", "")}[w.era]}, "tasks/result": {""},
+				"tasks/update": {fine},
+				"tasks/cancel": {
+					map[mcp.Era]string{0: fine, mcp.Legacy: oldState("cancelled", "")}[w.era]},
+				"tasks/get": {map[mcp.Era]string{0: taskState("working", ""),
+					mcp.Legacy: oldState("working", "")}[w.era]}, "tasks/result": {""},
 			}[m.Method]
 		}
 		if m.ID == nil || all == nil {

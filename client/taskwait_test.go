@@ -15,19 +15,23 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call that becomes a task is a call like others. What goes over the wire, when, and every byte of the result.
+// A call that becomes a task is a call like others. What goes over the wire, when, and every byte
+// of the result.
 func TestTaskOfCall(t *testing.T) {
 	const raw = `{ "content":[{"type":"text","text":"mild"},{"type":"later","x":1}],"structuredContent":{"t":9007199254740993}, "new":[1.50] }`
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{answers: map[string][]string{"tasks/get": {taskState("working", ""), taskState("completed", `, "result" : `+raw)}}}
+		w := &worker{answers: map[string][]string{
+			"tasks/get": {taskState("working", ""), taskState("completed", `, "result" : `+raw)}}}
 		c := w.hire(t, Options{Info: mcp.Implementation{Name: "me", Version: "2"}})
-		result, err := c.CallToolRaw(t.Context(), "slow", nil, Meta(mcp.Meta{"traceparent": []byte(`"00-ab"`)}))
+		result, err := c.CallToolRaw(t.Context(), "slow", nil,
+			Meta(mcp.Meta{"traceparent": []byte(`"00-ab"`)}))
 		assert.NilError(t, err)
 		assert.Equal(t, string(result), raw)
 		assert.Equal(t, w.said(), "tools/call@0s tasks/get@1s tasks/get@2s")
 		for _, params := range w.params("tasks/get") {
-			assert.Equal(t, params, `{"taskId":"T","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},`+
-				`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"traceparent":"00-ab"}}`)
+			assert.Equal(t, params,
+				`{"taskId":"T","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},`+
+					`"io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}},"traceparent":"00-ab"}}`)
 		}
 		typed, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
@@ -43,9 +47,13 @@ func TestTaskOfCall(t *testing.T) {
 // caller's, and the task is cancelled.
 func TestOnTask(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		message := func(status, text, more string) string { return taskState(status, `,"statusMessage":"`+text+`"`+more) }
-		w := &worker{answers: map[string][]string{"tasks/get": {taskState("working", ""), message("working", "half", ""), message("working", "half", ""),
-			message("completed", "half", `,"result":`+plain)}}}
+		message := func(status, text, more string) string {
+			return taskState(status, `,"statusMessage":"`+text+`"`+more)
+		}
+		w := &worker{answers: map[string][]string{
+			"tasks/get": {taskState("working", ""), message("working", "half", ""),
+				message("working", "half", ""),
+				message("completed", "half", `,"result":`+plain)}}}
 		c := w.hire(t, Options{})
 		var heard []string
 		_, err := c.CallTool(t.Context(), "slow", nil, OnTask(func(now mcp.Task) {
@@ -63,16 +71,20 @@ func TestOnTask(t *testing.T) {
 		heard = nil
 		task, err := old.hire(t, Options{}).StartTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
-		_, err = task.Wait(t.Context(), OnTask(func(now mcp.Task) { heard = append(heard, string(now.Status)) }))
+		_, err = task.Wait(t.Context(),
+			OnTask(func(now mcp.Task) { heard = append(heard, string(now.Status)) }))
 		assert.NilError(t, err)
 		assert.DeepEqual(t, heard, []string{"working", "completed"})
 	})
 }
 
-// The specification's own examples have the resultType "task" in the state of a task that has ended.
+// The specification's own examples have the resultType "task" in the state of a task that has
+// ended.
 func TestTaskStateOfWrongType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{answers: map[string][]string{"tasks/get": {strings.Replace(taskState("completed", `,"result":`+plain), "complete", "task", 1)}}}
+		w := &worker{answers: map[string][]string{
+			"tasks/get": {strings.Replace(taskState("completed", `,"result":`+plain), "complete",
+				"task", 1)}}}
 		c := w.hire(t, Options{})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.NilError(t, err)
@@ -87,14 +99,19 @@ func TestTaskIntervals(t *testing.T) {
 	for name, test := range map[string]struct {
 		created, state, want string
 	}{
-		"none":     {strings.Replace(taskCreated, `,"pollIntervalMs":1000`, "", 1), strings.Replace(taskState("working", ""), `,"pollIntervalMs":1000`, "", 1), "1s 2s 3s"},
-		"changes":  {strings.Replace(taskCreated, "1000", "250", 1), at("7000"), "250ms 7.25s 14.25s"},
-		"zero":     {strings.Replace(taskCreated, "1000", "0", 1), at("-5"), "100ms 200ms 300ms"},
-		"for ever": {strings.Replace(taskCreated, "1000", "9223372036854775807", 1), at("9223372036854775807"), "1m0s 2m0s 3m0s"},
+		"none": {strings.Replace(taskCreated, `,"pollIntervalMs":1000`, "", 1),
+			strings.Replace(taskState("working", ""), `,"pollIntervalMs":1000`, "", 1), "1s 2s 3s"},
+		"changes": {strings.Replace(taskCreated, "1000", "250", 1), at("7000"),
+			"250ms 7.25s 14.25s"},
+		"zero": {strings.Replace(taskCreated, "1000", "0", 1), at("-5"), "100ms 200ms 300ms"},
+		"for ever": {strings.Replace(taskCreated, "1000", "9223372036854775807", 1),
+			at("9223372036854775807"), "1m0s 2m0s 3m0s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &worker{answers: map[string][]string{"tools/call": {test.created}, "tasks/get": {test.state, test.state, taskState("completed", `,"result":`+plain)}}}
+				w := &worker{answers: map[string][]string{"tools/call": {test.created},
+					"tasks/get": {test.state, test.state,
+						taskState("completed", `,"result":`+plain)}}}
 				c := w.hire(t, Options{})
 				_, err := c.CallTool(t.Context(), "slow", nil)
 				assert.NilError(t, err)
@@ -112,8 +129,10 @@ func TestTaskIntervals(t *testing.T) {
 func TestTaskStateOfTooMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = `,"result":{"content":[],"x":1},"error":{"code":1,"message":"?"},"inputRequests":{"a":{"method":"elicitation/create"}}`
-		w := &worker{answers: map[string][]string{"tools/call": {strings.Replace(taskCreated, `}`, all+`}`, 1)},
-			"tasks/get": {taskState("working", all), taskState("failed", strings.Replace(all, "{}", "7", 1))}}}
+		w := &worker{answers: map[string][]string{
+			"tools/call": {strings.Replace(taskCreated, `}`, all+`}`, 1)},
+			"tasks/get": {taskState("working", all),
+				taskState("failed", strings.Replace(all, "{}", "7", 1))}}}
 		c := w.hire(t, Options{})
 		_, err := c.CallTool(t.Context(), "slow", nil)
 		assert.Error(t, err, `server "server": tool "slow": ? (code 1)`)
@@ -129,25 +148,53 @@ func TestTaskFails(t *testing.T) {
 		is      error
 		cancels bool
 	}{
-		"failed":    {map[string][]string{"tasks/get": {taskState("failed", `,"error":{"code":-31000,"message":"boom","data":{"x": 1}}`)}}, "boom (code -31000)", &rpc.Error{Code: -31000}, false},
-		"cancelled": {map[string][]string{"tasks/get": {taskState("cancelled", `,"statusMessage":"no\nneed"`)}}, `the task "T" was cancelled: "no\nneed"`, nil, false},
-		"unknown": {map[string][]string{"tasks/get": {failure(-32602, "Task has expired")}}, `the server does not know the task "T", or not any more: Task has expired (code -32602)`,
+		"failed": {map[string][]string{
+			"tasks/get": {taskState("failed",
+				`,"error":{"code":-31000,"message":"boom","data":{"x": 1}}`)}},
+			"boom (code -31000)", &rpc.Error{Code: -31000}, false},
+		"cancelled": {map[string][]string{
+			"tasks/get": {taskState("cancelled", `,"statusMessage":"no\nneed"`)}},
+			`the task "T" was cancelled: "no\nneed"`, nil, false},
+		"unknown": {map[string][]string{"tasks/get": {failure(-32602, "Task has expired")}},
+			`the server does not know the task "T", or not any more: Task has expired (code -32602)`,
 			rpc.ErrInvalidParams, false},
-		"unknown after a while": {map[string][]string{"tasks/get": {taskState("working", ""), failure(-32602, "What?")}},
-			`the server does not know the task "T", or not any more: What? (code -32602)`, rpc.ErrInvalidParams, false},
-		"no such method":    {map[string][]string{"tasks/get": {failure(-32601, "What?")}}, `the task "T" cannot be followed: What? (code -32601)`, rpc.ErrMethodNotFound, true},
-		"not declared":      {map[string][]string{"tasks/get": {failure(-32021, "Tell")}}, `the task "T" cannot be followed: Tell (code -32021)`, nil, true},
-		"without a result":  {map[string][]string{"tasks/get": {taskState("completed", "")}}, "a completed task without a result", rpc.ErrProtocol, true},
-		"without an error":  {map[string][]string{"tasks/get": {taskState("failed", `,"result":{}`)}}, "a failed task without an error", rpc.ErrProtocol, true},
-		"of another status": {map[string][]string{"tasks/get": {taskState("sleeping", "")}}, `a task with the unknown status "sleeping"`, rpc.ErrProtocol, true},
-		"another task": {map[string][]string{"tasks/get": {strings.Replace(taskState("completed", `,"result":{}`), `"T"`, `"U"`, 1)}},
+		"unknown after a while": {
+			map[string][]string{"tasks/get": {taskState("working", ""), failure(-32602, "What?")}},
+			`the server does not know the task "T", or not any more: What? (code -32602)`,
+			rpc.ErrInvalidParams, false},
+		"no such method": {map[string][]string{"tasks/get": {failure(-32601, "What?")}},
+			`the task "T" cannot be followed: What? (code -32601)`, rpc.ErrMethodNotFound, true},
+		"not declared": {map[string][]string{"tasks/get": {failure(-32021, "Tell")}},
+			`the task "T" cannot be followed: Tell (code -32021)`, nil, true},
+		"without a result": {map[string][]string{"tasks/get": {taskState("completed", "")}},
+			"a completed task without a result", rpc.ErrProtocol, true},
+		"without an error": {
+			map[string][]string{"tasks/get": {taskState("failed", `,"result":{}`)}},
+			"a failed task without an error", rpc.ErrProtocol, true},
+		"of another status": {map[string][]string{"tasks/get": {taskState("sleeping", "")}},
+			`a task with the unknown status "sleeping"`, rpc.ErrProtocol, true},
+		"another task": {
+			map[string][]string{
+				"tasks/get": {strings.Replace(taskState("completed", `,"result":{}`), `"T"`, `"U"`,
+					1)}},
 			`the state of the task "U", which was not asked for`, rpc.ErrProtocol, true},
-		"no state":              {map[string][]string{"tasks/get": {`7`}}, "its result is no object: 7", rpc.ErrProtocol, true},
-		"half a state":          {map[string][]string{"tasks/get": {`{"taskId":7}`}}, "the state of a task that is none: taskId: want a string, not a number (at byte 10)", rpc.ErrProtocol, true},
-		"a result that is none": {map[string][]string{"tasks/get": {taskState("completed", `,"result":7`)}}, "its result is no object: 7", rpc.ErrProtocol, false},
-		"without an id":         {map[string][]string{"tools/call": {strings.Replace(taskCreated, `"T"`, `""`, 1)}}, "a task without an id", rpc.ErrProtocol, false},
-		"no task":               {map[string][]string{"tools/call": {`{"resultType":"task","taskId":[]}`}}, "a task that is none: taskId: want a string, not an array (at byte 30)", rpc.ErrProtocol, false},
-		"begins nowhere":        {map[string][]string{"tools/call": {`{"resultType":"task","taskId":"T"}`}}, `a task with the unknown status ""`, rpc.ErrProtocol, false},
+		"no state": {map[string][]string{"tasks/get": {`7`}},
+			"its result is no object: 7", rpc.ErrProtocol, true},
+		"half a state": {map[string][]string{"tasks/get": {`{"taskId":7}`}},
+			"the state of a task that is none: taskId: want a string, not a number (at byte 10)",
+			rpc.ErrProtocol, true},
+		"a result that is none": {
+			map[string][]string{"tasks/get": {taskState("completed", `,"result":7`)}},
+			"its result is no object: 7", rpc.ErrProtocol, false},
+		"without an id": {
+			map[string][]string{"tools/call": {strings.Replace(taskCreated, `"T"`, `""`, 1)}},
+			"a task without an id", rpc.ErrProtocol, false},
+		"no task": {map[string][]string{"tools/call": {`{"resultType":"task","taskId":[]}`}},
+			"a task that is none: taskId: want a string, not an array (at byte 30)",
+			rpc.ErrProtocol, false},
+		"begins nowhere": {
+			map[string][]string{"tools/call": {`{"resultType":"task","taskId":"T"}`}},
+			`a task with the unknown status ""`, rpc.ErrProtocol, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -181,18 +228,24 @@ func TestTaskOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A look that comes to nothing is repeated, less and less often; too many of them end the call, and nothing else does.
+// A look that comes to nothing is repeated, less and less often; too many of them end the call, and
+// nothing else does.
 func TestTaskLost(t *testing.T) {
 	completed := taskState("completed", `,"result":`+plain)
 	for name, test := range map[string]struct {
 		states     []string
 		want, said string
 	}{
-		"an error once": {[]string{failure(-32603, "Internal error"), completed}, "", "tasks/get@1s tasks/get@3s"},
-		"errors now and then": {[]string{failure(-32603, "a"), failure(-31999, "b"), failure(-32000, "c"), taskState("working", ""), failure(-32603, "d"), completed}, "",
+		"an error once": {[]string{failure(-32603, "Internal error"), completed}, "",
+			"tasks/get@1s tasks/get@3s"},
+		"errors now and then": {
+			[]string{failure(-32603, "a"), failure(-31999, "b"), failure(-32000, "c"),
+				taskState("working", ""), failure(-32603, "d"), completed}, "",
 			"tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/get@16s tasks/get@18s"},
-		"errors only": {[]string{failure(-32603, "Internal error")}, `the task "T" cannot be followed: Internal error (code -32603)`, "tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/cancel@15s"},
-		"no answer":   {[]string{"", completed}, "", "tasks/get@1s cancelled@31s tasks/get@33s"},
+		"errors only": {[]string{failure(-32603, "Internal error")},
+			`the task "T" cannot be followed: Internal error (code -32603)`,
+			"tasks/get@1s tasks/get@3s tasks/get@7s tasks/get@15s tasks/cancel@15s"},
+		"no answer": {[]string{"", completed}, "", "tasks/get@1s cancelled@31s tasks/get@33s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -210,7 +263,8 @@ func TestTaskLost(t *testing.T) {
 	}
 }
 
-// A task that goes on for ever: what changes gives it time, up to a limit. Then it is cancelled, without waiting for that.
+// A task that goes on for ever: what changes gives it time, up to a limit. Then it is cancelled,
+// without waiting for that.
 func TestTaskTimeout(t *testing.T) {
 	var busy []string
 	for i := range 500 {
@@ -223,14 +277,22 @@ func TestTaskTimeout(t *testing.T) {
 		want   string
 		took   time.Duration
 	}{
-		"nothing changes": {Options{CallTimeout: 10 * time.Second}, nil, busy[:1], `no answer to task "T" (working: step 0) after 11s; the server last sent something 0s ago`, 11 * time.Second},
-		"of the call":     {Options{}, []CallOption{Timeout(5 * time.Second)}, busy[:3], `no answer to task "T" (working: step 2) after 8s; the server last sent something 0s ago`, 8 * time.Second},
-		"but not for ever": {Options{MaxCallTime: 19500 * time.Millisecond, CallTimeout: 10 * time.Second}, nil, busy,
-			`no answer to task "T" (working: step 18) after 20s; the server last sent something 0s ago`, 19500 * time.Millisecond},
+		"nothing changes": {Options{CallTimeout: 10 * time.Second}, nil, busy[:1],
+			`no answer to task "T" (working: step 0) after 11s; the server last sent something 0s ago`,
+			11 * time.Second},
+		"of the call": {Options{}, []CallOption{Timeout(5 * time.Second)}, busy[:3],
+			`no answer to task "T" (working: step 2) after 8s; the server last sent something 0s ago`,
+			8 * time.Second},
+		"but not for ever": {
+			Options{MaxCallTime: 19500 * time.Millisecond, CallTimeout: 10 * time.Second}, nil,
+			busy,
+			`no answer to task "T" (working: step 18) after 20s; the server last sent something 0s ago`,
+			19500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &worker{answers: map[string][]string{"tasks/get": test.states, "tasks/cancel": {""}}}
+				w := &worker{answers: map[string][]string{"tasks/get": test.states,
+					"tasks/cancel": {""}}}
 				c := w.hire(t, test.o)
 				began := time.Now()
 				_, err := c.CallTool(t.Context(), "slow", nil, test.call...)
@@ -246,7 +308,10 @@ func TestTaskTimeout(t *testing.T) {
 				assert.Assert(t, strings.HasPrefix(w.params("tasks/cancel")[0], `{"taskId":"T",`))
 				time.Sleep(abandonTimeout)
 				synctest.Wait()
-				assert.Assert(t, strings.HasSuffix(w.said(), fmt.Sprint("cancelled@", took+abandonTimeout)), w.said()) // of the request that cancels
+				// of the request that cancels
+				assert.Assert(t,
+					strings.HasSuffix(w.said(), fmt.Sprint("cancelled@", took+abandonTimeout)),
+					w.said())
 			})
 		})
 	}
@@ -254,7 +319,8 @@ func TestTaskTimeout(t *testing.T) {
 
 func TestNoTaskTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &worker{answers: map[string][]string{"tasks/get": {strings.Replace(taskState("working", ""), "1000", "60000", 1)}}}
+		w := &worker{answers: map[string][]string{
+			"tasks/get": {strings.Replace(taskState("working", ""), "1000", "60000", 1)}}}
 		w.meet = func(s *scripted, m message) bool {
 			if m.Method == "tasks/get" && w.elapsed() > 100*time.Hour {
 				s.reply(m, taskState("completed", `,"result":`+plain))
@@ -262,7 +328,8 @@ func TestNoTaskTimeout(t *testing.T) {
 			}
 			return false
 		}
-		_, err := w.hire(t, Options{CallTimeout: -1, MaxCallTime: time.Hour}).CallTool(t.Context(), "slow", nil)
+		_, err := w.hire(t, Options{CallTimeout: -1, MaxCallTime: time.Hour}).CallTool(t.Context(),
+			"slow", nil)
 		assert.NilError(t, err)
 	})
 }
@@ -275,16 +342,22 @@ func TestTaskEnds(t *testing.T) {
 		is      error
 		cancels bool
 	}{
-		"ctx":     {func(cancel func(), _ *Client, _ *scripted) { cancel() }, "context canceled after 2.5s", context.Canceled, true},
-		"close":   {func(_ func(), c *Client, _ *scripted) { _ = c.Close() }, "the client is closed", rpc.ErrClosed, false},
-		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, "closed the connection", rpc.ErrClosed, false},
+		"ctx": {func(cancel func(), _ *Client, _ *scripted) { cancel() },
+			"context canceled after 2.5s", context.Canceled, true},
+		"close": {func(_ func(), c *Client, _ *scripted) { _ = c.Close() },
+			"the client is closed", rpc.ErrClosed, false},
+		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() },
+			"closed the connection", rpc.ErrClosed, false},
 	} {
-		for when, get := range map[string]string{"between looks": taskState("working", ""), "during a look": ""} {
+		for when, get := range map[string]string{"between looks": taskState("working", ""),
+			"during a look": ""} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var server *scripted
-					w := &worker{answers: map[string][]string{"tasks/get": {taskState("working", ""), get}}}
-					c, err := Connect(t.Context(), stream(func(s *scripted) { server = s; w.script(s) }))
+					w := &worker{answers: map[string][]string{
+						"tasks/get": {taskState("working", ""), get}}}
+					c, err := Connect(t.Context(),
+						stream(func(s *scripted) { server = s; w.script(s) }))
 					assert.NilError(t, err)
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
@@ -295,7 +368,8 @@ func TestTaskEnds(t *testing.T) {
 					assert.ErrorIs(t, err, test.is)
 					assert.Equal(t, time.Since(began), 2500*time.Millisecond)
 					synctest.Wait()
-					assert.Equal(t, strings.Contains(w.said(), "tasks/cancel@2.5s"), test.cancels, w.said())
+					assert.Equal(t, strings.Contains(w.said(), "tasks/cancel@2.5s"), test.cancels,
+						w.said())
 					_ = c.Close()
 					_ = c.Wait()
 				})

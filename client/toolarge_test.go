@@ -33,7 +33,8 @@ func TestMessageOverLimitIsNoDeath(t *testing.T) {
 		assert.ErrorIs(t, err, rpc.ErrClosed)
 		_, exited := errors.AsType[*ExitError](err)
 		assert.Assert(t, !exited, "%v", err)
-		assert.ErrorContains(t, err, `server "x": tool "t": the connection broke: the server sent a message of `)
+		assert.ErrorContains(t, err,
+			`server "x": tool "t": the connection broke: the server sent a message of `)
 		assert.ErrorContains(t, err, ` (Options.Limits.MaxFrame)`)
 		assert.ErrorIs(t, c.Wait(), framing.ErrTooLarge)
 	}
@@ -43,13 +44,22 @@ func TestMessageOverLimitIsNoDeath(t *testing.T) {
 func TestResultThatIsNoObject(t *testing.T) {
 	for _, result := range []string{`null`, `7`, `"fine"`, `[1]`, ` true `} {
 		for method, call := range map[string]func(c *Client) error{
-			mcp.MethodCallTool: func(c *Client) error { _, err := c.CallToolRaw(t.Context(), "t", nil); return err },
-			"tools/call again": func(c *Client) error { _, err := c.CallTool(t.Context(), "t", nil); return err },
+			mcp.MethodCallTool: func(c *Client) error {
+				_, err := c.CallToolRaw(t.Context(), "t", nil)
+				return err
+			},
+			"tools/call again": func(c *Client) error {
+				_, err := c.CallTool(t.Context(), "t", nil)
+				return err
+			},
 			mcp.MethodGetPrompt: func(c *Client) error {
 				_, err := c.GetPrompt(t.Context(), "p", nil)
 				return err
 			},
-			mcp.MethodReadResource: func(c *Client) error { _, err := c.ReadResource(t.Context(), "x:1"); return err },
+			mcp.MethodReadResource: func(c *Client) error {
+				_, err := c.ReadResource(t.Context(), "x:1")
+				return err
+			},
 			mcp.MethodListTools: func(c *Client) error {
 				for _, err := range c.Tools(t.Context()) {
 					return err
@@ -67,7 +77,9 @@ func TestResultThatIsNoObject(t *testing.T) {
 					if era == mcp.Legacy {
 						answer = initialized
 					}
-					s.reply(s.read(), strings.Replace(answer, `"capabilities":{`, `"capabilities":{"resources":{},"prompts":{},`, 1))
+					s.reply(s.read(),
+						strings.Replace(answer, `"capabilities":{`,
+							`"capabilities":{"resources":{},"prompts":{},`, 1))
 					for m := s.read(); m.line != ""; m = s.read() {
 						s.reply(m, result)
 					}

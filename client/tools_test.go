@@ -32,7 +32,8 @@ func pages(next func(cursor string) (result string)) func(s *scripted) {
 func page(next string, names ...string) string {
 	var tools []string
 	for _, name := range names {
-		tools = append(tools, fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"x-new":1}`, name))
+		tools = append(tools,
+			fmt.Sprintf(`{"name":%q,"inputSchema":{"type":"object"},"x-new":1}`, name))
 	}
 	result := `{"resultType":"complete", "tools":[` + strings.Join(tools, ",") + `]`
 	if next != "" {
@@ -64,18 +65,26 @@ func TestTools(t *testing.T) {
 			return page("", cursor)
 		}, `a å "\/`},
 		{"three pages", func(cursor string) string {
-			return map[string]string{"-": page(`"1"`, "a"), "1": page(`"2"`), "2": page("", "b")}[cursor]
+			return map[string]string{"-": page(`"1"`, "a"), "1": page(`"2"`),
+				"2": page("", "b")}[cursor]
 		}, "a b"},
 		{"a circle", func(cursor string) string {
-			return map[string]string{"-": page(`"1"`, "a"), "1": page(`"2"`, "b"), "2": page(`"1"`, "c")}[cursor]
+			return map[string]string{"-": page(`"1"`, "a"), "1": page(`"2"`, "b"),
+				"2": page(`"1"`, "c")}[cursor]
 		}, `a b c server "server": tools/list: the server's pages lead round in a circle: the cursor "1" came twice`},
 		{"no end", func(string) string {
 			endless++
 			return page(fmt.Sprintf(`"%d"`, endless))
 		}, `server "server": tools/list: more than 1000 pages`},
-		{"a cursor that is none", func(string) string { return page(`7`, "a") }, `server "server": tools/list: its result is not one: nextCursor: want a string, not a number (at byte 104)`},
-		{"a tool that is none", func(string) string { return `{"tools":[null]}` }, `server "server": tools/list: its result is not one: tools[0]: want an object, not null (at byte 10)`},
-		{"no list", func(string) string { return `{"tools":{}}` }, `server "server": tools/list: its result is not one: tools: want an array, not an object (at byte 9)`},
+		{"a cursor that is none", func(string) string {
+			return page(`7`, "a")
+		}, `server "server": tools/list: its result is not one: nextCursor: want a string, not a number (at byte 104)`},
+		{"a tool that is none", func(string) string {
+			return `{"tools":[null]}`
+		}, `server "server": tools/list: its result is not one: tools[0]: want an object, not null (at byte 10)`},
+		{"no list", func(string) string {
+			return `{"tools":{}}`
+		}, `server "server": tools/list: its result is not one: tools: want an array, not an object (at byte 9)`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := connect(t, Options{}, pages(test.next))
@@ -96,7 +105,10 @@ func TestTools(t *testing.T) {
 func TestTooManyTools(t *testing.T) {
 	names := make([]string, 20_000)
 	n := 0
-	c := connect(t, Options{}, pages(func(string) string { n++; return page(fmt.Sprintf(`"%d"`, n), names...) }))
+	c := connect(t, Options{}, pages(func(string) string {
+		n++
+		return page(fmt.Sprintf(`"%d"`, n), names...)
+	}))
 	seen := 0
 	for _, err := range c.Tools(t.Context()) {
 		if err != nil {
@@ -119,7 +131,10 @@ func TestToolsError(t *testing.T) {
 // Who stops looking does not pay for the pages that would come.
 func TestToolsStopped(t *testing.T) {
 	asked := 0
-	c := connect(t, Options{}, pages(func(string) string { asked++; return page(fmt.Sprintf(`"%d"`, asked), "a", "b") }))
+	c := connect(t, Options{}, pages(func(string) string {
+		asked++
+		return page(fmt.Sprintf(`"%d"`, asked), "a", "b")
+	}))
 	for range c.Tools(t.Context()) {
 		break
 	}
@@ -140,5 +155,7 @@ func TestToolPages(t *testing.T) {
 		}
 		got = append(got, string(raw))
 	}
-	assert.DeepEqual(t, got, []string{page(`"1"`, "a"), page("7", "b"), `server "server": tools/list: the cursor is not a string: 7`})
+	assert.DeepEqual(t, got,
+		[]string{page(`"1"`, "a"), page("7", "b"),
+			`server "server": tools/list: the cursor is not a string: 7`})
 }

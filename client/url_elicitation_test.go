@@ -21,29 +21,35 @@ import (
 func needs(ids ...string) string {
 	pages := make([]string, len(ids))
 	for i, id := range ids {
-		pages[i] = fmt.Sprintf(`{"mode":"url","elicitationId":%q,"url":"https://example.com/%s","message":"Go"}`, id, id)
+		pages[i] = fmt.Sprintf(
+			`{"mode":"url","elicitationId":%q,"url":"https://example.com/%s","message":"Go"}`, id,
+			id)
 	}
-	return `{"error":{"code":-32042,"message":"Go first","data":{"elicitations":[` + strings.Join(pages, ",") + `]}}}`
+	return `{"error":{"code":-32042,"message":"Go first","data":{"elicitations":[` +
+		strings.Join(pages, ",") + `]}}}`
 }
 
-// user is one who answers with what there is for an id, and accepts all else; what he was asked is kept, in order.
+// user is one who answers with what there is for an id, and accepts all else; what he was asked is
+// kept, in order.
 func user(asked *[]string, answers map[string]mcp.ElicitAction) Options {
 	var mu sync.Mutex
-	return Options{ElicitModes: []string{mcp.ElicitURL}, OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		mu.Lock()
-		*asked = append(*asked, p.ElicitationID)
-		mu.Unlock()
-		if p.Mode != mcp.ElicitURL || p.URL != "https://example.com/"+p.ElicitationID {
-			return nil, errors.New("no page")
-		}
-		if action, ok := answers[p.ElicitationID]; ok {
-			return &mcp.ElicitResult{Action: action}, nil
-		}
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-	}}
+	return Options{ElicitModes: []string{mcp.ElicitURL},
+		OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			mu.Lock()
+			*asked = append(*asked, p.ElicitationID)
+			mu.Unlock()
+			if p.Mode != mcp.ElicitURL || p.URL != "https://example.com/"+p.ElicitationID {
+				return nil, errors.New("no page")
+			}
+			if action, ok := answers[p.ElicitationID]; ok {
+				return &mcp.ElicitResult{Action: action}, nil
+			}
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}}
 }
 
-// A clerk is a worker who sends the user on errands: he answers the calls in turn, and says what is over when the time has come.
+// A clerk is a worker who sends the user on errands: he answers the calls in turn, and says what is
+// over when the time has come.
 func clerk(over map[time.Duration]string, calls ...string) *worker {
 	w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": calls}}
 	started := false
@@ -51,7 +57,10 @@ func clerk(over map[time.Duration]string, calls ...string) *worker {
 		if !started {
 			started = true
 			for when, id := range over {
-				time.AfterFunc(when, func() { s.notify("notifications/elicitation/complete", fmt.Sprintf(`{"elicitationId":%q}`, id)) })
+				time.AfterFunc(when, func() {
+					s.notify("notifications/elicitation/complete",
+						fmt.Sprintf(`{"elicitationId":%q}`, id))
+				})
 			}
 		}
 		return false
@@ -65,21 +74,40 @@ func TestErrands(t *testing.T) {
 		calls       []string
 		asked, said string
 	}{
-		"done":                    {map[time.Duration]string{7 * time.Second: "a"}, []string{needs("a"), plain}, "a", "tools/call@0s tools/call@7s"},
-		"several":                 {map[time.Duration]string{3 * time.Second: "b", 7 * time.Second: "a"}, []string{needs("a", "b"), plain}, "a b", "tools/call@0s tools/call@7s"},
-		"others do not count":     {map[time.Duration]string{3 * time.Second: "x", 7 * time.Second: "a"}, []string{needs("a"), plain}, "a", "tools/call@0s tools/call@7s"},
-		"another errand":          {map[time.Duration]string{3 * time.Second: "a", 7 * time.Second: "b"}, []string{needs("a"), needs("a", "b"), plain}, "a b", "tools/call@0s tools/call@3s tools/call@7s"},
-		"never told":              {nil, []string{needs("a"), needs("a"), needs("a"), plain}, "a", "tools/call@0s tools/call@15s tools/call@45s tools/call@1m45s"},
-		"never told, renewed":     {nil, []string{needs("a"), needs("b"), needs("c"), plain}, "a", "tools/call@0s tools/call@15s tools/call@45s tools/call@1m45s"},
-		"told after a try":        {map[time.Duration]string{20 * time.Second: "a"}, []string{needs("a"), needs("a"), plain}, "a", "tools/call@0s tools/call@15s tools/call@20s"},
-		"renewed after a try":     {map[time.Duration]string{20 * time.Second: "a", 23 * time.Second: "c"}, []string{needs("a"), needs("b"), needs("c"), plain}, "a c", "tools/call@0s tools/call@15s tools/call@20s tools/call@23s"},
-		"one of two, after a try": {map[time.Duration]string{3 * time.Second: "a", 20 * time.Second: "b"}, []string{needs("a", "b"), needs("b"), plain}, "a b", "tools/call@0s tools/call@15s tools/call@20s"},
+		"done": {map[time.Duration]string{7 * time.Second: "a"},
+			[]string{needs("a"), plain}, "a", "tools/call@0s tools/call@7s"},
+		"several": {
+			map[time.Duration]string{3 * time.Second: "b", 7 * time.Second: "a"},
+			[]string{needs("a", "b"), plain}, "a b", "tools/call@0s tools/call@7s"},
+		"others do not count": {
+			map[time.Duration]string{3 * time.Second: "x", 7 * time.Second: "a"},
+			[]string{needs("a"), plain}, "a", "tools/call@0s tools/call@7s"},
+		"another errand": {
+			map[time.Duration]string{3 * time.Second: "a", 7 * time.Second: "b"},
+			[]string{needs("a"), needs("a", "b"), plain}, "a b",
+			"tools/call@0s tools/call@3s tools/call@7s"},
+		"never told": {nil, []string{needs("a"), needs("a"), needs("a"), plain}, "a",
+			"tools/call@0s tools/call@15s tools/call@45s tools/call@1m45s"},
+		"never told, renewed": {nil, []string{needs("a"), needs("b"), needs("c"), plain}, "a",
+			"tools/call@0s tools/call@15s tools/call@45s tools/call@1m45s"},
+		"told after a try": {map[time.Duration]string{20 * time.Second: "a"},
+			[]string{needs("a"), needs("a"), plain}, "a",
+			"tools/call@0s tools/call@15s tools/call@20s"},
+		"renewed after a try": {
+			map[time.Duration]string{20 * time.Second: "a", 23 * time.Second: "c"},
+			[]string{needs("a"), needs("b"), needs("c"), plain}, "a c",
+			"tools/call@0s tools/call@15s tools/call@20s tools/call@23s"},
+		"one of two, after a try": {
+			map[time.Duration]string{3 * time.Second: "a", 20 * time.Second: "b"},
+			[]string{needs("a", "b"), needs("b"), plain}, "a b",
+			"tools/call@0s tools/call@15s tools/call@20s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var asked []string
 				w := clerk(test.over, test.calls...)
-				_, err := w.hire(t, user(&asked, nil)).CallTool(t.Context(), "t", map[string]int{"n": 1})
+				_, err := w.hire(t, user(&asked, nil)).CallTool(t.Context(), "t",
+					map[string]int{"n": 1})
 				assert.NilError(t, err)
 				assert.Equal(t, len(asked), len(strings.Fields(test.asked)))
 				for _, id := range strings.Fields(test.asked) {
@@ -114,7 +142,8 @@ func TestErrandOfAnotherRequest(t *testing.T) {
 	})
 }
 
-// What is over before anybody waits for it is over: while the user is asked, and before the refusal has been read.
+// What is over before anybody waits for it is over: while the user is asked, and before the refusal
+// has been read.
 func TestErrandIsOverEarly(t *testing.T) {
 	for _, early := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -134,7 +163,8 @@ func TestErrandIsOverEarly(t *testing.T) {
 				}
 				return true
 			}
-			o := Options{ElicitModes: []string{mcp.ElicitURL}, OnElicitComplete: func(id string) { told = append(told, id) }}
+			o := Options{ElicitModes: []string{mcp.ElicitURL},
+				OnElicitComplete: func(id string) { told = append(told, id) }}
 			o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				if !early {
 					server.notify("notifications/elicitation/complete", `{"elicitationId":"a"}`)
@@ -176,18 +206,25 @@ func TestErrandRefused(t *testing.T) {
 		opts   []CallOption
 		answer string
 	}{
-		"declined":           {user(&asked, map[string]mcp.ElicitAction{"a": mcp.ElicitDecline}), nil, needs("b", "a")},
-		"cancelled":          {user(&asked, map[string]mcp.ElicitAction{"a": mcp.ElicitCancel}), nil, needs("a")},
-		"no callback":        {Options{}, nil, needs("a")},
-		"forms only":         {Options{OnElicit: nobody}, nil, needs("a")},
-		"by hand":            {Options{OnElicit: nobody, ElicitModes: urls}, []CallOption{ByHand()}, needs("a")},
-		"no errands":         {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs()},
-		"without an id":      {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs("a", "")},
-		"a form":             {Options{OnElicit: nobody, ElicitModes: urls}, nil, strings.Replace(needs("a"), `"url",`, `"form",`, 1)},
-		"no data":            {Options{OnElicit: nobody, ElicitModes: urls}, nil, failure(-32042, "Go first")},
-		"data that are none": {Options{OnElicit: nobody, ElicitModes: urls}, nil, `{"error":{"code":-32042,"message":"Go first","data":7}}`},
-		"too many":           {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(long...)},
-		"an endless id":      {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(pad(maxElicitationID + 1))},
+		"declined": {user(&asked, map[string]mcp.ElicitAction{"a": mcp.ElicitDecline}),
+			nil, needs("b", "a")},
+		"cancelled": {user(&asked, map[string]mcp.ElicitAction{"a": mcp.ElicitCancel}),
+			nil, needs("a")},
+		"no callback": {Options{}, nil, needs("a")},
+		"forms only":  {Options{OnElicit: nobody}, nil, needs("a")},
+		"by hand": {Options{OnElicit: nobody, ElicitModes: urls}, []CallOption{ByHand()},
+			needs("a")},
+		"no errands":    {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs()},
+		"without an id": {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs("a", "")},
+		"a form": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
+			strings.Replace(needs("a"), `"url",`, `"form",`, 1)},
+		"no data": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
+			failure(-32042, "Go first")},
+		"data that are none": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
+			`{"error":{"code":-32042,"message":"Go first","data":7}}`},
+		"too many": {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs(long...)},
+		"an endless id": {Options{OnElicit: nobody, ElicitModes: urls}, nil,
+			needs(pad(maxElicitationID + 1))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := clerk(nil, test.answer)
@@ -206,7 +243,8 @@ func TestErrandRefused(t *testing.T) {
 	t.Run("modern", func(t *testing.T) { // where there is no such error
 		w := clerk(nil, needs("a"))
 		w.era = 0
-		_, err := w.hire(t, Options{OnElicit: nobody, ElicitModes: urls}).CallTool(t.Context(), "t", nil)
+		_, err := w.hire(t, Options{OnElicit: nobody, ElicitModes: urls}).CallTool(t.Context(), "t",
+			nil)
 		assert.Error(t, err, `server "server": tool "t": Go first (code -32042)`)
 	})
 }
@@ -247,11 +285,17 @@ func TestErrandEnds(t *testing.T) {
 		is   error
 		took time.Duration
 	}{
-		"ctx":     {func(cancel func(), _ *Client, _ *scripted) { cancel() }, "context canceled after 5s", context.Canceled, 5 * time.Second},
-		"close":   {func(_ func(), c *Client, _ *scripted) { _ = c.Close() }, "the client is closed", rpc.ErrClosed, 5 * time.Second},
-		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() }, "closed the connection", rpc.ErrClosed, 5 * time.Second},
-		"timeout": {func(func(), *Client, *scripted) {}, "no answer to what the user was to do on a web page after 5m0s; the server last sent something 1m15s ago", context.DeadlineExceeded, 5 * time.Minute},
-		"fails":   {nil, `the server's question "a" (elicitation/create) was not answered: boom`, boom, 0},
+		"ctx": {func(cancel func(), _ *Client, _ *scripted) { cancel() },
+			"context canceled after 5s", context.Canceled, 5 * time.Second},
+		"close": {func(_ func(), c *Client, _ *scripted) { _ = c.Close() },
+			"the client is closed", rpc.ErrClosed, 5 * time.Second},
+		"hang up": {func(_ func(), _ *Client, s *scripted) { s.out.Close() },
+			"closed the connection", rpc.ErrClosed, 5 * time.Second},
+		"timeout": {func(func(), *Client, *scripted) {},
+			"no answer to what the user was to do on a web page after 5m0s; the server last sent something 1m15s ago",
+			context.DeadlineExceeded, 5 * time.Minute},
+		"fails": {nil, `the server's question "a" (elicitation/create) was not answered: boom`,
+			boom, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -260,9 +304,13 @@ func TestErrandEnds(t *testing.T) {
 				w := clerk(nil, needs("a"))
 				o := user(&asked, nil)
 				if test.end == nil {
-					o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, boom }
+					o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
+						error) {
+						return nil, boom
+					}
 				}
-				c, err := o.Connect(t.Context(), stream(func(s *scripted) { server = s; w.script(s) }))
+				c, err := o.Connect(t.Context(),
+					stream(func(s *scripted) { server = s; w.script(s) }))
 				assert.NilError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
@@ -282,33 +330,38 @@ func TestErrandEnds(t *testing.T) {
 	}
 }
 
-// The application hears of what it has been asked, once, and of nothing else; however much comes, little is kept.
+// The application hears of what it has been asked, once, and of nothing else; however much comes,
+// little is kept.
 func TestElicitComplete(t *testing.T) {
 	var told, asked atomic.Int32
 	over, answered := make(chan bool), make(chan bool)
-	c := connect(t, Options{ElicitModes: []string{mcp.ElicitURL}, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-		asked.Add(1)
-		return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-	}, OnElicitComplete: func(id string) {
-		if told.Add(1); id == "last" {
-			close(over)
-		} else if id != "a" {
-			t.Error("told of", id)
-		}
-	}}, func(s *scripted) {
+	c := connect(t, Options{ElicitModes: []string{mcp.ElicitURL},
+		OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+			asked.Add(1)
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		}, OnElicitComplete: func(id string) {
+			if told.Add(1); id == "last" {
+				close(over)
+			} else if id != "a" {
+				t.Error("told of", id)
+			}
+		}}, func(s *scripted) {
 		s.legacy()
 		ask := func(id string) {
-			s.send(`{"jsonrpc":"2.0","id":"x","method":"elicitation/create","params":{"mode":"url","elicitationId":%q,"url":"https://example.com/","message":"Go"}}`+"\n", id)
+			s.send(`{"jsonrpc":"2.0","id":"x","method":"elicitation/create","params":{"mode":"url","elicitationId":%q,"url":"https://example.com/","message":"Go"}}`+
+				"\n", id)
 			s.read()
 		}
-		for _, params := range []string{`{"elicitationId":"unknown"}`, `{"elicitationId":7}`, `{}`, `[]`, `{"elicitationId":"` + pad(maxElicitationID+1) + `"}`} {
+		for _, params := range []string{`{"elicitationId":"unknown"}`, `{"elicitationId":7}`, `{}`,
+			`[]`, `{"elicitationId":"` + pad(maxElicitationID+1) + `"}`} {
 			s.notify("notifications/elicitation/complete", params)
 		}
 		ask("a")
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"a"}`)
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"a"}`)
 		for i := range 3 * maxURLElicitations {
-			s.notify("notifications/elicitation/complete", fmt.Sprintf(`{"elicitationId":"unknown %d"}`, i))
+			s.notify("notifications/elicitation/complete",
+				fmt.Sprintf(`{"elicitationId":"unknown %d"}`, i))
 		}
 		s.notify("notifications/elicitation/complete", `{"elicitationId":"last"}`)
 		ask("last") // which was over before

@@ -1,4 +1,5 @@
-// Package host keeps many MCP servers for one application: it starts each when it is wanted, notices when it dies, starts it again, stops what nobody uses, and ends them all.
+// Package host keeps many MCP servers for one application: it starts each when it is wanted,
+// notices when it dies, starts it again, stops what nobody uses, and ends them all.
 //
 //	m := host.NewManager(nil)
 //	defer m.Close()

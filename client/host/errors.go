@@ -30,7 +30,8 @@ type UnavailableError struct {
 func (e *UnavailableError) Error() string {
 	text := fmt.Sprintf("server %q is not available: %v", e.ID, e.Err)
 	if e.RetryAfter > 0 {
-		text += fmt.Sprintf("; it is started again in %s", max(time.Second, e.RetryAfter.Round(time.Second)))
+		text += fmt.Sprintf("; it is started again in %s",
+			max(time.Second, e.RetryAfter.Round(time.Second)))
 	}
 	return text
 }

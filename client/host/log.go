@@ -10,8 +10,10 @@ import (
 // maxLog is how many bytes of a server's log are kept at least; twice as many at most.
 const maxLog = 64 << 10
 
-// A Log is the latest of what the processes of a server have written to stderr, one after the other, with a line between them for each start and end. It outlives them, so that it tells
-// why the last one has died. As an [io.Writer] it is for [client.Command].Stderr. It is safe for concurrent use. What is in it is the server's: it has to be made safe before it is shown.
+// A Log is the latest of what the processes of a server have written to stderr, one after the
+// other, with a line between them for each start and end. It outlives them, so that it tells why
+// the last one has died. As an [io.Writer] it is for [client.Command].Stderr. It is safe for
+// concurrent use. What is in it is the server's: it has to be made safe before it is shown.
 type Log struct {
 	mu      sync.Mutex
 	buf     []byte
@@ -48,15 +50,17 @@ func (l *Log) Started(pid int) { l.appendLine("started, process %d", pid) }
 func (l *Log) appendLine(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	line := fmt.Appendf(nil, "-- %s "+format+"\n", append([]any{time.Now().UTC().Format(time.RFC3339)}, args...)...)
+	line := fmt.Appendf(nil, "-- %s "+format+"\n",
+		append([]any{time.Now().UTC().Format(time.RFC3339)}, args...)...)
 	if n := len(l.buf); n > 0 && l.buf[n-1] != '\n' {
 		line = append([]byte{'\n'}, line...)
 	}
 	l.write(line)
 }
 
-// From returns what was written from a position on: 0 is the beginning, next is the one behind what is returned. missed is how many bytes in front of it are kept no longer; then it begins with
-// a whole line, if there is one. grown is closed when there is more.
+// From returns what was written from a position on: 0 is the beginning, next is the one behind what
+// is returned. missed is how many bytes in front of it are kept no longer; then it begins with a
+// whole line, if there is one. grown is closed when there is more.
 func (l *Log) From(at int64) (text []byte, next, missed int64, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -53,7 +53,8 @@ func TestLog(t *testing.T) {
 	assert.Equal(t, next, written)
 	assert.Equal(t, 3+missed+int64(len(text)), written)
 	assert.Assert(t, len(text) <= maxLog && len(text) > maxLog-20)
-	assert.Assert(t, strings.HasPrefix(string(text), "line ") && strings.HasSuffix(string(text), "\nline 19999\n"), "whole lines")
+	assert.Assert(t, strings.HasPrefix(string(text), "line ") &&
+		strings.HasSuffix(string(text), "\nline 19999\n"), "whole lines")
 
 	write(strings.Repeat("x", 3*maxLog))
 	text, next, missed, _ = l.From(next)
@@ -80,7 +81,8 @@ func TestLogOfAServer(t *testing.T) {
 		want += "no line end\n" + stamp() + "closed the connection\n"
 		time.Sleep(1500 * time.Millisecond)
 		text, _, _, _ := log.From(0)
-		assert.Assert(t, strings.HasPrefix(string(text), want) && strings.HasSuffix(string(text), " boom\n"), "%s", text)
+		assert.Assert(t, strings.HasPrefix(string(text), want) &&
+			strings.HasSuffix(string(text), " boom\n"), "%s", text)
 
 		assert.NilError(t, m.Add(Server{ID: "s", Connect: p.connect}))
 		again, err := m.Log("s")
@@ -92,7 +94,8 @@ func TestLogOfAServer(t *testing.T) {
 	})
 }
 
-// A restart starts the server, also one that nobody uses or that has failed too often; one that is disabled meanwhile stays so.
+// A restart starts the server, also one that nobody uses or that has failed too often; one that is
+// disabled meanwhile stays so.
 func TestRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, m.Restart("s"))
@@ -123,10 +126,12 @@ func TestRestart(t *testing.T) {
 		told := make(chan State, 10)
 		m := NewManager(func(s Status) { told <- s.State })
 		defer m.Close()
-		assert.NilError(t, m.Add(Server{ID: "s", Connect: func(context.Context, string, client.Options) (*client.Client, error) {
-			time.Sleep(3 * time.Second) // it does not hear that it is to end
-			return nil, errors.New("boom")
-		}}))
+		assert.NilError(t,
+			m.Add(Server{ID: "s",
+				Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+					time.Sleep(3 * time.Second) // it does not hear that it is to end
+					return nil, errors.New("boom")
+				}}))
 		assert.NilError(t, m.Restart("s"))
 		synctest.Wait()
 		restarted := make(chan error, 1)

@@ -13,8 +13,10 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Manager keeps the clients of many servers: it starts each when it is wanted for the first time, sees when it dies and starts it again, less and less often, stops
-// what nobody uses, and ends them all. Its methods may be called from anywhere at any time, but from the callbacks in [Server].Options no Close.
+// A Manager keeps the clients of many servers: it starts each when it is wanted for the first time,
+// sees when it dies and starts it again, less and less often, stops what nobody uses, and ends them
+// all. Its methods may be called from anywhere at any time, but from the callbacks in
+// [Server].Options no Close.
 type Manager struct {
 	onState func(Status)
 	ctx     context.Context
@@ -33,15 +35,18 @@ type Manager struct {
 // An address is which client of a server: the session is "" for one that is shared.
 type clientKey struct{ id, session string }
 
-// NewManager returns a Manager without servers. onState, unless it is nil, is called with every change of a server's state, on the goroutine that
-// sees it, which waits for it.
+// NewManager returns a Manager without servers. onState, unless it is nil, is called with every
+// change of a server's state, on the goroutine that sees it, which waits for it.
 func NewManager(onState func(Status)) *Manager {
-	m := &Manager{onState: onState, servers: make(map[string]*Server), disabled: make(map[string]bool), logs: make(map[string]*Log), supervisors: make(map[clientKey]*supervisor)}
+	m := &Manager{onState: onState, servers: make(map[string]*Server),
+		disabled: make(map[string]bool), logs: make(map[string]*Log),
+		supervisors: make(map[clientKey]*supervisor)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls that are under way fail. The log goes on.
+// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls
+// that are under way fail. The log goes on.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
@@ -112,14 +117,18 @@ func (m *Manager) IDs() []string {
 	return slices.Clone(m.order)
 }
 
-// Use calls f with the client of a server, which is started if need be: that takes up to the StartTimeout of its Options, or until ctx ends. Session names whom it is done for;
-// it counts for a Server with PerSession only.
+// Use calls f with the client of a server, which is started if need be: that takes up to the
+// StartTimeout of its Options, or until ctx ends. Session names whom it is done for; it counts for
+// a Server with PerSession only.
 //
-// While f runs the server is not stopped for want of use. If it dies meanwhile, the calls that f makes fail at once. If idempotent is true and f returns such an error, it
-// is called once more with the next client: for what may be done twice.
+// While f runs the server is not stopped for want of use. If it dies meanwhile, the calls that f
+// makes fail at once. If idempotent is true and f returns such an error, it is called once more
+// with the next client: for what may be done twice.
 //
-// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown], [ErrDisabled], [ErrSessions] or [ErrClosed].
-func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, f func(*client.Client) error) error {
+// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown],
+// [ErrDisabled], [ErrSessions] or [ErrClosed].
+func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
+	f func(*client.Client) error) error {
 	for again := idempotent; ; {
 		k, err := m.supervisor(id, session)
 		if err != nil {
@@ -136,7 +145,8 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool, 
 		if _, large := errors.AsType[*client.TooLargeError](err); large { // and would be again
 			return err
 		}
-		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil || m.ctx.Err() != nil {
+		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
+			m.ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -169,7 +179,9 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 		return k, nil
 	}
 	if a.session != "" && !m.canAddSession(s) {
-		return nil, fmt.Errorf("server %q: %w: %d, which are as many as may be; try again when one has ended", id, ErrTooManySessions, s.MaxSessions)
+		return nil, fmt.Errorf(
+			"server %q: %w: %d, which are as many as may be; try again when one has ended", id,
+			ErrTooManySessions, s.MaxSessions)
 	}
 	k := newSupervisor(m, s, a, m.logs[id])
 	m.supervisors[a] = k
@@ -177,7 +189,8 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	return k, nil
 }
 
-// canAddSession reports whether one more session may have a client of a server. One whose client has failed makes room. With mu.
+// canAddSession reports whether one more session may have a client of a server. One whose client
+// has failed makes room. With mu.
 func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
 	var failed *supervisor
@@ -222,12 +235,15 @@ func (m *Manager) removeSupervisor(k *supervisor) bool {
 // EndSession closes the clients that a session has for itself.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.session == session && session != "" })
+	gone := m.removeSupervisors(func(a clientKey) bool {
+		return a.session == session && session != ""
+	})
 	m.mu.Unlock()
 	stopAll(gone)
 }
 
-// Disable closes the clients of a server, and has it not started until [Manager.Enable]. The error matches [ErrUnknown].
+// Disable closes the clients of a server, and has it not started until [Manager.Enable]. The error
+// matches [ErrUnknown].
 func (m *Manager) Disable(id string) error {
 	m.mu.Lock()
 	if m.servers[id] == nil {
@@ -261,8 +277,9 @@ func (m *Manager) Enable(id string) error {
 	return nil
 }
 
-// Restart closes the clients of a server; calls that are under way fail. Then it is started anew, whatever has failed before, and whether it was running or not; but for one with PerSession,
-// which the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
+// Restart closes the clients of a server; calls that are under way fail. Then it is started anew,
+// whatever has failed before, and whether it was running or not; but for one with PerSession, which
+// the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
 	s, off := m.servers[id], m.disabled[id]
@@ -280,14 +297,16 @@ func (m *Manager) Restart(id string) error {
 	if err != nil {
 		return err
 	}
-	m.reportState(Status{ID: id, State: Stopped}) // whatever it was; one that has failed can be wanted again
+	// whatever it was; one that has failed can be wanted again
+	m.reportState(Status{ID: id, State: Stopped})
 	if !s.PerSession {
 		notify(k.requested)
 	}
 	return nil
 }
 
-// Status returns what there is to know of all servers, in the order in which they were added, and of those with PerSession of every session.
+// Status returns what there is to know of all servers, in the order in which they were added, and
+// of those with PerSession of every session.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	var all []Status
@@ -322,7 +341,8 @@ func (m *Manager) reportState(s Status) {
 	}
 }
 
-// Close closes all clients at once, and returns when nothing of the servers that were started here is left: after twice the Grace of the slowest.
+// Close closes all clients at once, and returns when nothing of the servers that were started here
+// is left: after twice the Grace of the slowest.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true

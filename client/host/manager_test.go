@@ -51,13 +51,15 @@ func (p *plant) connect(ctx context.Context, _ string, o client.Options) (*clien
 	p.live = append(p.live, there)
 	p.mu.Unlock()
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "hold", Summary: "Waits.", Kind: dispatch.Wait}, func(ctx context.Context, _ struct{}) (struct{}, error) {
-		p.begun <- struct{}{}
-		<-ctx.Done()
-		return struct{}{}, ctx.Err()
-	})
+	dispatch.Add(catalog, dispatch.Spec{Name: "hold", Summary: "Waits.", Kind: dispatch.Wait},
+		func(ctx context.Context, _ struct{}) (struct{}, error) {
+			p.begun <- struct{}{}
+			<-ctx.Done()
+			return struct{}{}, ctx.Err()
+		})
 	p.serving.Go(func() {
-		_ = server.New(server.Info{Name: "plant", Version: "1"}, catalog).Serve(context.Background(), there)
+		_ = server.New(server.Info{Name: "plant", Version: "1"},
+			catalog).Serve(context.Background(), there)
 	})
 	return o.Connect(ctx, client.Stream(here))
 }
@@ -188,7 +190,8 @@ func TestDeathAndRestart(t *testing.T) {
 		assert.Assert(t, errors.Is(status.Err, rpc.ErrClosed))
 
 		assert.NilError(t, use(t, m)) // waits for it
-		assert.Assert(t, time.Since(died) >= 750*time.Millisecond && time.Since(died) <= 1250*time.Millisecond, time.Since(died))
+		assert.Assert(t, time.Since(died) >= 750*time.Millisecond &&
+			time.Since(died) <= 1250*time.Millisecond, time.Since(died))
 		assert.Equal(t, p.started(), 2)
 		assert.Equal(t, m.Status()[0].Restarts, 1)
 		assert.NilError(t, m.Status()[0].Err)
@@ -238,12 +241,16 @@ func TestTooManyFailures(t *testing.T) {
 		err := use(t, m)
 		unavailable, ok := errors.AsType[*UnavailableError](err)
 		assert.Assert(t, ok && unavailable.RetryAfter > 0)
-		assert.Assert(t, cmp.Contains(err.Error(), `server "s" is not available: boom; it is started again in 1s`))
+		assert.Assert(t,
+			cmp.Contains(err.Error(),
+				`server "s" is not available: boom; it is started again in 1s`))
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, p.started(), maxFailures)
 		assert.Equal(t, state(m), Failed)
 
-		assert.ErrorContains(t, use(t, m), `server "s" is not available: boom; it is started again in 5m0s`) // one attempt
+		// one attempt
+		assert.ErrorContains(t, use(t, m),
+			`server "s" is not available: boom; it is started again in 5m0s`)
 		assert.Equal(t, p.started(), maxFailures+1)
 		began := time.Now()
 		assert.ErrorContains(t, use(t, m), "boom") // not waited for that long
@@ -269,7 +276,8 @@ func TestTooManyFailures(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	for row, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
+	for row, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
+		5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
 		for range 100 {
 			got := backoff(row)
 			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", row, got)
@@ -301,58 +309,66 @@ func TestDisable(t *testing.T) {
 }
 
 func TestPerSession(t *testing.T) {
-	inBubble(t, Server{PerSession: true, IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
-		clients := map[*client.Client]bool{}
-		for _, session := range []string{"a", "b", "a", ""} {
-			assert.NilError(t, m.Use(t.Context(), "s", session, false, func(c *client.Client) error {
-				clients[c] = true
-				return nil
-			}))
-		}
-		assert.Equal(t, len(clients), 3)
-		assert.Equal(t, len(m.Status()), 3)
-		m.EndSession("b")
-		assert.Equal(t, len(m.Status()), 2)
-		time.Sleep(2 * time.Minute)
-		assert.Equal(t, len(m.Status()), 1, "nothing is left of sessions that nobody uses")
-		assert.Equal(t, len(m.supervisors), 1)
-	})
+	inBubble(t, Server{PerSession: true, IdleStop: time.Minute},
+		func(t *testing.T, m *Manager, p *plant) {
+			clients := map[*client.Client]bool{}
+			for _, session := range []string{"a", "b", "a", ""} {
+				assert.NilError(t,
+					m.Use(t.Context(), "s", session, false, func(c *client.Client) error {
+						clients[c] = true
+						return nil
+					}))
+			}
+			assert.Equal(t, len(clients), 3)
+			assert.Equal(t, len(m.Status()), 3)
+			m.EndSession("b")
+			assert.Equal(t, len(m.Status()), 2)
+			time.Sleep(2 * time.Minute)
+			assert.Equal(t, len(m.Status()), 1, "nothing is left of sessions that nobody uses")
+			assert.Equal(t, len(m.supervisors), 1)
+		})
 }
 
-// There are only so many sessions with a client of their own; those end, or fail, make room for others. The shared one does not count.
+// There are only so many sessions with a client of their own; those end, or fail, make room for
+// others. The shared one does not count.
 func TestMaxSessions(t *testing.T) {
-	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
-		use := func(session string) error {
-			return m.Use(t.Context(), "s", session, false, func(*client.Client) error { return nil })
-		}
-		for _, session := range []string{"a", "b", "", "a"} {
-			assert.NilError(t, use(session))
-		}
-		err := use("c")
-		assert.Assert(t, errors.Is(err, ErrTooManySessions))
-		assert.Error(t, err, `server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
-		m.EndSession("a")
-		assert.NilError(t, use("c"))
-		assert.Assert(t, errors.Is(use("a"), ErrTooManySessions))
-		time.Sleep(2 * time.Minute)
-		assert.NilError(t, use("a"))
+	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute},
+		func(t *testing.T, m *Manager, p *plant) {
+			use := func(session string) error {
+				return m.Use(t.Context(), "s", session, false,
+					func(*client.Client) error { return nil })
+			}
+			for _, session := range []string{"a", "b", "", "a"} {
+				assert.NilError(t, use(session))
+			}
+			err := use("c")
+			assert.Assert(t, errors.Is(err, ErrTooManySessions))
+			assert.Error(t, err,
+				`server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
+			m.EndSession("a")
+			assert.NilError(t, use("c"))
+			assert.Assert(t, errors.Is(use("a"), ErrTooManySessions))
+			time.Sleep(2 * time.Minute)
+			assert.NilError(t, use("a"))
 
-		p.mu.Lock()
-		p.broken = errors.New("boom")
-		p.mu.Unlock()
-		for range 2 {
-			assert.ErrorContains(t, use("b"), "boom")
-			time.Sleep(7 * time.Minute) // so that b, which is tried every 5, is not just being so
-		}
-		p.mu.Lock()
-		p.broken = nil
-		p.mu.Unlock()
-		assert.NilError(t, use("d"))
-		assert.NilError(t, use("e"), "b has failed")
-	})
+			p.mu.Lock()
+			p.broken = errors.New("boom")
+			p.mu.Unlock()
+			for range 2 {
+				assert.ErrorContains(t, use("b"), "boom")
+				// so that b, which is tried every 5, is not just being so
+				time.Sleep(7 * time.Minute)
+			}
+			p.mu.Lock()
+			p.broken = nil
+			p.mu.Unlock()
+			assert.NilError(t, use("d"))
+			assert.NilError(t, use("e"), "b has failed")
+		})
 }
 
-// A use that meets a restart, a replacement or the end gets the next client, or an error; and never hangs.
+// A use that meets a restart, a replacement or the end gets the next client, or an error; and never
+// hangs.
 func TestChangesUnderWay(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Second
@@ -404,6 +420,8 @@ func TestStates(t *testing.T) {
 		assert.NilError(t, m.Enable("s"))
 		m.Close()
 		p.serving.Wait()
-		assert.DeepEqual(t, states, []string{"s starting", "s ready", "s stopped", "s waiting", "s starting", "s ready", "s stopped", "s disabled", "s stopped"})
+		assert.DeepEqual(t, states,
+			[]string{"s starting", "s ready", "s stopped", "s waiting", "s starting", "s ready",
+				"s stopped", "s disabled", "s stopped"})
 	})
 }

@@ -9,10 +9,12 @@ import (
 )
 
 func TestCheckID(t *testing.T) {
-	for _, id := range []string{"a", "files", "chrome-devtools", "A.b_c-9", "0", "a" + strings.Repeat("b", 31)} {
+	for _, id := range []string{"a", "files", "chrome-devtools", "A.b_c-9", "0", "a" +
+		strings.Repeat("b", 31)} {
 		assert.NilError(t, CheckID(id))
 	}
-	for _, id := range []string{"", "-a", ".a", "_a", "a b", "é", "a/b", "a" + strings.Repeat("b", 32)} {
+	for _, id := range []string{"", "-a", ".a", "_a", "a b", "é", "a/b", "a" +
+		strings.Repeat("b", 32)} {
 		assert.ErrorContains(t, CheckID(id), "is not 1 to 32 letters")
 	}
 	assert.ErrorContains(t, CheckID("a__b"), `has "__" in it`)
@@ -60,7 +62,8 @@ func TestFilter(t *testing.T) {
 	}{
 		{Filter{}, "anything at_all", ""},
 		{Filter{Allow: []string{}}, "", "anything"},
-		{Filter{Allow: []string{"read_*", "list"}}, "read_ read_file list", "read write_read_ lists alist"},
+		{Filter{Allow: []string{"read_*", "list"}}, "read_ read_file list",
+			"read write_read_ lists alist"},
 		{Filter{Deny: []string{"*delete*"}}, "read", "delete_file undelete file_delete delete"},
 		{Filter{Allow: []string{"*"}, Deny: []string{"rm"}}, "r m rmm", "rm"},
 		{Filter{Allow: []string{"a?c"}}, "abc a?c", "ac abbc"},
@@ -97,15 +100,20 @@ func TestFilterAnd(t *testing.T) {
 				}
 				both := f.And(g)
 				for _, name := range names {
-					assert.Assert(t, !both.Allows(name) || f.Allows(name) && g.Allows(name), "%v and %v is %v: %q", f, g, both, name)
+					assert.Assert(t, !both.Allows(name) || f.Allows(name) &&
+						g.Allows(name), "%v and %v is %v: %q", f, g, both, name)
 				}
 				again := f.And(both)
 				for _, name := range names {
-					assert.Equal(t, again.Allows(name), both.Allows(name), "%v and %v: %q", f, both, name)
+					assert.Equal(t, again.Allows(name), both.Allows(name), "%v and %v: %q", f, both,
+						name)
 				}
 			}
 		}
 	}
-	assert.DeepEqual(t, Filter{Allow: []string{"*"}}.And(Filter{Allow: []string{"a?", "b*"}}).Allow, []string{"a?", "b*"})
-	assert.DeepEqual(t, Filter{Allow: []string{"a", "bc"}}.And(Filter{Allow: []string{"b*", "c"}}).Allow, []string{"bc"})
+	assert.DeepEqual(t, Filter{Allow: []string{"*"}}.And(Filter{Allow: []string{"a?", "b*"}}).Allow,
+		[]string{"a?", "b*"})
+	assert.DeepEqual(t,
+		Filter{Allow: []string{"a", "bc"}}.And(Filter{Allow: []string{"b*", "c"}}).Allow,
+		[]string{"bc"})
 }

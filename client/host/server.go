@@ -9,16 +9,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Server is what a [Manager] has to know of a server to keep a client of it. Only ID and Connect are required.
+// A Server is what a [Manager] has to know of a server to keep a client of it. Only ID and Connect
+// are required.
 type Server struct {
 	// ID names the server, in errors too.
 	ID string
-	// Connect starts the server, or connects to it, with these Options, as [client.Options.Spawn] and [client.Options.Connect] do. It is never called twice at a time for one
-	// session, which is "" unless PerSession is set.
+	// Connect starts the server, or connects to it, with these Options, as [client.Options.Spawn]
+	// and [client.Options.Connect] do. It is never called twice at a time for one session, which is
+	// "" unless PerSession is set.
 	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
 	// Options are those of the client. The name is the ID.
 	Options client.Options
-	// Digest, if set, stands for the definition of the server: as long as it is the same, what the server has is likely to be the same.
+	// Digest, if set, stands for the definition of the server: as long as it is the same, what the
+	// server has is likely to be the same.
 	Digest string
 	// Filter says which of the server's tools there are.
 	Filter Filter
@@ -36,16 +39,19 @@ type Server struct {
 	// has a client and a process of its own, until [Manager.EndSession]. A gateway refuses requests
 	// without a session.
 	PerSession bool
-	// MaxSessions is how many sessions have one at a time; the uses of others fail with ErrSessions. Default 64.
+	// MaxSessions is how many sessions have one at a time; the uses of others fail with
+	// ErrSessions. Default 64.
 	MaxSessions int
-	// IdleStop is after how long without use the client is closed; the next use starts it again. Default 10 minutes; negative is never.
+	// IdleStop is after how long without use the client is closed; the next use starts it again.
+	// Default 10 minutes; negative is never.
 	IdleStop time.Duration
 }
 
 const (
 	defaultIdleStop    = 10 * time.Minute
 	defaultMaxSessions = 64
-	// firstBackoff is how long after a failure the server is started again; doubled with each failure in a row.
+	// firstBackoff is how long after a failure the server is started again; doubled with each
+	// failure in a row.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
 	// maxFailures within failureWindow are too many: the server is started again only now and then.
@@ -72,8 +78,10 @@ const (
 	Stopped  State = "stopped"  // it was not wanted yet, or not for a while: the next use starts it
 	Starting State = "starting" // for the first time, or again
 	Ready    State = "ready"
-	Waiting  State = "waiting"  // it has failed, and is started again in a while
-	Failed   State = "failed"   // it has failed too many times, and is started again in 5 minutes, or by a use after one, or a restart
+	Waiting  State = "waiting" // it has failed, and is started again in a while
+	// it has failed too many times, and is started again in 5 minutes, or by a use after one, or a
+	// restart
+	Failed   State = "failed"
 	Disabled State = "disabled" // on request: it is not started
 )
 

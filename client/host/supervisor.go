@@ -11,7 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A keeper looks after one client of a server, from the first use on: it starts it, waits for its end, and starts it again. One goroutine does all of that, so there is never more than one.
+// A keeper looks after one client of a server, from the first use on: it starts it, waits for its
+// end, and starts it again. One goroutine does all of that, so there is never more than one.
 type supervisor struct {
 	m         *Manager
 	server    *Server
@@ -36,7 +37,8 @@ type supervisor struct {
 }
 
 func newSupervisor(m *Manager, s *Server, a clientKey, log *Log) *supervisor {
-	k := &supervisor{m: m, server: s, key: a, log: log, done: make(chan struct{}), requested: make(chan struct{}, 1), unused: make(chan struct{}, 1),
+	k := &supervisor{m: m, server: s, key: a, log: log, done: make(chan struct{}),
+		requested: make(chan struct{}, 1), unused: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(m.ctx)
 	return k
@@ -65,7 +67,8 @@ func (k *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 		}
 		k.mu.Unlock()
 		switch {
-		case failed && (state == Failed || state == Waiting), state == Waiting && wait > maxWaitBefore(ctx), resting:
+		case failed && (state == Failed || state == Waiting), state == Waiting &&
+			wait > maxWaitBefore(ctx), resting:
 			return nil, k.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
 			notify(k.requested)
@@ -131,7 +134,8 @@ func notify(c chan struct{}) {
 func (k *supervisor) status() Status {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := Status{ID: k.key.id, Session: k.key.session, State: k.state, Err: k.err, Since: k.since, Uses: k.uses, Restarts: k.restarts}
+	s := Status{ID: k.key.id, Session: k.key.session, State: k.state, Err: k.err, Since: k.since,
+		Uses: k.uses, Restarts: k.restarts}
 	switch k.state {
 	case Waiting, Failed:
 		s.RetryAt = k.retryAt
@@ -170,7 +174,9 @@ func (k *supervisor) run() {
 		worked := err == nil
 		o.Era = k.server.Options.Era
 		if worked {
-			o.Era = c.Era() // remembered for the next start, which then needs no probe; if that fails, the one after finds out again
+			// remembered for the next start, which then needs no probe; if that fails, the one
+			// after finds out again
+			o.Era = c.Era()
 			if c.Process() == nil {
 				k.log.appendLine("connected")
 			}
@@ -226,8 +232,8 @@ func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// withoutStderr is why a server has ended, without what its process has written: that stands above in the
-// log.
+// withoutStderr is why a server has ended, without what its process has written: that stands above
+// in the log.
 func withoutStderr(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {
@@ -246,7 +252,8 @@ func (k *supervisor) recordFailure(err error, worked bool) {
 	}
 }
 
-// backoff returns how long to wait after so many failures in a row, with some chance in it, so that what has died at once does not come back at once.
+// backoff returns how long to wait after so many failures in a row, with some chance in it, so that
+// what has died at once does not come back at once.
 func backoff(row int) time.Duration {
 	wait := firstBackoff
 	for range row - 1 {
@@ -255,7 +262,8 @@ func backoff(row int) time.Duration {
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// waitForStart waits until the server is to be started: somebody wants it, and it has not just failed, or it has failed a while ago. It reports false when the keeper is to end.
+// waitForStart waits until the server is to be started: somebody wants it, and it has not just
+// failed, or it has failed a while ago. It reports false when the keeper is to end.
 func (k *supervisor) waitForStart() bool {
 	var due <-chan time.Time
 	wanted := k.requested
@@ -280,7 +288,8 @@ func (k *supervisor) waitForStart() bool {
 	}
 }
 
-// waitForEnd waits until the client has ended, which is an error, or is not used any more for long enough; then, and at the end of the keeper, it is closed.
+// waitForEnd waits until the client has ended, which is an error, or is not used any more for long
+// enough; then, and at the end of the keeper, it is closed.
 func (k *supervisor) waitForEnd(c *client.Client) error {
 	defer func() {
 		_ = c.Close()

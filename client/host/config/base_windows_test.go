@@ -14,9 +14,12 @@ func TestUserDirectories(t *testing.T) {
 		variables     map[string]string
 		config, state string
 	}{
-		{nil, `C:\home\ada\AppData\Roaming\stdwire\mcp.json`, `C:\home\ada\AppData\Local\stdwire\x`},
-		{map[string]string{"APPDATA": `D:\r`, "LOCALAPPDATA": `D:\l`}, `D:\r\stdwire\mcp.json`, `D:\l\stdwire\x`},
-		{map[string]string{"APPDATA": `r`, "LOCALAPPDATA": ``}, `C:\home\ada\AppData\Roaming\stdwire\mcp.json`,
+		{nil, `C:\home\ada\AppData\Roaming\stdwire\mcp.json`,
+			`C:\home\ada\AppData\Local\stdwire\x`},
+		{map[string]string{"APPDATA": `D:\r`, "LOCALAPPDATA": `D:\l`}, `D:\r\stdwire\mcp.json`,
+			`D:\l\stdwire\x`},
+		{map[string]string{"APPDATA": `r`, "LOCALAPPDATA": ``},
+			`C:\home\ada\AppData\Roaming\stdwire\mcp.json`,
 			`C:\home\ada\AppData\Local\stdwire\x`},
 		{map[string]string{"APPDATA": `D:\r`, "XDG_CONFIG_HOME": `E:\c`, "XDG_STATE_HOME": `E:\s`},
 			`E:\c\stdwire\mcp.json`, `E:\s\stdwire\x`},

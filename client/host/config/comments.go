@@ -12,12 +12,14 @@ import (
 const (
 	// MaxFile is how many bytes a file may have.
 	MaxFile = 4 << 20
-	// maxDepth is how many arrays and objects may be nested in one another. The deepest that means anything here is a filter, 5 levels down.
+	// maxDepth is how many arrays and objects may be nested in one another. The deepest that means
+	// anything here is a filter, 5 levels down.
 	maxDepth = 100
 )
 
-// stripComments makes JSON of JSON with comments: the byte order mark, comments and the commas behind last elements become blanks, so that what is left stands
-// where it stood. It makes no mistake right: the result still has to be validated.
+// stripComments makes JSON of JSON with comments: the byte order mark, comments and the commas
+// behind last elements become blanks, so that what is left stands where it stood. It makes no
+// mistake right: the result still has to be validated.
 func stripComments(data []byte) ([]byte, error) {
 	out := bytes.Clone(data)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
@@ -48,7 +50,8 @@ func stripComments(data []byte) ([]byte, error) {
 			i = end
 			continue
 		case ',':
-			behindValue = previous != 0 && previous != ',' && previous != '[' && previous != '{' && previous != ':'
+			behindValue = previous != 0 && previous != ',' && previous != '[' && previous != '{' &&
+				previous != ':'
 			comma = i
 		case ']', '}':
 			if comma >= 0 && behindValue {
@@ -114,7 +117,8 @@ func newText(name string, data []byte) (*text, error) {
 		reason := e.Reason
 		if e.Offset < len(data) && data[e.Offset] == '\'' {
 			reason = `text stands between double quotes: "…"`
-		} else if r, size := utf8.DecodeRune(data[min(e.Offset, len(data)):]); size > 1 && strings.HasSuffix(reason, "cannot start a value") {
+		} else if r, size := utf8.DecodeRune(data[min(e.Offset, len(data)):]); size > 1 &&
+			strings.HasSuffix(reason, "cannot start a value") {
 			reason = fmt.Sprintf("%q cannot start a value", r)
 		}
 		return t, t.diagnostic(e.Offset, "%s", reason)
@@ -151,9 +155,11 @@ func (t *text) root() (value, bool) {
 func (t *text) position(offset int) Position {
 	before := t.data[:min(offset, len(t.data))]
 	line := bytes.LastIndexByte(before, '\n') + 1
-	return Position{t.name, 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[line:])}
+	return Position{t.name, 1 + bytes.Count(before, []byte("\n")), 1 +
+		utf8.RuneCount(before[line:])}
 }
 
 func (t *text) diagnostic(offset int, format string, args ...any) Diagnostic {
-	return Diagnostic{Position: t.position(offset), Severity: Error, Message: fmt.Sprintf(format, args...)}
+	return Diagnostic{Position: t.position(offset), Severity: Error,
+		Message: fmt.Sprintf(format, args...)}
 }

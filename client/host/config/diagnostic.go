@@ -2,7 +2,8 @@ package config
 
 import "fmt"
 
-// A Position is a place in a file. Line and Column count from 1, the column in characters; Line is 0 where the file as a whole is meant.
+// A Position is a place in a file. Line and Column count from 1, the column in characters; Line is
+// 0 where the file as a whole is meant.
 type Position struct {
 	File         string
 	Line, Column int
@@ -32,7 +33,8 @@ func (s Severity) String() string {
 	return "warning"
 }
 
-// A Diagnostic says what is wrong in a file, and what to do about it. It never quotes a value that may be secret.
+// A Diagnostic says what is wrong in a file, and what to do about it. It never quotes a value that
+// may be secret.
 type Diagnostic struct {
 	Position
 	Severity Severity

@@ -11,13 +11,15 @@
 //	…
 //	options.Spawn(ctx, endpoint.Command) // or streamable.Dial(endpoint.URL)
 //
-// It starts nothing and knows no network: bytes and an [Environment] go in; servers and diagnostics, each with its place in a file, come out. Only [System] and
-// [Store] touch the machine.
+// It starts nothing and knows no network: bytes and an [Environment] go in; servers and
+// diagnostics, each with its place in a file, come out. Only [System] and [Store] touch the
+// machine.
 //
 // # Files
 //
-// A file is JSON; comments, commas behind last elements, a byte order mark and an empty file are all right. A key that is there twice is an error. Where the servers
-// are is found out, in this order:
+// A file is JSON; comments, commas behind last elements, a byte order mark and an empty file are
+// all right. A key that is there twice is an error. Where the servers are is found out, in this
+// order:
 //
 //	mcpServers                          Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and most others; and stdwire's own form
 //	servers                             VS Code, Dispatch
@@ -55,13 +57,14 @@
 // # Precedence
 //
 // See [Load] for which files are looked for, and which of them wins. The user's own file is
-// stdwire/mcp.json in XDG_CONFIG_HOME; unless that is set, in ~/.config, on Windows in %APPDATA%. What
-// is kept from one run to the next is in XDG_STATE_HOME; unless that is set, in ~/.local/state, on
-// Windows in %LOCALAPPDATA%.
+// stdwire/mcp.json in XDG_CONFIG_HOME; unless that is set, in ~/.config, on Windows in %APPDATA%.
+// What is kept from one run to the next is in XDG_STATE_HOME; unless that is set, in
+// ~/.local/state, on Windows in %LOCALAPPDATA%.
 //
 // # Variables
 //
-// See [Server.Resolve]. A variable without a value makes that one server unusable, by an error that names the field and the variable.
+// See [Server.Resolve]. A variable without a value makes that one server unusable, by an error that
+// names the field and the variable.
 //
 // # Trust
 //
@@ -79,5 +82,6 @@
 //
 // # Secrets
 //
-// No diagnostic and no error has the value of a variable, header, URL or argument in it. [Server.Redacted] is for showing. A [Server] and an [Endpoint] themselves are secret.
+// No diagnostic and no error has the value of a variable, header, URL or argument in it.
+// [Server.Redacted] is for showing. A [Server] and an [Endpoint] themselves are secret.
 package config

@@ -40,8 +40,10 @@ type tools struct {
 
 func (s *Server) definition() definition {
 	d := definition{
-		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile, InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
-		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout), PerSession: s.PerSession, Disabled: s.Disabled,
+		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile,
+		InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
+		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout),
+		PerSession: s.PerSession, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 	}
 	if s.URL != "" {
@@ -103,7 +105,8 @@ func milliseconds(d time.Duration) *int64 {
 	return &ms
 }
 
-// JSON returns the definition in stdwire's own form, on one line, with the fields that only other applications know. It has the values that were written down.
+// JSON returns the definition in stdwire's own form, on one line, with the fields that only other
+// applications know. It has the values that were written down.
 func (s *Server) JSON() []byte {
 	text := encode(s.definition())
 	for _, o := range s.extraFields {
@@ -118,7 +121,8 @@ func (s *Server) JSON() []byte {
 	return text
 }
 
-// Encode returns a file in stdwire's own form, without a line end behind it: servers, and what belongs to them if that is not nil.
+// Encode returns a file in stdwire's own form, without a line end behind it: servers, and what
+// belongs to them if that is not nil.
 func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
 	text := append([]byte(`{"mcpServers":`), serversJSON(servers)...)
 	if len(inputs) > 0 {

@@ -31,8 +31,10 @@ func (x *resolver) envFile() (path string, env map[string]string) {
 	return path, env
 }
 
-// parseEnv reads lines of NAME=value: with "export" before them or not, empty, or comments behind a #. A value between double quotes may have \n, \r, \t, \" and
-// \\ in it; between single quotes, everything is as it stands. What stands behind " #" after a value is a comment. The error tells the line, and not what is in it.
+// parseEnv reads lines of NAME=value: with "export" before them or not, empty, or comments behind a
+// #. A value between double quotes may have \n, \r, \t, \" and \\ in it; between single quotes,
+// everything is as it stands. What stands behind " #" after a value is a comment. The error tells
+// the line, and not what is in it.
 func parseEnv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	n := 0

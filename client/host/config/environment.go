@@ -12,26 +12,31 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// An Environment is all that the rest of the system has to do with what a configuration means. [System] is that of this process.
+// An Environment is all that the rest of the system has to do with what a configuration means.
+// [System] is that of this process.
 type Environment struct {
-	Dir  string // in which project files are looked for, and servers start; absolute, and always by the same name, as it is part of what is trusted
+	// in which project files are looked for, and servers start; absolute, and always by the same
+	// name, as it is part of what is trusted
+	Dir  string
 	Home string // ${userHome}, ~/; absolute
 
 	LookupEnv func(name string) (value string, ok bool)
-	ReadFile  func(path string) ([]byte, error) // an error is [fs.ErrNotExist] if there is no such file
-	Exists    func(path string) bool            // there is a file of that name
+	// an error is [fs.ErrNotExist] if there is no such file
+	ReadFile func(path string) ([]byte, error)
+	Exists   func(path string) bool // there is a file of that name
 
 	// Trusts reports whether the user has agreed to a profile of a project's file: see
 	// [Config.Claims]. Nil is never.
 	Trusts func(*Profile) bool
 
-	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask
-	// they have no value.
+	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in
+	// STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask they have no value.
 	Inputs map[string]string
 	Ask    func(Input) (string, error)
 }
 
-// System returns the environment of this process, with dir in place of its working directory unless that is "". Nobody is asked for inputs.
+// System returns the environment of this process, with dir in place of its working directory unless
+// that is "". Nobody is asked for inputs.
 func System(dir string) (*Environment, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -48,7 +53,8 @@ func System(dir string) (*Environment, error) {
 		info, err := os.Stat(path)
 		return err == nil && !info.IsDir()
 	}
-	env := &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile, Exists: exists}
+	env := &Environment{Dir: dir, Home: home, LookupEnv: os.LookupEnv, ReadFile: readFile,
+		Exists: exists}
 	store := UserStore(env)
 	env.Trusts = func(p *Profile) bool { return store.CheckProfile(p) == nil }
 	return env, nil
@@ -64,7 +70,8 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would block
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("this is no regular file")}
+		return nil, &fs.PathError{Op: "read", Path: path,
+			Err: errors.New("this is no regular file")}
 	}
 	f, err := atomicfile.Open(path)
 	if err != nil {

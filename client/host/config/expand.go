@@ -17,8 +17,10 @@ import (
 // bracePattern is how opencode writes a variable.
 var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's ${x%.c} is.
-var variablePattern = regexp.MustCompile(`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
+// variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's
+// ${x%.c} is.
+var variablePattern = regexp.MustCompile(
+	`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
 // A Missing is a variable without a value.
 type Missing struct {
@@ -53,17 +55,20 @@ func (e *ResolveError) Reason() string {
 
 func (e *ResolveError) Unwrap() error { return e.Err }
 
-// Resolve replaces the variables in a definition, once: what a value brings along stays as it is. There are
+// Resolve replaces the variables in a definition, once: what a value brings along stays as it is.
+// There are
 //
 //	${NAME}, ${env:NAME}              an environment variable; it has to be set. On Windows, case does not matter
 //	${NAME:-text}, ${env:NAME:-text}  the same, or the text if it is not set or empty
 //	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path, on Windows also ~\
 //	${input:ID}                       see [Environment]
 //
-// in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one of
-// EnvFile, on Windows also one whose name differs in case only. It asks for inputs, if env has an Ask, and so may block; and it reads EnvFile.
+// in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one
+// of EnvFile, on Windows also one whose name differs in case only. It asks for inputs, if env has
+// an Ask, and so may block; and it reads EnvFile.
 //
-// The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it. Whoever is going to start the server has asked [Store.Check] before.
+// The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it.
+// Whoever is going to start the server has asked [Store.Check] before.
 func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -97,18 +102,22 @@ func (x *resolver) fail(format string, args ...any) {
 func (x *resolver) endpoint() *Endpoint {
 	s := x.server
 	if s.URL != "" {
-		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers), OAuth: x.oauth(s.OAuth)}
+		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers),
+			OAuth: x.oauth(s.OAuth)}
 		if why := urlProblem(e.URL); why != "" && x.missing == nil {
 			x.fail("%s", why)
 		}
 		for name, value := range e.Headers {
-			if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				x.fail("headers.%s: the value has control characters in it, perhaps a line end", name)
+			if strings.ContainsFunc(value,
+				func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
+				x.fail("headers.%s: the value has control characters in it, perhaps a line end",
+					name)
 			}
 		}
 		return e
 	}
-	cmd := client.Command{Path: x.path("command", s.Command), InheritEnv: s.InheritEnv, Dir: s.Workspace}
+	cmd := client.Command{Path: x.path("command", s.Command), InheritEnv: s.InheritEnv,
+		Dir: s.Workspace}
 	for i, arg := range s.Args {
 		cmd.Args = append(cmd.Args, x.path(fmt.Sprintf("args[%d]", i), arg))
 	}
@@ -196,7 +205,8 @@ func (x *resolver) expand(field, text string) string {
 }
 
 // lookupVariable returns the value of one that is named, or why it has none.
-func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value, why string) {
+func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
+	why string) {
 	switch {
 	case strings.Contains(def, "${"):
 		return "", "has a default with a variable in it, which does not work"
@@ -254,7 +264,8 @@ func inputVariable(id string) string {
 	}, strings.ToUpper(id))
 }
 
-// urlProblem says what is wrong with a URL, without quoting it; "" if nothing, or if that depends on variables.
+// urlProblem says what is wrong with a URL, without quoting it; "" if nothing, or if that depends
+// on variables.
 func urlProblem(text string) string {
 	if strings.Contains(text, "${") {
 		return ""

@@ -19,19 +19,24 @@ func one(t *testing.T, definition string) *Server {
 }
 
 func TestExpand(t *testing.T) {
-	env := world(map[string]string{"A": "alpha", "EMPTY": "", "NESTED": "${A}", "STDWIRE_INPUT_API_KEY": "k1"}, nil)
+	env := world(map[string]string{"A": "alpha", "EMPTY": "", "NESTED": "${A}",
+		"STDWIRE_INPUT_API_KEY": "k1"}, nil)
 	env.Inputs = map[string]string{"given": "g1"}
 	for _, tt := range []struct{ arg, want string }{
 		{"plain", "plain"},
 		{"${A}", "alpha"},
 		{"x${A}y${env:A}z", "xalphayalphaz"},
 		{"${EMPTY}", ""},
-		{"${EMPTY:-d}", "d"}, {"${A:-d}", "alpha"}, {"${NO:-d}", "d"}, {"${env:NO:-d e}", "d e"}, {"${NO:-}", ""}, {"${NO:-~/x:-y}", "~/x:-y"},
+		{"${EMPTY:-d}", "d"}, {"${A:-d}", "alpha"}, {"${NO:-d}", "d"}, {"${env:NO:-d e}", "d e"},
+		{"${NO:-}", ""}, {"${NO:-~/x:-y}", "~/x:-y"},
 		{"${NESTED}", "${A}"}, // once
-		{"${workspaceFolder}/x", "/project/x"}, {"${userHome}/x", "/home/ada/x"}, {"~/x", "/home/ada/x"}, {"~/${A}", "/home/ada/alpha"}, {"a~/x", "a~/x"}, {"~", "~"},
+		{"${workspaceFolder}/x", "/project/x"}, {"${userHome}/x", "/home/ada/x"},
+		{"~/x", "/home/ada/x"}, {"~/${A}", "/home/ada/alpha"}, {"a~/x", "a~/x"}, {"~", "~"},
 		{"${input:api-key}", "k1"}, {"${input:given}", "g1"},
 		// What is no variable is text.
-		{"$A", "$A"}, {"${}", "${}"}, {"${A", "${A"}, {"${x%pat}", "${x%pat}"}, {"${A:0:1}", "${A:0:1}"}, {"${1}", "${1}"}, {"${A-x}", "${A-x}"}, {"{env:A}", "{env:A}"}, {"$${A}", "$alpha"},
+		{"$A", "$A"}, {"${}", "${}"}, {"${A", "${A"}, {"${x%pat}", "${x%pat}"},
+		{"${A:0:1}", "${A:0:1}"}, {"${1}", "${1}"}, {"${A-x}", "${A-x}"}, {"{env:A}", "{env:A}"},
+		{"$${A}", "$alpha"},
 	} {
 		s := &Server{ID: "s", Workspace: native("/project"), Command: "x", Args: []string{tt.arg}}
 		e, err := s.Resolve(env)
@@ -44,7 +49,8 @@ func TestExpand(t *testing.T) {
 		{"${NO:-${A}}", ": server \"s\": args[0]: ${NO} has a default with a variable in it, which does not work"},
 		{"${input:no}", ": server \"s\": args[0]: ${input:no} has no value: give --input no=… or set STDWIRE_INPUT_NO"},
 		{"${command:x}", ": server \"s\": args[0]: ${command:x} works in other applications only"},
-		{"${file:/etc/passwd}", ": server \"s\": args[0]: ${file:/etc/passwd} works in other applications only"},
+		{"${file:/etc/passwd}",
+			": server \"s\": args[0]: ${file:/etc/passwd} works in other applications only"},
 		{"${NO}${NO2}", ": server \"s\": args[0]: ${NO} is not set: set it, or write a default, as in ${NO:-text}; args[0]: ${NO2} is not set: set it, or write a default, as in ${NO2:-text}"},
 	} {
 		s := &Server{ID: "s", Command: "x", Args: []string{tt.arg}}
@@ -57,9 +63,11 @@ func TestExpand(t *testing.T) {
 }
 
 func TestEndpoints(t *testing.T) {
-	env := world(map[string]string{"TOKEN": "t1", "HOST": "example.com", "BAD": "t1\n"}, map[string]string{
-		"/project/.env": "# keys\nA=from file\nexport B='x # y'\n\nC=\"l1\\nl2\" # two lines\nD=plain # not this\nE=\n", "/project/bad.env": "A=1\nsecret\n",
-	})
+	env := world(map[string]string{"TOKEN": "t1", "HOST": "example.com", "BAD": "t1\n"},
+		map[string]string{
+			"/project/.env":    "# keys\nA=from file\nexport B='x # y'\n\nC=\"l1\\nl2\" # two lines\nD=plain # not this\nE=\n",
+			"/project/bad.env": "A=1\nsecret\n",
+		})
 	s := one(t, `{"command": "~/bin/x", "args": ["--at", "${HOST}"], "cwd": "sub", "env": {"A": "wins", "T": "${TOKEN}"}, "envFile": ".env", "inheritEnv": ["X*"]}`)
 	e, err := s.Resolve(env)
 	assert.NilError(t, err)
@@ -67,7 +75,9 @@ func TestEndpoints(t *testing.T) {
 	assert.Equal(t, slashed(cmd.Path), "/home/ada/bin/x")
 	assert.DeepEqual(t, cmd.Args, []string{"--at", "example.com"})
 	assert.Equal(t, slashed(cmd.Dir), "/project/sub")
-	assert.DeepEqual(t, cmd.Env, map[string]string{"A": "wins", "B": "x # y", "C": "l1\nl2", "D": "plain", "E": "", "T": "t1"})
+	assert.DeepEqual(t, cmd.Env,
+		map[string]string{"A": "wins", "B": "x # y", "C": "l1\nl2", "D": "plain", "E": "",
+			"T": "t1"})
 	assert.DeepEqual(t, cmd.InheritEnv, []string{"X*"})
 	assert.Equal(t, e.URL, "")
 
@@ -75,28 +85,42 @@ func TestEndpoints(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, slashed(e.Command.Dir), "/project")
 
-	e, err = one(t, `{"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}`).Resolve(env)
+	e, err = one(t, `{"url": "https://${HOST}/mcp", "headers": {"Authorization": "Bearer ${TOKEN}"}}`).Resolve(
+		env)
 	assert.NilError(t, err)
 	assert.Equal(t, e.URL, "https://example.com/mcp")
 	assert.DeepEqual(t, e.Headers, map[string]string{"Authorization": "Bearer t1"})
 	assert.Equal(t, e.Command.Path, "")
 	assert.Assert(t, e.OAuth == nil)
 
-	e, err = one(t, `{"url": "https://x", "oauth": {"clientId": "a", "clientSecret": "${TOKEN}", "issuer": "https://as.${HOST}/t", "scope": "b ${HOST}", "redirectUri": "http://[::1]:1/${HOST}"}}`).Resolve(env)
+	e, err = one(t, `{"url": "https://x", "oauth": {"clientId": "a", "clientSecret": "${TOKEN}", "issuer": "https://as.${HOST}/t", "scope": "b ${HOST}", "redirectUri": "http://[::1]:1/${HOST}"}}`).Resolve(
+		env)
 	assert.NilError(t, err)
-	assert.Equal(t, *e.OAuth, OAuth{ClientID: "a", ClientSecret: "t1", Issuer: "https://as.example.com/t", Scope: "b example.com", RedirectURI: "http://[::1]:1/example.com"})
+	assert.Equal(t, *e.OAuth,
+		OAuth{ClientID: "a", ClientSecret: "t1", Issuer: "https://as.example.com/t",
+			Scope: "b example.com", RedirectURI: "http://[::1]:1/example.com"})
 
 	for _, tt := range []struct{ definition, err string }{
-		{`{"url": "http://x", "oauth": {"clientId": "${NO}"}}`, "f.json:1:14: server \"s\": oauth.clientId: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
-		{`{"url": "http://x", "oauth": {"redirectUri": "http://${HOST}/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
-		{`{"url": "http://x", "oauth": {"redirectUri": "https://localhost/"}}`, "f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
-		{`{"url": "http://x", "oauth": {"clientId": "a", "clientSecret": "b", "issuer": "${NO:-}"}}`, "f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
-		{`{"url": "http://x", "oauth": {"clientId": "a", "issuer": "http://${HOST}/"}}`, "f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
-		{`{"url": "${TOKEN}"}`, "f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
-		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`, "f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
-		{`{"command": "x", "envFile": "no.env"}`, "f.json:1:14: server \"s\": envFile: open /project/no.env: file does not exist"},
-		{`{"command": "x", "envFile": "bad.env"}`, "f.json:1:14: server \"s\": envFile: /project/bad.env:2: this is no NAME=value"},
-		{`{"command": "x", "envFile": "${NO}"}`, "f.json:1:14: server \"s\": envFile: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
+		{`{"url": "http://x", "oauth": {"clientId": "${NO}"}}`,
+			"f.json:1:14: server \"s\": oauth.clientId: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
+		{`{"url": "http://x", "oauth": {"redirectUri": "http://${HOST}/"}}`,
+			"f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
+		{`{"url": "http://x", "oauth": {"redirectUri": "https://localhost/"}}`,
+			"f.json:1:14: server \"s\": oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback"},
+		{`{"url": "http://x", "oauth": {"clientId": "a", "clientSecret": "b", "issuer": "${NO:-}"}}`,
+			"f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
+		{`{"url": "http://x", "oauth": {"clientId": "a", "issuer": "http://${HOST}/"}}`,
+			"f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
+		{`{"url": "${TOKEN}"}`,
+			"f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
+		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`,
+			"f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
+		{`{"command": "x", "envFile": "no.env"}`,
+			"f.json:1:14: server \"s\": envFile: open /project/no.env: file does not exist"},
+		{`{"command": "x", "envFile": "bad.env"}`,
+			"f.json:1:14: server \"s\": envFile: /project/bad.env:2: this is no NAME=value"},
+		{`{"command": "x", "envFile": "${NO}"}`,
+			"f.json:1:14: server \"s\": envFile: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 	} {
 		_, err := one(t, tt.definition).Resolve(env)
 		assert.Assert(t, err != nil, tt.err)
@@ -131,10 +155,14 @@ func TestAsk(t *testing.T) {
 
 func TestEnvFiles(t *testing.T) {
 	for _, tt := range []struct{ line, value, err string }{
-		{"A=b", "b", ""}, {"A = b ", "b", ""}, {"A=", "", ""}, {"A=#x", "", ""}, {"A=b#c", "b#c", ""}, {"A=b #c", "b", ""}, {"A=b=c", "b=c", ""}, {"A=b\r", "b", ""},
-		{`A="b"`, "b", ""}, {`A="b\"c\\n\n"`, "b\"c\\n\n", ""}, {`A='b\n'`, `b\n`, ""}, {`A="" # c`, "", ""}, {`A=$B`, "$B", ""}, {"\uFEFFA=b", "b", ""},
-		{`A="b`, "", "1: the value has no quotation mark at its end"}, {`A="b" c`, "", "1: there is text behind the end of the value"},
-		{"secret", "", "1: this is no NAME=value"}, {"9=secret", "", "1: this is no NAME=value"}, {"=secret", "", "1: this is no NAME=value"}, {"a b=c", "", "1: this is no NAME=value"},
+		{"A=b", "b", ""}, {"A = b ", "b", ""}, {"A=", "", ""}, {"A=#x", "", ""},
+		{"A=b#c", "b#c", ""}, {"A=b #c", "b", ""}, {"A=b=c", "b=c", ""}, {"A=b\r", "b", ""},
+		{`A="b"`, "b", ""}, {`A="b\"c\\n\n"`, "b\"c\\n\n", ""}, {`A='b\n'`, `b\n`, ""},
+		{`A="" # c`, "", ""}, {`A=$B`, "$B", ""}, {"\uFEFFA=b", "b", ""},
+		{`A="b`, "", "1: the value has no quotation mark at its end"},
+		{`A="b" c`, "", "1: there is text behind the end of the value"},
+		{"secret", "", "1: this is no NAME=value"}, {"9=secret", "", "1: this is no NAME=value"},
+		{"=secret", "", "1: this is no NAME=value"}, {"a b=c", "", "1: this is no NAME=value"},
 	} {
 		env, err := parseEnv(tt.line)
 		if tt.err != "" {
@@ -148,7 +176,8 @@ func TestEnvFiles(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	for line, want := range map[string][]string{
-		"npx -y foo": {"npx", "-y", "foo"}, ` a  "b c" 'd"e' f"g h" "" `: {"a", "b c", `d"e`, "fg h", ""}, "a\tb": {"a", "b"},
+		"npx -y foo":                 {"npx", "-y", "foo"},
+		` a  "b c" 'd"e' f"g h" "" `: {"a", "b c", `d"e`, "fg h", ""}, "a\tb": {"a", "b"},
 		"": nil, `C:\x y`: nil, `a "b`: nil, "a #b": nil,
 	} {
 		assert.DeepEqual(t, splitCommand(line), want)
@@ -162,11 +191,13 @@ func TestRedacted(t *testing.T) {
 			`{"command":"x","env":{"A":"…","B":"${B}","C":"${C:-…}","D":"…${D}","E":"${E}…${input:f}","F":""}}`},
 		{`{"url": "https://u:secret1@h.example:1/p?a=secret1&b=${B}&secret1#secret1", "headers": {"X": "secret1"}}`,
 			`{"type":"http","url":"https://…@h.example:1/p?a=…&b=${B}&…#…","headers":{"X":"…"}}`},
-		{`{"url": "https://h.example/s/secret1AAAAAAAAAAAAAAAA/mcp?x"}`, `{"type":"http","url":"https://h.example/s/…/mcp?…"}`},
+		{`{"url": "https://h.example/s/secret1AAAAAAAAAAAAAAAA/mcp?x"}`,
+			`{"type":"http","url":"https://h.example/s/…/mcp?…"}`},
 		{`{"url": "${U:-https://u:secret1@h}/mcp"}`, `{"type":"http","url":"${U:-…}…"}`},
 		{`{"command": "x", "args": ["--token", "secret1", "--api-key=secret1", "-p", "8080", "--key", "${K}", "--password", "--verbose"]}`,
 			`{"command":"x","args":["--token","…","--api-key=…","-p","8080","--key","${K}","--password","…"]}`},
-		{`{"command": "docker", "args": ["run", "-e", "TOKEN", "-e", "A=secret1", "--env", "B=secret1", "img"]}`, `{"command":"docker","args":["run","-e","TOKEN","-e","A=…","--env","B=…","img"]}`},
+		{`{"command": "docker", "args": ["run", "-e", "TOKEN", "-e", "A=secret1", "--env", "B=secret1", "img"]}`,
+			`{"command":"docker","args":["run","-e","TOKEN","-e","A=…","--env","B=…","img"]}`},
 		{`{"command": "npx", "args": ["mcp-remote", "https://h.example/mcp?k=secret1", "--header", "Authorization: Bearer secret1", "-H", "X: secret1"]}`,
 			`{"command":"npx","args":["mcp-remote","https://h.example/mcp?k=…","--header","…","-H","…"]}`},
 		{`{"command": "npx", "args": ["server-postgres", "postgresql://ada:secret1@localhost/db", "--dsn=postgresql://ada:secret1@localhost/db", "--db=postgresql://ada:secret1@localhost/db"]}`,

@@ -13,7 +13,8 @@ import (
 
 var urlNames = []string{"url", "serverUrl", "httpUrl"}
 
-// A field is one that a server's definition may have, under all names that applications have for it. The first is stdwire's.
+// A field is one that a server's definition may have, under all names that applications have for
+// it. The first is stdwire's.
 type field struct {
 	names []string
 	read  func(r *reader, v value)
@@ -22,7 +23,9 @@ type field struct {
 func serverFields() []field {
 	return []field{
 		{[]string{"command"}, (*reader).readCommand},
-		{[]string{"args"}, func(r *reader, v value) { r.server.Args = append(r.server.Args, r.readStrings(v)...) }},
+		{[]string{"args"}, func(r *reader, v value) {
+			r.server.Args = append(r.server.Args, r.readStrings(v)...)
+		}},
 		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.readString(v) }},
 		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.readEnv(v) }},
 		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.readString(v) }},
@@ -33,17 +36,26 @@ func serverFields() []field {
 		{[]string{"type", "transport", "transportType"}, (*reader).readTransport},
 		{[]string{"era", "protocolEra"}, (*reader).readEra},
 		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.readBool(v) }},
-		{[]string{"enabled"}, func(r *reader, v value) { r.server.Disabled = r.server.Disabled || !r.readBool(v) }},
+		{[]string{"enabled"}, func(r *reader, v value) {
+			r.server.Disabled = r.server.Disabled || !r.readBool(v)
+		}},
 		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.readBool(v) }},
-		{[]string{"startTimeoutMs"}, func(r *reader, v value) { r.server.StartTimeout = r.readDuration(v, time.Millisecond) }},
-		{[]string{"callTimeoutMs"}, func(r *reader, v value) { r.server.CallTimeout = r.readDuration(v, time.Millisecond) }},
+		{[]string{"startTimeoutMs"}, func(r *reader, v value) {
+			r.server.StartTimeout = r.readDuration(v, time.Millisecond)
+		}},
+		{[]string{"callTimeoutMs"}, func(r *reader, v value) {
+			r.server.CallTimeout = r.readDuration(v, time.Millisecond)
+		}},
 		{[]string{"idleStop"}, (*reader).readIdleStop},
-		{[]string{"maxArguments"}, func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
+		{[]string{"maxArguments"},
+			func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
 		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.readSize(v) }},
 		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
 		{[]string{"tools"}, (*reader).readTools},
 		{[]string{"includeTools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) { r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...) }},
+		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) {
+			r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
+		}},
 		{[]string{"options"}, (*reader).readOptions},
 	}
 }
@@ -67,12 +79,14 @@ func (r *reader) readFields(v value) {
 	given := map[*field]member{}
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
-		if !known || m.name == "auth" && !m.isObject() { // it is Cursor's if it is an object; others write other things there
+		if !known || m.name == "auth" && !m.isObject() {
+			// it is Cursor's if it is an object; others write other things there
 			r.unknownField(m)
 			continue
 		}
 		if first, twice := given[f]; twice { // at most as often as there are fields
-			r.errorf(m.offset, "%q says the same as %q at %s; leave out one of them", m.name, first.name, r.lineColumn(first.offset))
+			r.errorf(m.offset, "%q says the same as %q at %s; leave out one of them", m.name,
+				first.name, r.lineColumn(first.offset))
 			continue
 		}
 		given[f] = m
@@ -83,7 +97,8 @@ func (r *reader) readFields(v value) {
 
 func (r *reader) unknownField(m member) {
 	r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
-	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" || m.name == "name" {
+	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||
+		m.name == "name" {
 		return
 	}
 	if match := near.Match(m.name, fieldNames()); match != "" && match != m.name {
@@ -135,7 +150,8 @@ func (r *reader) readStrings(v value) (all []string) {
 	for i, element := range v.elements() {
 		text, ok := r.readScalar(element)
 		if !ok {
-			r.errorf(element.start, "%s[%d] wants to be text, and is %s", r.field, i, element.kind())
+			r.errorf(element.start, "%s[%d] wants to be text, and is %s", r.field, i,
+				element.kind())
 		}
 		all = append(all, text)
 	}
@@ -162,7 +178,8 @@ func (r *reader) readEnv(v value) map[string]string {
 	all := r.readMap(v)
 	for name := range all {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
-			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
+			r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field,
+				namePrefix(name))
 		}
 	}
 	return all
@@ -183,7 +200,8 @@ func (r *reader) readHeaders(v value) map[string]string {
 			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
 		if other, twice := seen[strings.ToLower(name)]; twice {
-			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them", min(name, other), max(name, other))
+			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them",
+				min(name, other), max(name, other))
 		}
 		seen[strings.ToLower(name)] = name
 	}
@@ -224,17 +242,22 @@ const (
 	httpTransport
 )
 
-// transportNames are the words that there are, in small letters and without what stands between them.
+// transportNames are the words that there are, in small letters and without what stands between
+// them.
 var transportNames = map[string]transport{
 	"stdio": stdioTransport, "local": stdioTransport,
-	"http": httpTransport, "streamablehttp": httpTransport, "remote": httpTransport, "sse": httpTransport, // the client finds out about HTTP+SSE
+	// the client finds out about HTTP+SSE
+	"http": httpTransport, "streamablehttp": httpTransport, "remote": httpTransport,
+	"sse": httpTransport,
 }
 
 func (r *reader) readTransport(v value) {
 	word := r.readString(v)
-	r.transport = transportNames[strings.NewReplacer("-", "", "_", "", "+", "").Replace(strings.ToLower(word))]
+	r.transport = transportNames[strings.NewReplacer("-", "", "_", "", "+",
+		"").Replace(strings.ToLower(word))]
 	if r.transport == 0 && v.data[v.start] == '"' {
-		hint := near.Match(word, []string{"stdio", "local", "http", "streamable-http", "remote", "sse"})
+		hint := near.Match(word,
+			[]string{"stdio", "local", "http", "streamable-http", "remote", "sse"})
 		if hint == "" {
 			hint = "stdio or http"
 		}
@@ -279,14 +302,16 @@ const maxTime = 30 * 24 * time.Hour
 func (r *reader) readDuration(v value, unit time.Duration) time.Duration {
 	n, ok := v.integer()
 	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
-		r.errorf(v.start, "%s wants a whole number of %s, 30 days at most; 0 is for ever", r.field, unitName(unit))
+		r.errorf(v.start, "%s wants a whole number of %s, 30 days at most; 0 is for ever", r.field,
+			unitName(unit))
 		return 0
 	}
 	return negativeIfZero(time.Duration(n) * unit)
 }
 
 func unitName(unit time.Duration) string {
-	return map[time.Duration]string{time.Nanosecond: "nanoseconds", time.Millisecond: "milliseconds", time.Second: "seconds"}[unit]
+	return map[time.Duration]string{time.Nanosecond: "nanoseconds",
+		time.Millisecond: "milliseconds", time.Second: "seconds"}[unit]
 }
 
 // negativeIfZero makes a negative time of 0.
@@ -304,13 +329,15 @@ func (r *reader) readIdleStop(v value) {
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 || d > maxTime {
-		r.errorf(v.start, `idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`)
+		r.errorf(v.start,
+			`idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`)
 		return
 	}
 	r.server.IdleStop = negativeIfZero(d)
 }
 
-// applyTimeout gives "timeout" the meaning that it has in the application. What is said more clearly wins.
+// applyTimeout gives "timeout" the meaning that it has in the application. What is said more
+// clearly wins.
 func (r *reader) applyTimeout() {
 	if r.timeout == nil {
 		return
@@ -323,7 +350,9 @@ func (r *reader) applyTimeout() {
 	}
 	d := r.readDuration(v, r.timeoutUnit)
 	if r.ambiguousTimeout && 0 < d && d < time.Second {
-		r.warnf(v.start, "timeout is not used: it is in milliseconds, and so too short to be meant; write %s", name)
+		r.warnf(v.start,
+			"timeout is not used: it is in milliseconds, and so too short to be meant; write %s",
+			name)
 		return
 	}
 	if *target == 0 {

@@ -10,37 +10,54 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A shape is a way in which applications write down servers: where in the file they are, and what differs in meaning.
+// A shape is a way in which applications write down servers: where in the file they are, and what
+// differs in meaning.
 type format struct {
-	keys             string // the path of keys to the servers, for messages
-	locate           func(root value, workspace string) (value, bool)
-	timeoutUnit      time.Duration // of "timeout"
-	startTimeout     bool          // "timeout" is for the start, not for calls
-	ambiguousTimeout bool          // "timeout" may be meant otherwise: the shape is that of many applications
-	braceVariables   bool          // variables are written {env:NAME} too
-	isNative         bool          // the file may have what only stdwire knows beside the servers: profiles
+	keys         string // the path of keys to the servers, for messages
+	locate       func(root value, workspace string) (value, bool)
+	timeoutUnit  time.Duration // of "timeout"
+	startTimeout bool          // "timeout" is for the start, not for calls
+	// "timeout" may be meant otherwise: the shape is that of many applications
+	ambiguousTimeout bool
+	braceVariables   bool // variables are written {env:NAME} too
+	// the file may have what only stdwire knows beside the servers: profiles
+	isNative bool
 }
 
 // formats are looked for in this order. The first that is there counts.
 func formats() []format {
 	return []format{
-		{keys: "mcpServers", locate: memberNamed("mcpServers"), timeoutUnit: time.Millisecond, ambiguousTimeout: true, isNative: true},
-		{keys: "servers", locate: memberNamed("servers"), timeoutUnit: time.Millisecond, ambiguousTimeout: true, isNative: true},
-		{keys: "context_servers", locate: memberNamed("context_servers"), timeoutUnit: time.Second},                                                     // Zed
-		{keys: "mcp.servers", locate: settingsServers, timeoutUnit: time.Millisecond, ambiguousTimeout: true, startTimeout: true, braceVariables: true}, // opencode 2, VS Code before it had mcp.json
-		{keys: "mcp", locate: opencode, timeoutUnit: time.Millisecond, ambiguousTimeout: true, startTimeout: true, braceVariables: true},                // opencode, Crush
-		{keys: "projects.DIRECTORY.mcpServers", locate: claudeProject, timeoutUnit: time.Millisecond, ambiguousTimeout: true},                           // ~/.claude.json
-		{keys: "the whole file", locate: wholeFile, timeoutUnit: time.Millisecond, ambiguousTimeout: true},                                              // .agents/mcp.json
+		{keys: "mcpServers", locate: memberNamed("mcpServers"), timeoutUnit: time.Millisecond,
+			ambiguousTimeout: true, isNative: true},
+		{keys: "servers", locate: memberNamed("servers"), timeoutUnit: time.Millisecond,
+			ambiguousTimeout: true, isNative: true},
+		// Zed
+		{keys: "context_servers", locate: memberNamed("context_servers"), timeoutUnit: time.Second},
+		// opencode 2, VS Code before it had mcp.json
+		{keys: "mcp.servers", locate: settingsServers, timeoutUnit: time.Millisecond,
+			ambiguousTimeout: true, startTimeout: true, braceVariables: true},
+		// opencode, Crush
+		{keys: "mcp", locate: opencode, timeoutUnit: time.Millisecond, ambiguousTimeout: true,
+			startTimeout: true, braceVariables: true},
+		// ~/.claude.json
+		{keys: "projects.DIRECTORY.mcpServers", locate: claudeProject,
+			timeoutUnit: time.Millisecond, ambiguousTimeout: true},
+		// .agents/mcp.json
+		{keys: "the whole file", locate: wholeFile, timeoutUnit: time.Millisecond,
+			ambiguousTimeout: true},
 	}
 }
 
-// asMCPProxy is a shape that has the servers where others have them, and is known by a key beside them.
+// asMCPProxy is a shape that has the servers where others have them, and is known by a key beside
+// them.
 func (s format) asMCPProxy() format {
-	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false // it encodes a Go duration
+	// it encodes a Go duration
+	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false
 	return s
 }
 
-// memberNamed finds what stands under a key. If that is no object, it is found too, to be complained of.
+// memberNamed finds what stands under a key. If that is no object, it is found too, to be
+// complained of.
 func memberNamed(key string) func(value, string) (value, bool) {
 	return func(root value, _ string) (value, bool) { return root.member(key) }
 }
@@ -54,7 +71,10 @@ func settingsServers(root value, _ string) (value, bool) {
 func opencode(root value, _ string) (value, bool) {
 	mcp, ok := root.member("mcp")
 	members := mcp.members()
-	return mcp, ok && mcp.isObject() && (len(members) == 0 || slices.ContainsFunc(members, func(m member) bool { return isServer(m.value) }))
+	return mcp, ok && mcp.isObject() &&
+		(len(members) == 0 || slices.ContainsFunc(members, func(m member) bool {
+			return isServer(m.value)
+		}))
 }
 
 func claudeProject(root value, workspace string) (value, bool) {
@@ -82,7 +102,8 @@ func wholeFile(root value, _ string) (value, bool) {
 // isServer reports whether a value looks like the definition of a server.
 func isServer(v value) bool {
 	return slices.ContainsFunc(v.members(), func(m member) bool {
-		return m.name == "command" && !m.isObject() || slices.Contains(urlNames, m.name) && !m.isObject()
+		return m.name == "command" && !m.isObject() || slices.Contains(urlNames, m.name) &&
+			!m.isObject()
 	})
 }
 
@@ -104,11 +125,14 @@ func (r *reader) findServers(root value) (serverSection, bool) {
 		servers, ok := s.locate(root, r.Workspace)
 		switch {
 		case !ok:
-		case f != nil && s.keys != "mcp" && s.keys != "the whole file": // where they are nested, both match
-			r.warnf(servers.start, "the servers under %s are not used: those under %s are", s.keys, f.keys)
+		case f != nil && s.keys != "mcp" && s.keys != "the whole file":
+			// where they are nested, both match
+			r.warnf(servers.start, "the servers under %s are not used: those under %s are", s.keys,
+				f.keys)
 		case f != nil:
 		case !servers.isObject():
-			r.errorf(servers.start, "%s wants an object of servers by their ids, and is %s", s.keys, servers.kind())
+			r.errorf(servers.start, "%s wants an object of servers by their ids, and is %s", s.keys,
+				servers.kind())
 			return serverSection{}, false
 		default:
 			f = &serverSection{s, servers, root}
@@ -138,10 +162,14 @@ func (r *reader) warnNoServers(root value) {
 		if m.name == "mcp" {
 			continue // which is one of them, and has none in it
 		}
-		if match := near.Match(m.name, []string{"mcpServers", "servers", "context_servers"}); match != "" {
-			r.warnf(m.offset, "the file has no servers under %s; %q is none of these: did you mean %s?", keys, m.name, match)
+		if match := near.Match(m.name,
+			[]string{"mcpServers", "servers", "context_servers"}); match != "" {
+			r.warnf(m.offset,
+				"the file has no servers under %s; %q is none of these: did you mean %s?", keys,
+				m.name, match)
 			return
 		}
 	}
-	r.warnf(root.start, "%s", fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
+	r.warnf(root.start, "%s",
+		fmt.Sprintf("the file has no servers: there is nothing under %s", keys))
 }

@@ -6,14 +6,16 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// Whatever a file has in it: every server is usable or says why not, and one that is usable is the same when it is written down in stdwire's own form.
+// Whatever a file has in it: every server is usable or says why not, and one that is usable is the
+// same when it is written down in stdwire's own form.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{"mcpServers": {"a": {"command": "x", "args": ["--token", "t0ken"], "env": {"A": "t0ken${B:-t0ken}"}, "timeout": 1}}, "profiles": {"p": ["a"]}}`,
 		`{"mcp": {"a": {"type": "remote", "url": "https://t0ken@x/?a=t0ken#t0ken", "headers": {"A": "Bearer t0ken{env:A}"}, "oauth": {"x": "t0ken"}}}}`,
 		`{"servers": {"a": {"command": "npx -y 'x y'", "tools": {"allow": ["a*"], "deny": []}, "idleStop": "1h", "envFile": ".env"}}, "inputs": [{"id": "x"}]}`,
 		`{"mcpProxy": {}, "mcpServers": {"a": {"url": "http://x", "timeout": 1500000, "options": {"disabled": true, "toolFilter": {"mode": "block", "list": ["a"]}}}}}`,
-		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`, `{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
+		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`,
+		`{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -37,7 +39,8 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v", s)
 			}
 			_, err := s.Resolve(env)
-			if e, ok := err.(*ResolveError); err != nil && (!ok || e.Missing == nil && e.Err == nil) {
+			if e, ok := err.(*ResolveError); err != nil &&
+				(!ok || e.Missing == nil && e.Err == nil) {
 				t.Fatalf("%v", err)
 			}
 			usable = append(usable, s)
@@ -51,7 +54,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q became %q: %v", data, text, again.Err())
 		}
 		for i, s := range again.Servers {
-			if s.Err != nil || string(s.JSON()) != string(usable[i].JSON()) || s.Digest() != usable[i].Digest() {
+			if s.Err != nil || string(s.JSON()) != string(usable[i].JSON()) ||
+				s.Digest() != usable[i].Digest() {
 				t.Fatalf("%q became %q: %v", usable[i].JSON(), s.JSON(), s.Err)
 			}
 		}

@@ -28,7 +28,8 @@ func TestPlain(t *testing.T) {
 		{"{}//", "{}  "},
 		{"{//\r\n}", "{   \n}"},
 		// These stay wrong.
-		{`[,]`, `[,]`}, {`{,}`, `{,}`}, {`[1,,]`, `[1,,]`}, {`{"a":,}`, `{"a":,}`}, {`[1,2`, `[1,2`}, {`,]`, `,]`},
+		{`[,]`, `[,]`}, {`{,}`, `{,}`}, {`[1,,]`, `[1,,]`}, {`{"a":,}`, `{"a":,}`},
+		{`[1,2`, `[1,2`}, {`,]`, `,]`},
 	} {
 		got, err := stripComments([]byte(tt.in))
 		assert.NilError(t, err, tt.in)
@@ -62,16 +63,19 @@ func TestSyntaxErrors(t *testing.T) {
 		_, err := newText("f.json", []byte(tt.in))
 		assert.Error(t, err, tt.err)
 	}
-	for _, in := range []string{"", " \n", "// nothing", "\xEF\xBB\xBF", strings.Repeat("[", 100) + strings.Repeat("]", 100)} {
+	for _, in := range []string{"", " \n", "// nothing", "\xEF\xBB\xBF", strings.Repeat("[", 100) +
+		strings.Repeat("]", 100)} {
 		_, err := newText("f.json", []byte(in))
 		assert.NilError(t, err, "%.20q", in)
 	}
 }
 
-// Whatever a file has in it: what is taken for JSON is that, everything stands where it stood, and nothing but blanks has changed.
+// Whatever a file has in it: what is taken for JSON is that, everything stands where it stood, and
+// nothing but blanks has changed.
 func FuzzPlain(f *testing.F) {
 	for _, seed := range []string{
-		"\xEF\xBB\xBF{ // c\n\"a\": [1, 2,], /* d */ \"b\": {\"c\": \"/*\\\"\",},}", "", "[,]", "//", "/*", `{"mcpServers":{"a":{"command":["x"]}}}`, "[1,/**/]", `"\u12`,
+		"\xEF\xBB\xBF{ // c\n\"a\": [1, 2,], /* d */ \"b\": {\"c\": \"/*\\\"\",},}", "", "[,]",
+		"//", "/*", `{"mcpServers":{"a":{"command":["x"]}}}`, "[1,/**/]", `"\u12`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -95,8 +99,11 @@ func FuzzPlain(f *testing.F) {
 			if d, ok := err.(Diagnostic); !ok || d.Line < 1 || d.Column < 1 || d.Message == "" {
 				t.Fatalf("%#v", err)
 			}
-			// What is refused although encoding/json takes it is not UTF-8, has half a character, or is too deep.
-			if stripped != nil && json.Valid(stripped) && utf8.Valid(stripped) && !strings.Contains(err.Error(), "surrogate") && !strings.Contains(err.Error(), "deeply") {
+			// What is refused although encoding/json takes it is not UTF-8, has half a character,
+			// or is too deep.
+			if stripped != nil && json.Valid(stripped) && utf8.Valid(stripped) &&
+				!strings.Contains(err.Error(), "surrogate") &&
+				!strings.Contains(err.Error(), "deeply") {
 				t.Fatalf("refuses %q: %v", data, err)
 			}
 			return

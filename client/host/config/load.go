@@ -19,7 +19,8 @@ const (
 	Absent   State = "absent"
 	Empty    State = "empty"    // it is there, and has no place for servers
 	Shadowed State = "shadowed" // it has one, and a file before it in the same directory as well
-	Broken   State = "broken"   // it cannot be read, or has an error that concerns all of it: none of its servers is used
+	// it cannot be read, or has an error that concerns all of it: none of its servers is used
+	Broken State = "broken"
 )
 
 // A Found is a file that was looked for.
@@ -32,10 +33,13 @@ type FileStatus struct {
 
 // A Config is all that is configured, from all files.
 type Config struct {
-	Servers                []*Server           // what wins comes first; among those of a file, in its order. Servers with errors and disabled ones are among them
-	Profiles               map[string][]string // that are in effect; see [Config.Profile]
-	ProfilesRequiringTrust []*Profile          // of a project, that are in effect only if they are trusted, whether they are or not
-	Files                  []FileStatus        // that were looked for, what wins first
+	// what wins comes first; among those of a file, in its order. Servers with errors and disabled
+	// ones are among them
+	Servers  []*Server
+	Profiles map[string][]string // that are in effect; see [Config.Profile]
+	// of a project, that are in effect only if they are trusted, whether they are or not
+	ProfilesRequiringTrust []*Profile
+	Files                  []FileStatus // that were looked for, what wins first
 	Diagnostics            []Diagnostic
 
 	activeProfiles map[string]*Profile
@@ -43,8 +47,9 @@ type Config struct {
 
 // Load finds out what is configured.
 //
-// If files are given, they are all there is, and have to be there: of servers with the same id the one in the later file counts. Otherwise, if STDWIRE_CONFIG is
-// set, it is the same with that one file. Otherwise these are looked for:
+// If files are given, they are all there is, and have to be there: of servers with the same id the
+// one in the later file counts. Otherwise, if STDWIRE_CONFIG is set, it is the same with that one
+// file. Otherwise these are looked for:
 //
 //	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
 //	stdwire/mcp.json                                                                          where UserFile says
@@ -53,8 +58,9 @@ type Config struct {
 // if the user has agreed to that, see [Config].Claims. A warning names what is hidden. A
 // file that is broken hides what it might have hidden: the rest of its directory.
 //
-// All servers start in env.Dir, and relative paths start there too; but in the user's own file and that of STDWIRE_CONFIG at the directory of the file, so that they mean the
-// same wherever the user is.
+// All servers start in env.Dir, and relative paths start there too; but in the user's own file and
+// that of STDWIRE_CONFIG at the directory of the file, so that they mean the same wherever the user
+// is.
 //
 // Load does not fail: what is wrong is in the Diagnostics, and in the servers.
 func Load(env *Environment, files ...string) *Config {
@@ -103,12 +109,14 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	found := FileStatus{Source: source, State: Used}
 	broken := func(err error) (*File, FileStatus) {
 		found.State = Broken
-		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error, Message: err.Error()}
+		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error,
+			Message: err.Error()}
 		found.Err = d
 		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
 	}
 	if !filepath.IsAbs(source.Path) {
-		return broken(errors.New(pathVariable + " wants an absolute path: what a relative one means depends on the directory"))
+		return broken(errors.New(pathVariable +
+			" wants an absolute path: what a relative one means depends on the directory"))
 	}
 	data, err := l.env.ReadFile(source.Path)
 	switch {
@@ -132,7 +140,8 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 }
 
 func (l *loader) warn(at Position, format string, args ...any) {
-	l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
+	l.Diagnostics = append(l.Diagnostics,
+		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
 // addFile takes the servers and profiles of a file, as far as there are none of the same name.
@@ -143,13 +152,16 @@ func (l *loader) addFile(f *File) {
 				l.Servers[i].Overrides = s.Position
 			}
 			message := "it is not used: there is another at " + l.Servers[i].Position.String()
-			l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
+			l.Diagnostics = append(l.Diagnostics,
+				Diagnostic{Position: s.Position, Severity: Warning, Server: s.ID, Message: message})
 			continue
 		}
 		l.Servers = append(l.Servers, s)
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Profiles)) {
-		l.allProfiles = append(l.allProfiles, &Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name], Workspace: f.Workspace, Project: f.Project})
+		l.allProfiles = append(l.allProfiles,
+			&Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name],
+				Workspace: f.Workspace, Project: f.Project})
 	}
 }
 
@@ -157,8 +169,11 @@ func (l *loader) checkProfiles() {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		for _, id := range l.Profiles[name] {
 			if !slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.ID == id }) {
-				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s", name, id, suggestion(id, l.Servers))
-				l.Diagnostics = append(l.Diagnostics, Diagnostic{Position: l.activeProfiles[name].Position, Severity: Error, Message: message})
+				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s",
+					name, id, suggestion(id, l.Servers))
+				l.Diagnostics = append(l.Diagnostics,
+					Diagnostic{Position: l.activeProfiles[name].Position, Severity: Error,
+						Message: message})
 				break
 			}
 		}
@@ -174,8 +189,9 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with an id, which may be disabled, and may have to be trusted first (see [Store.Check]). The error is an [*UnknownError], the Err of the
-// server, or a [Diagnostic] of a file that may have such a server but is broken.
+// Server returns the server with an id, which may be disabled, and may have to be trusted first
+// (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of
+// a file that may have such a server but is broken.
 func (c *Config) Server(id string) (*Server, error) {
 	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
 	for _, f := range c.Files {
@@ -196,18 +212,22 @@ func (c *Config) Server(id string) (*Server, error) {
 	return c.Servers[i], c.Servers[i].Err
 }
 
-// Select returns the servers of a profile, in its order; for "" all there are. Those with errors are among them, and disabled ones. The error is an
-// [*UnknownError], or an [*UntrustedError] for one of the Claims.
+// Select returns the servers of a profile, in its order; for "" all there are. Those with errors
+// are among them, and disabled ones. The error is an [*UnknownError], or an [*UntrustedError] for
+// one of the Claims.
 func (c *Config) Select(profile string) (servers []*Server, err error) {
 	if profile == "" {
 		return c.Servers, nil
 	}
 	ids, ok := c.Profiles[profile]
-	if i := slices.IndexFunc(c.ProfilesRequiringTrust, func(p *Profile) bool { return p.Name == profile }); !ok && i >= 0 {
-		return nil, &UntrustedError{Profile: profile, Position: c.ProfilesRequiringTrust[i].Position}
+	if i := slices.IndexFunc(c.ProfilesRequiringTrust,
+		func(p *Profile) bool { return p.Name == profile }); !ok && i >= 0 {
+		return nil, &UntrustedError{Profile: profile,
+			Position: c.ProfilesRequiringTrust[i].Position}
 	}
 	if !ok {
-		return nil, &UnknownError{"profile", profile, near.Instead(profile, slices.Sorted(maps.Keys(c.Profiles)))}
+		return nil, &UnknownError{"profile", profile,
+			near.Instead(profile, slices.Sorted(maps.Keys(c.Profiles)))}
 	}
 	for _, id := range ids {
 		i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })

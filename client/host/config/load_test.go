@@ -42,19 +42,30 @@ func TestLoad(t *testing.T) {
 		want      string
 	}{
 		{name: "nothing"},
-		{name: "the seeds' order", files: map[string]string{"/project/.dispatch/mcp.json": file("a"), "/project/opencode.json": `{"mcp": {"b": {"command": ["b"]}}}`},
+		{name: "the seeds' order",
+			files: map[string]string{"/project/.dispatch/mcp.json": file("a"),
+				"/project/opencode.json": `{"mcp": {"b": {"command": ["b"]}}}`},
 			want: `a /project/.dispatch/mcp.json true
 used /project/.dispatch/mcp.json 1
 shadowed /project/opencode.json 1
 warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
 `},
-		{name: "fallback", files: map[string]string{"/project/opencode.json": `{"mcp": {"b": {"command": "uvx", "args": ["x"]}}}`},
+		{name: "fallback",
+			files: map[string]string{
+				"/project/opencode.json": `{"mcp": {"b": {"command": "uvx", "args": ["x"]}}}`},
 			want: "b /project/opencode.json true\nused /project/opencode.json 1\n"},
-		{name: "no servers in it", files: map[string]string{"/project/.mcp.json": "", "/project/opencode.json": `{"theme": "x"}`, "/project/opencode.jsonc": `{"mcp": {"b": {"command": "b"}}}`},
+		{name: "no servers in it",
+			files: map[string]string{"/project/.mcp.json": "",
+				"/project/opencode.json":  `{"theme": "x"}`,
+				"/project/opencode.jsonc": `{"mcp": {"b": {"command": "b"}}}`},
 			want: "b /project/opencode.jsonc true\nempty /project/.mcp.json 0\nempty /project/opencode.json 0\nused /project/opencode.jsonc 1\n"},
-		{name: "empty on purpose", files: map[string]string{"/project/mcp.json": `{"servers": {}}`, "/project/.mcp.json": file("a")},
+		{name: "empty on purpose",
+			files: map[string]string{"/project/mcp.json": `{"servers": {}}`,
+				"/project/.mcp.json": file("a")},
 			want: "used /project/mcp.json 0\nshadowed /project/.mcp.json 1\nwarning: /project/.mcp.json: its servers are not used: /project/mcp.json is there\n"},
-		{name: "user and project", files: map[string]string{"/project/.vscode/mcp.json": file("a", "b"), user: file("b", "c")},
+		{name: "user and project",
+			files: map[string]string{"/project/.vscode/mcp.json": file("a", "b"),
+				user: file("b", "c")},
 			want: `a /project/.vscode/mcp.json true
 b /project/.vscode/mcp.json true
 c ` + user + ` false
@@ -62,22 +73,35 @@ used /project/.vscode/mcp.json 2
 used ` + user + ` 2
 warning: ` + user + `:1:14: server "b": it is not used: there is another at /project/.vscode/mcp.json:1:37
 `},
-		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"}, files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")}, want: "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
-		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"}, files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user + " 1\n"},
-		{name: "the variable", variables: map[string]string{pathVariable: "/etc/x.json"}, files: map[string]string{"/etc/x.json": file("a"), "/project/mcp.json": file("b"), user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
-		{name: "the variable, relative", variables: map[string]string{pathVariable: "x.json"}, files: map[string]string{"x.json": file("a"), user: file("c")},
-			want: "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
-		{name: "the variable, of nothing", variables: map[string]string{pathVariable: "/x.json"}, want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
-		{name: "given", variables: map[string]string{pathVariable: "/etc/x.json"}, given: []string{"one.json", native("/two.json")},
-			files: map[string]string{"/project/one.json": file("a", "b"), "/two.json": file("b"), "/project/mcp.json": file("c"), user: file("c")},
+		{name: "XDG", variables: map[string]string{"XDG_CONFIG_HOME": "/xdg"},
+			files: map[string]string{"/xdg/stdwire/mcp.json": file("a"), user: file("b")},
+			want:  "a /xdg/stdwire/mcp.json false\nused /xdg/stdwire/mcp.json 1\n"},
+		{name: "XDG that is relative", variables: map[string]string{"XDG_CONFIG_HOME": "xdg"},
+			files: map[string]string{user: file("b")}, want: "b " + user + " false\nused " + user +
+				" 1\n"},
+		{name: "the variable", variables: map[string]string{pathVariable: "/etc/x.json"},
+			files: map[string]string{"/etc/x.json": file("a"), "/project/mcp.json": file("b"),
+				user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
+		{name: "the variable, relative", variables: map[string]string{pathVariable: "x.json"},
+			files: map[string]string{"x.json": file("a"), user: file("c")},
+			want:  "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
+		{name: "the variable, of nothing", variables: map[string]string{pathVariable: "/x.json"},
+			want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
+		{name: "given", variables: map[string]string{pathVariable: "/etc/x.json"},
+			given: []string{"one.json", native("/two.json")},
+			files: map[string]string{"/project/one.json": file("a", "b"), "/two.json": file("b"),
+				"/project/mcp.json": file("c"), user: file("c")},
 			want: `b /two.json false
 a /project/one.json false
 used /two.json 1
 used /project/one.json 2
 warning: /project/one.json:1:37: server "b": it is not used: there is another at /two.json:1:14
 `},
-		{name: "given, but not there", given: []string{"one.json"}, want: "broken /project/one.json 0\nerror: /project/one.json: file does not exist\n"},
-		{name: "broken", files: map[string]string{"/project/mcp.json": "{", "/project/.mcp.json": file("a"), user: file("b")},
+		{name: "given, but not there", given: []string{"one.json"},
+			want: "broken /project/one.json 0\nerror: /project/one.json: file does not exist\n"},
+		{name: "broken",
+			files: map[string]string{"/project/mcp.json": "{", "/project/.mcp.json": file("a"),
+				user: file("b")},
 			want: `b ` + user + ` false
 broken /project/mcp.json 0
 shadowed /project/.mcp.json 1
@@ -85,7 +109,10 @@ used ` + user + ` 1
 error: /project/mcp.json:1:2: an object wants a string as a member's name here
 warning: /project/.mcp.json: its servers are not used: /project/mcp.json is there
 `},
-		{name: "profiles", files: map[string]string{"/project/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`, user: `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
+		{name: "profiles",
+			files: map[string]string{
+				"/project/mcp.json": `{"servers": {"a": {"command": "a"}}, "profiles": {"web": ["a", "bb"], "all": ["a", "b", "a"]}}`,
+				user:                `{"servers": {"b": {"command": "b"}}, "profiles": {"web": ["b"]}}`},
 			want: `a /project/mcp.json true
 b ` + user + ` false
 used /project/mcp.json 1
@@ -111,7 +138,8 @@ func TestFindAServer(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, s.Command, "b")
 	_, err = c.Server("bad")
-	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
+	assert.Equal(t, slashed(err.Error()),
+		`/project/mcp.json:1:41: server "bad": it has neither a command nor a URL`)
 	_, err = c.Server("fils")
 	var unknown *UnknownError
 	assert.Assert(t, errors.As(err, &unknown))
@@ -130,17 +158,20 @@ func TestFindAServer(t *testing.T) {
 	assert.Error(t, err, `there is no profile "r"`)
 
 	// What a broken file may have had is not taken from elsewhere.
-	files := map[string]string{"/project/mcp.json": "[", userDir + "/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
+	files := map[string]string{"/project/mcp.json": "[", userDir +
+		"/mcp.json": `{"servers": {"web": {"command": "b"}}}`}
 	_, err = Load(world(nil, files)).Server("web")
 	assert.Equal(t, slashed(err.Error()), "/project/mcp.json:1:2: a value is missing")
-	files = map[string]string{"/project/mcp.json": `{"servers": {"web": {"command": "b"}}}`, userDir + "/mcp.json": "["}
+	files = map[string]string{"/project/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
+		userDir + "/mcp.json": "["}
 	_, err = Load(world(nil, files)).Server("web")
 	assert.NilError(t, err)
 	_, err = Load(world(nil, files)).Server("other")
 	assert.ErrorContains(t, err, "a value is missing")
 }
 
-// What the user's own file says means the same wherever the user is. A project must not slip something into it.
+// What the user's own file says means the same wherever the user is. A project must not slip
+// something into it.
 func TestRelativePaths(t *testing.T) {
 	const servers = `{"servers": {"s": {"command": "./run", "envFile": ".env"}, "t": {"command": "run"}, "u": {"command": "./run", "cwd": "sub"}}}`
 	for _, tt := range []struct {
@@ -149,12 +180,16 @@ func TestRelativePaths(t *testing.T) {
 		given            []string
 	}{
 		{name: "the user's", file: userDir + "/mcp.json", base: userDir},
-		{name: "the variable's", file: "/etc/x.json", base: "/etc", variables: map[string]string{pathVariable: "/etc/x.json"}},
-		{name: "given", file: "/elsewhere/x.json", base: "/project", given: []string{native("/elsewhere/x.json")}},
+		{name: "the variable's", file: "/etc/x.json", base: "/etc",
+			variables: map[string]string{pathVariable: "/etc/x.json"}},
+		{name: "given", file: "/elsewhere/x.json", base: "/project",
+			given: []string{native("/elsewhere/x.json")}},
 		{name: "the project's", file: "/project/.vscode/mcp.json", base: "/project"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			env := world(tt.variables, map[string]string{tt.file: servers, "/project/.env": "FROM=/project", "/etc/.env": "FROM=/etc", userDir + "/.env": "FROM=" + userDir})
+			env := world(tt.variables,
+				map[string]string{tt.file: servers, "/project/.env": "FROM=/project",
+					"/etc/.env": "FROM=/etc", userDir + "/.env": "FROM=" + userDir})
 			c := Load(env, tt.given...)
 			e, err := c.Servers[0].Resolve(env)
 			assert.NilError(t, err)

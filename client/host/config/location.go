@@ -2,16 +2,20 @@ package config
 
 import "path/filepath"
 
-// pathVariable is the environment variable with the path of a file that is used in place of those that are searched for.
+// pathVariable is the environment variable with the path of a file that is used in place of those
+// that are searched for.
 const pathVariable = "STDWIRE_CONFIG"
 
-// projectFiles are looked for in a directory, in this order. The first that has a place for servers counts.
+// projectFiles are looked for in a directory, in this order. The first that has a place for servers
+// counts.
 var projectFiles = []Source{
-	{Path: "mcp.json"}, {Path: ".mcp.json"}, {Path: ".dispatch/mcp.json"}, {Path: ".vscode/mcp.json"},
+	{Path: "mcp.json"}, {Path: ".mcp.json"}, {Path: ".dispatch/mcp.json"},
+	{Path: ".vscode/mcp.json"},
 	{Path: "opencode.json", sharedFile: true}, {Path: "opencode.jsonc", sharedFile: true},
 }
 
-// A place is where files are looked for: the servers of all places are used, but of each place those of one file only.
+// A place is where files are looked for: the servers of all places are used, but of each place
+// those of one file only.
 type location []Source
 
 // search returns where files are looked for, what wins first.
@@ -23,7 +27,8 @@ func search(env *Environment, files []string) (places []location) {
 		return filepath.Join(env.Dir, path)
 	}
 	for _, file := range files {
-		places = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}}, places...)
+		places = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
+			places...)
 	}
 	if places != nil {
 		return places
@@ -40,8 +45,8 @@ func search(env *Environment, files []string) (places []location) {
 	return []location{project, {{Path: UserFile(env), Workspace: env.Dir, relativeToFile: true}}}
 }
 
-// UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is ~/.config
-// unless it is set, on Windows %APPDATA%.
+// UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is
+// ~/.config unless it is set, on Windows %APPDATA%.
 func UserFile(env *Environment) string { return configHome.file(env, "mcp.json") }
 
 // StateFile is the path of a file that is kept from one run to the next: stdwire/name in

@@ -20,12 +20,16 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s has another %s already", e.File, strings.Join(e.IDs, ", "))
 }
 
-// Merge returns the content of a file with servers and inputs added to it. The rest stays as it is, comments and layout too. data is the content as it
-// is now, which may be empty, and path is for messages. Servers that are there already, and the same, are left alone; others of the same id are an
-// [*ExistsError], unless replace is set: then their definitions are replaced, with all comments in them.
+// Merge returns the content of a file with servers and inputs added to it. The rest stays as it is,
+// comments and layout too. data is the content as it is now, which may be empty, and path is for
+// messages. Servers that are there already, and the same, are left alone; others of the same id are
+// an [*ExistsError], unless replace is set: then their definitions are replaced, with all comments
+// in them.
 //
-// The file has to be in stdwire's own form, which mcpServers and VS Code's servers are. Any other error is a [Diagnostic] or says what is wrong.
-func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input, replace bool) ([]byte, error) {
+// The file has to be in stdwire's own form, which mcpServers and VS Code's servers are. Any other
+// error is a [Diagnostic] or says what is wrong.
+func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input,
+	replace bool) ([]byte, error) {
 	source := Source{Path: path, Workspace: env.Dir, sharedFile: true}
 	f := Parse(env, source, data)
 	if err := f.Err(); err != nil {
@@ -41,7 +45,9 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	e := &editor{raw: data}
 	if f.HasServers {
 		if !f.section.isNative {
-			return nil, fmt.Errorf("%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that", path, f.section.keys)
+			return nil, fmt.Errorf(
+				"%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that",
+				path, f.section.keys)
 		}
 		if err := e.servers(f, servers, replace); err != nil {
 			return nil, err
@@ -113,7 +119,8 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 		default:
 			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
 			m := members[at]
-			e.edits = append(e.edits, edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
+			e.edits = append(e.edits,
+				edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
 		}
 	}
 	if clash.IDs != nil {
@@ -137,7 +144,8 @@ func (e *editor) inputs(f *File, root value, inputs []Input) error {
 	case !ok:
 		e.rootMembers = append(e.rootMembers, insertion{"inputs", arrayJSON(added)})
 	case !existing.isArray():
-		return existing.diagnostic(existing.start, "inputs wants an array, and is %s", existing.kind())
+		return existing.diagnostic(existing.start, "inputs wants an array, and is %s",
+			existing.kind())
 	default:
 		e.insert(existing, added)
 	}
@@ -156,7 +164,8 @@ func arrayJSON(all []insertion) []byte {
 	return append(text, ']')
 }
 
-// insert adds members to an object, or elements to an array, behind those that are there and the comments behind these.
+// insert adds members to an object, or elements to an array, behind those that are there and the
+// comments behind these.
 func (e *editor) insert(container value, added []insertion) {
 	if len(added) == 0 {
 		return

@@ -31,7 +31,8 @@ func TestMerge(t *testing.T) {
   ]
 }
 `},
-		{"comments only", "// mine", "// mine\n" + string(Encode(added.Servers, added.Inputs, nil)) + "\n"},
+		{"comments only", "// mine", "// mine\n" +
+			string(Encode(added.Servers, added.Inputs, nil)) + "\n"},
 		{"no servers", `{"x": 1}`, `{"x": 1,
   "mcpServers": {
     "a": {
@@ -150,8 +151,10 @@ func TestMergeWhatIsThere(t *testing.T) {
 	for _, tt := range []struct{ file, err string }{
 		{"{", "t.json:1:2: an object wants a string as a member's name here"},
 		{"[]", "t.json:1:1: the file wants to be an object, and is an array"},
-		{`{"mcp": {"x": {"command": ["x"]}}}`, "t.json is in the form of another application, with its servers under mcp: servers in stdwire's form would mean nothing to that"},
-		{`{"context_servers": {}}`, "t.json is in the form of another application, with its servers under context_servers: servers in stdwire's form would mean nothing to that"},
+		{`{"mcp": {"x": {"command": ["x"]}}}`,
+			"t.json is in the form of another application, with its servers under mcp: servers in stdwire's form would mean nothing to that"},
+		{`{"context_servers": {}}`,
+			"t.json is in the form of another application, with its servers under context_servers: servers in stdwire's form would mean nothing to that"},
 	} {
 		_, err := Merge(env, "t.json", []byte(tt.file), added.Servers, nil, true)
 		assert.Error(t, err, tt.err)
@@ -163,7 +166,9 @@ func TestMergeWhatIsThere(t *testing.T) {
 
 // Whatever the file is: if servers can be added, they are there afterwards, and so is all that was.
 func FuzzMerge(f *testing.F) {
-	for _, seed := range []string{"", "//", "{}", `{"servers":{"old":{"command":"x"},},"inputs":[1,/**/]}`, "{\"mcpServers\":{//\n}}", "\xEF\xBB\xBF{\"x\":[]\r\n}"} {
+	for _, seed := range []string{"", "//", "{}",
+		`{"servers":{"old":{"command":"x"},},"inputs":[1,/**/]}`, "{\"mcpServers\":{//\n}}",
+		"\xEF\xBB\xBF{\"x\":[]\r\n}"} {
 		f.Add([]byte(seed))
 	}
 	added := parse(`{"servers": {"added-by-merge": {"command": "new"}}}`)

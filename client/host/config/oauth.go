@@ -9,16 +9,23 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// OAuth is what a definition says about how to be let in by a server with a URL. Texts of a [Server] may have variables in them, those of an [Endpoint] have not.
+// OAuth is what a definition says about how to be let in by a server with a URL. Texts of a
+// [Server] may have variables in them, those of an [Endpoint] have not.
 type OAuth struct {
-	Disabled          bool   // "oauth": false; no token is asked for, and none that is there is used
-	ClientID          string // "" registers the client dynamically
-	ClientSecret      string
-	Issuer            string // the authorization server that knows ClientID, and the only one that may see ClientSecret; required with that
-	Scope             string // of several, with blanks between them
-	RedirectURI       string // where the browser comes back to; "" is any port of this machine
-	AllowPrivate      bool   // its authorization server may be in a private network, though the server is not
-	ClientCredentials bool   // "grantType": "client_credentials"; the client acts for itself, with its secret, and no user is asked
+	// "oauth": false; no token is asked for, and none that is there is used
+	Disabled     bool
+	ClientID     string // "" registers the client dynamically
+	ClientSecret string
+	// the authorization server that knows ClientID, and the only one that may see ClientSecret;
+	// required with that
+	Issuer      string
+	Scope       string // of several, with blanks between them
+	RedirectURI string // where the browser comes back to; "" is any port of this machine
+	// its authorization server may be in a private network, though the server is not
+	AllowPrivate bool
+	// "grantType": "client_credentials"; the client acts for itself, with its secret, and no user
+	// is asked
+	ClientCredentials bool
 }
 
 const (
@@ -36,7 +43,9 @@ func (o *oauthJSON) MarshalJSON() ([]byte, error) {
 	}
 	text := []byte{'{'}
 	for _, m := range []struct{ name, value string }{
-		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope}, {"redirectUri", o.RedirectURI}, {"grantType", map[bool]string{true: clientCredentials}[o.ClientCredentials]},
+		{"clientId", o.ClientID}, {"clientSecret", o.ClientSecret}, {"issuer", o.Issuer},
+		{"scope", o.Scope}, {"redirectUri", o.RedirectURI},
+		{"grantType", map[bool]string{true: clientCredentials}[o.ClientCredentials]},
 	} {
 		if m.value == "" {
 			continue
@@ -56,7 +65,8 @@ func (o *oauthJSON) MarshalJSON() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// readOAuth reads what applications write about that: true, false, or an object, whose members have one name in each of them.
+// readOAuth reads what applications write about that: true, false, or an object, whose members have
+// one name in each of them.
 func (r *reader) readOAuth(v value) {
 	if on, ok := v.bool(); ok {
 		r.server.OAuth = &OAuth{Disabled: !on}
@@ -95,7 +105,8 @@ func (r *reader) readOAuth(v value) {
 			case authorizationCode, clientCredentials:
 				o.ClientCredentials = grant == clientCredentials
 			default:
-				r.errorf(m.start, "%s wants to be %s or %s", r.field, authorizationCode, clientCredentials)
+				r.errorf(m.start, "%s wants to be %s or %s", r.field, authorizationCode,
+					clientCredentials)
 			}
 		case "callbackPort", "callback_port":
 			n, ok := m.integer()
@@ -111,11 +122,13 @@ func (r *reader) readOAuth(v value) {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
 	case o.ClientSecret != "" && o.Issuer == "" && !o.Disabled:
-		r.errorf(v.start, `oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client`)
+		r.errorf(v.start,
+			`oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client`)
 	case o.Issuer != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has an issuer, and no clientId that is registered there")
 	case o.ClientCredentials && o.ClientSecret == "":
-		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show", clientCredentials)
+		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show",
+			clientCredentials)
 	case port != 0 && o.RedirectURI != "":
 		r.errorf(v.start, "oauth has a redirectUri and a port; leave out one of them")
 	case port != 0:
@@ -129,13 +142,18 @@ func (x *resolver) oauth(o *OAuth) *OAuth {
 		return nil
 	}
 	e := &OAuth{
-		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials, ClientID: x.expand("oauth.clientId", o.ClientID), ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
-		Issuer: x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope), RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
+		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials,
+		ClientID:     x.expand("oauth.clientId", o.ClientID),
+		ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
+		Issuer:       x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope),
+		RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
 	}
-	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" && (err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
+	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" &&
+		(err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
 		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
-	if x.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") && !isIssuer(e.Issuer) {
+	if x.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
+		!isIssuer(e.Issuer) {
 		x.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
 	}
 	return e
@@ -144,7 +162,8 @@ func (x *resolver) oauth(o *OAuth) *OAuth {
 // isIssuer reports the URL of an authorization server that a secret may be sent to.
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" && (u.Scheme == "https" || u.Scheme == "http" && oauth.IsLoopback(u.Hostname()))
+	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&
+		(u.Scheme == "https" || u.Scheme == "http" && oauth.IsLoopback(u.Hostname()))
 }
 
 // redactOAuth hides the secret.
@@ -153,7 +172,8 @@ func redactOAuth(o *OAuth) *OAuth {
 		return nil
 	}
 	c := *o
-	c.ClientID, c.ClientSecret, c.Issuer = redactWord(o.ClientID), redactText(o.ClientSecret), redactURL(o.Issuer)
+	c.ClientID, c.ClientSecret, c.Issuer = redactWord(o.ClientID), redactText(o.ClientSecret),
+		redactURL(o.Issuer)
 	c.Scope, c.RedirectURI = redactWord(o.Scope), redactURL(o.RedirectURI)
 	return &c
 }

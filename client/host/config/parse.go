@@ -25,11 +25,13 @@ type Source struct {
 	Path      string
 	Workspace string // the directory that its servers belong to and start in, absolute
 	Project   bool   // it was found in the workspace: whoever has written it need not be the user
-	Rename    bool   // a server whose name cannot be an id gets the most similar one, with a warning
+	// a server whose name cannot be an id gets the most similar one, with a warning
+	Rename bool
 
-	sharedFile     bool // it is for other things as well, and need not have servers
-	required       bool // the user has named it: it has to be there
-	relativeToFile bool // it is the same wherever the user is: relative paths in it start at its own directory
+	sharedFile bool // it is for other things as well, and need not have servers
+	required   bool // the user has named it: it has to be there
+	// it is the same wherever the user is: relative paths in it start at its own directory
+	relativeToFile bool
 }
 
 // A File is what one file says.
@@ -47,7 +49,8 @@ type File struct {
 	section   serverSection
 }
 
-// Err returns the first error that concerns the file as a whole; nil if there is none. Then none of its servers can be relied on.
+// Err returns the first error that concerns the file as a whole; nil if there is none. Then none of
+// its servers can be relied on.
 func (f *File) Err() error {
 	for _, d := range f.Diagnostics {
 		if d.Severity == Error && d.Server == "" {
@@ -57,8 +60,9 @@ func (f *File) Err() error {
 	return nil
 }
 
-// Parse reads a file: JSON, with comments and commas behind last elements if need be, in any of the shapes that applications have for the servers of MCP. An
-// empty file has none. Of env it needs Exists and Home. It does not fail: what is wrong is in the Diagnostics.
+// Parse reads a file: JSON, with comments and commas behind last elements if need be, in any of the
+// shapes that applications have for the servers of MCP. An empty file has none. Of env it needs
+// Exists and Home. It does not fail: what is wrong is in the Diagnostics.
 func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
 	r := &reader{Source: source, file: f, environment: env}
@@ -99,13 +103,17 @@ type reader struct {
 }
 
 func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
-func (r *reader) warnf(at int, format string, args ...any)  { r.report(Warning, at, format, args...) }
+func (r *reader) warnf(at int, format string,
+	args ...any) {
+	r.report(Warning, at, format, args...)
+}
 
 func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	if r.hasTooManyDiagnostics() {
 		return
 	}
-	d := Diagnostic{Position: r.position(at), Severity: severity, Message: fmt.Sprintf(format, args...)}
+	d := Diagnostic{Position: r.position(at), Severity: severity,
+		Message: fmt.Sprintf(format, args...)}
 	if r.server != nil {
 		d.Server = r.server.ID
 		if severity == Error && r.server.Err == nil {
@@ -114,11 +122,14 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	}
 	r.file.Diagnostics = append(r.file.Diagnostics, d)
 	if len(r.file.Diagnostics) == maxDiagnostics {
-		r.file.Diagnostics = append(r.file.Diagnostics, Diagnostic{Position: d.Position, Severity: Error, Message: "there is more wrong with the file; mend what is above first"})
+		r.file.Diagnostics = append(r.file.Diagnostics,
+			Diagnostic{Position: d.Position, Severity: Error,
+				Message: "there is more wrong with the file; mend what is above first"})
 	}
 }
 
-// hasTooManyDiagnostics reports that nothing more is told, because the file as a whole is broken by now. To find a place takes time, so what does that in a loop has to look.
+// hasTooManyDiagnostics reports that nothing more is told, because the file as a whole is broken by
+// now. To find a place takes time, so what does that in a loop has to look.
 func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
 
 // lineColumn is a position in the same file.
@@ -139,7 +150,9 @@ func (r *reader) members(v value) []member {
 		if r.hasTooManyDiagnostics() {
 			return true
 		}
-		r.errorf(m.offset, "%.60q is there already, at %s; only one of them can count: leave out the other", m.name, r.lineColumn(other.offset))
+		r.errorf(m.offset,
+			"%.60q is there already, at %s; only one of them can count: leave out the other",
+			m.name, r.lineColumn(other.offset))
 		return true
 	})
 }
@@ -158,7 +171,8 @@ func (r *reader) readServers(all value) {
 			r.errorf(m.offset, "the file has more than %d servers", MaxServers)
 			return
 		}
-		s := &Server{ID: m.name, Position: r.position(m.offset), Workspace: r.Workspace, Project: r.Project, Inputs: inputs, base: r.base()}
+		s := &Server{ID: m.name, Position: r.position(m.offset), Workspace: r.Workspace,
+			Project: r.Project, Inputs: inputs, base: r.base()}
 		r.server, r.transport, r.timeout = s, 0, preset
 		r.readServer(m)
 		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
@@ -217,7 +231,8 @@ func (r *reader) invalidID(m member) {
 		if id != "" && !taken {
 			hint = "; " + id + " would be one"
 		}
-		r.errorf(m.offset, "this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
+		r.errorf(m.offset,
+			"this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
 	}
 }
 
@@ -237,8 +252,10 @@ func (r *reader) checkTransport(m member) {
 		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
 		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
-	case s.URL != "" && (s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
-		r.warnf(m.offset, "args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
+	case s.URL != "" &&
+		(s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
+		r.warnf(m.offset,
+			"args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
 	}
 }
 
@@ -265,10 +282,12 @@ func (r *reader) readCommand(v value) {
 		return
 	}
 	s.Command, s.Args = words[0], append(words[1:], s.Args...)
-	r.warnf(v.start, "command has spaces in it, and is no file: it is taken apart; write its arguments as args")
+	r.warnf(v.start,
+		"command has spaces in it, and is no file: it is taken apart; write its arguments as args")
 }
 
-// splitCommand takes a command line apart; nil if it is not a plain one. A backslash may be part of a Windows path.
+// splitCommand takes a command line apart; nil if it is not a plain one. A backslash may be part of
+// a Windows path.
 func splitCommand(line string) (words []string) {
 	if strings.ContainsAny(line, "\\\n") {
 		return nil
@@ -352,7 +371,9 @@ func (r *reader) readProfiles(root value) {
 			return
 		}
 		if host.CheckID(m.name) != nil {
-			r.errorf(m.offset, "%.60q is no name for a profile: up to %d letters, digits and any of ._- are", m.name, maxID)
+			r.errorf(m.offset,
+				"%.60q is no name for a profile: up to %d letters, digits and any of ._- are",
+				m.name, maxID)
 			continue
 		}
 		ids := r.readStrings(m.value)

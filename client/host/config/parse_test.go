@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// world is an environment in which there are only these variables and files. Names are written as on
-// Unix; a path of this system is one of [slashed].
+// world is an environment in which there are only these variables and files. Names are written as
+// on Unix; a path of this system is one of [slashed].
 func world(variables, files map[string]string) *Environment {
 	return &Environment{
 		Dir: native("/project"), Home: native("/home/ada"),
@@ -48,7 +48,9 @@ func native(path string) string {
 func slashed(text string) string { return filepath.ToSlash(strings.ReplaceAll(text, drive, "")) }
 
 func parse(text string) *File {
-	env := world(nil, map[string]string{"/project/My Server/run": "", "/home/ada/My Server/run": "", "/opt/My Server/run": ""})
+	env := world(nil,
+		map[string]string{"/project/My Server/run": "", "/home/ada/My Server/run": "",
+			"/opt/My Server/run": ""})
 	return Parse(env, Source{Path: "f.json", Workspace: native("/project")}, []byte(text))
 }
 
@@ -93,7 +95,8 @@ db {"command":"./db","env":{"CACHE":"/tmp"},"alwaysLoad":true}
 warning: f.json:3:71: server "old": timeout is not used: it is in milliseconds, and so too short to be meant; write callTimeoutMs
 warning: f.json:4:84: server "db": unknown field "alwaysLoad"; it does nothing here
 `},
-		{"Claude Code's settings", `{"numStartups": 7, "projects": {"/elsewhere": {"mcpServers": {"no": {"command": "no"}}}, "/project": {"mcpServers": {"yes": {"command": "yes"}}}}}`,
+		{"Claude Code's settings",
+			`{"numStartups": 7, "projects": {"/elsewhere": {"mcpServers": {"no": {"command": "no"}}}, "/project": {"mcpServers": {"yes": {"command": "yes"}}}}}`,
 			"yes {\"command\":\"yes\"}\n"},
 		{"VS Code", `// Servers
 {
@@ -116,7 +119,9 @@ socket broken
 warning: f.json:11:4: server "perplexity": unknown field "dev"; it does nothing here
 error: f.json:14:3: server "socket": its URL is that of a socket, which does not work here; it wants http: or https:
 `},
-		{"VS Code's older settings", `{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": {"a": {"command": "a", "args": ["x"]}}}}`, "a {\"command\":\"a\",\"args\":[\"x\"]}\n"},
+		{"VS Code's older settings",
+			`{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": {"a": {"command": "a", "args": ["x"]}}}}`,
+			"a {\"command\":\"a\",\"args\":[\"x\"]}\n"},
 		{"Cursor", `{"mcpServers": {"linear": {"command": "npx", "args": ["mcp-remote", "https://example.com/sse"], "env": {"A": "${env:A}"}, "envFile": ".env"}, "web": {"url": "http://localhost:3000/sse"},
   "static": {"url": "https://example.com/mcp", "auth": {"CLIENT_ID": "${env:ID}", "CLIENT_SECRET": "${env:SECRET}", "scopes": ["read", "write"]}}, "token": {"url": "https://example.com/mcp", "auth": "x"}}}`,
 			`linear {"command":"npx","args":["mcp-remote","https://example.com/sse"],"env":{"A":"${env:A}"},"envFile":".env"}
@@ -189,11 +194,15 @@ error: f.json:17:70: server "p": oauth has an issuer, and no clientId that is re
 			`a {"command":"a","startTimeoutMs":7000}
 b {"command":"b","startTimeoutMs":2000,"disabled":true}
 `},
-		{"a server of opencode called servers", `{"mcp": {"servers": {"type": "local", "command": ["a"]}}}`, "servers {\"command\":\"a\"}\n"},
-		{"opencode in one file", `{"fs": {"type": "local", "command": ["a", "b"]}, "web": {"url": "https://example.com/mcp"}}`,
+		{"a server of opencode called servers",
+			`{"mcp": {"servers": {"type": "local", "command": ["a"]}}}`,
+			"servers {\"command\":\"a\"}\n"},
+		{"opencode in one file",
+			`{"fs": {"type": "local", "command": ["a", "b"]}, "web": {"url": "https://example.com/mcp"}}`,
 			"fs {\"command\":\"a\",\"args\":[\"b\"]}\nweb {\"type\":\"http\",\"url\":\"https://example.com/mcp\"}\n"},
 		{"Windsurf", `{"mcpServers": {"a": {"serverUrl": "https://example.com/mcp", "headers": {"X": "${env:X}"}, "disabled": true, "disabledTools": ["rm", "what"]}}}`,
-			`a {"type":"http","url":"https://example.com/mcp","headers":{"X":"${env:X}"},"disabled":true,"tools":{"deny":["rm","what"]}}` + "\n"},
+			`a {"type":"http","url":"https://example.com/mcp","headers":{"X":"${env:X}"},"disabled":true,"tools":{"deny":["rm","what"]}}` +
+				"\n"},
 		{"Zed", `{"theme": "One", "profiles": {"x": {"vim": true}}, "context_servers": {
   "a": {"source": "custom", "command": "a", "args": ["b"], "env": {}, "timeout": 120},
   "b": {"enabled": false, "url": "https://example.com/mcp", "timeout": 5},
@@ -202,8 +211,10 @@ b {"type":"http","url":"https://example.com/mcp","callTimeoutMs":5000,"disabled"
 warning: f.json:2:9: server "a": unknown field "source"; it does nothing here
 `},
 		{"Gemini", `{"mcpServers": {"a": {"httpUrl": "https://example.com/mcp", "timeout": 600000, "includeTools": ["x*"], "excludeTools": ["y"]}}, "general": {}}`,
-			`a {"type":"http","url":"https://example.com/mcp","callTimeoutMs":600000,"tools":{"allow":["x*"],"deny":["y"]}}` + "\n"},
-		{"Copilot", `{"mcpServers": {"a": {"type": "local", "command": "a", "args": [], "tools": ["*"]}}}`, "a {\"command\":\"a\",\"tools\":{\"allow\":[\"*\"]}}\n"},
+			`a {"type":"http","url":"https://example.com/mcp","callTimeoutMs":600000,"tools":{"allow":["x*"],"deny":["y"]}}` +
+				"\n"},
+		{"Copilot", `{"mcpServers": {"a": {"type": "local", "command": "a", "args": [], "tools": ["*"]}}}`,
+			"a {\"command\":\"a\",\"tools\":{\"allow\":[\"*\"]}}\n"},
 		{"Crush", `{"$schema": "x", "mcp": {"fs": {"type": "stdio", "command": "node", "args": ["/x.js"], "timeout": 120, "disabled": false}}}`,
 			"fs {\"command\":\"node\",\"args\":[\"/x.js\"]}\nwarning: f.json:1:99: server \"fs\": timeout is not used: it is in milliseconds, and so too short to be meant; write startTimeoutMs\n"},
 		{"mcp-proxy", `{"mcpProxy": {"addr": ":9090"}, "mcpServers": {
@@ -227,7 +238,9 @@ error: f.json:4:63: server "open": options.toolFilter.mode wants allow or block
 chrome-devtools {"command":"npx","args":["chrome-devtools-mcp@latest"]}
 remote-freecad {"type":"http","url":"http://192.168.1.100:9876/mcp"}
 `},
-		{"Dispatch's opencode.json", `{"mcp": {"freecad": {"command": "uvx", "args": ["freecad-mcp"]}}}`, "freecad {\"command\":\"uvx\",\"args\":[\"freecad-mcp\"]}\n"},
+		{"Dispatch's opencode.json",
+			`{"mcp": {"freecad": {"command": "uvx", "args": ["freecad-mcp"]}}}`,
+			"freecad {\"command\":\"uvx\",\"args\":[\"freecad-mcp\"]}\n"},
 		{"stdwire", `{
   "mcpServers": {
     "all": {
@@ -256,7 +269,8 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 			text := Encode(whole, f.Inputs, f.Profiles)
 			again := parse(string(text))
 			assert.Equal(t, again.Err(), nil)
-			assert.Equal(t, string(Encode(again.Servers, again.Inputs, again.Profiles)), string(text))
+			assert.Equal(t, string(Encode(again.Servers, again.Inputs, again.Profiles)),
+				string(text))
 			for i, s := range again.Servers {
 				assert.Equal(t, s.Digest(), whole[i].Digest())
 			}
@@ -275,65 +289,111 @@ func TestWhatAServerIs(t *testing.T) {
 	assert.Equal(t, s.IdleStop, 90*time.Minute)
 	assert.Assert(t, s.PerSession)
 	assert.DeepEqual(t, s.Inputs, map[string]Input{"key": {"key", "Key", true}})
-	assert.Equal(t, shown(f), "a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is of no use\n")
+	assert.Equal(t, shown(f),
+		"a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is of no use\n")
 }
 
 // One server, or the servers of a file, with something wrong about them.
 func TestDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ server, want string }{
-		{`{"command": "x", "commnd": "y"}`, `warning: f.json:1:36: server "s": unknown field "commnd"; did you mean command?`},
-		{`{"command": "x", "enviroment": {"A": "secret"}}`, `warning: f.json:1:36: server "s": unknown field "enviroment"; did you mean environment?`},
+		{`{"command": "x", "commnd": "y"}`,
+			`warning: f.json:1:36: server "s": unknown field "commnd"; did you mean command?`},
+		{`{"command": "x", "enviroment": {"A": "secret"}}`,
+			`warning: f.json:1:36: server "s": unknown field "enviroment"; did you mean environment?`},
 		{`{"command": "x", "$comment": 1, "description": "d"}`, ""},
-		{`{"command": "x", "command": "y"}`, `error: f.json:1:36: server "s": "command" is there already, at 1:20; only one of them can count: leave out the other`},
-		{`{"command": "x", "env": {"A": "secret", "A": "secret2"}}`, `error: f.json:1:59: server "s": "A" is there already, at 1:44; only one of them can count: leave out the other`},
-		{`{"url": "http://x", "serverUrl": "http://x"}`, `error: f.json:1:39: server "s": "serverUrl" says the same as "url" at 1:20; leave out one of them`},
+		{`{"command": "x", "command": "y"}`,
+			`error: f.json:1:36: server "s": "command" is there already, at 1:20; only one of them can count: leave out the other`},
+		{`{"command": "x", "env": {"A": "secret", "A": "secret2"}}`,
+			`error: f.json:1:59: server "s": "A" is there already, at 1:44; only one of them can count: leave out the other`},
+		{`{"url": "http://x", "serverUrl": "http://x"}`,
+			`error: f.json:1:39: server "s": "serverUrl" says the same as "url" at 1:20; leave out one of them`},
 		{`{}`, `error: f.json:1:14: server "s": it has neither a command nor a URL`},
 		{`{"command": ""}`, `error: f.json:1:14: server "s": it has neither a command nor a URL`},
-		{`{"command": "x", "url": "http://x"}`, `error: f.json:1:14: server "s": it has a command and a URL; leave out one of them`},
-		{`{"type": "stdio", "url": "http://x"}`, `error: f.json:1:14: server "s": it is one on stdio by its type, and has a URL in place of a command`},
-		{`{"type": "Streamable_HTTP", "command": "x"}`, `error: f.json:1:14: server "s": it is one over HTTP by its type, and has a command in place of a URL`},
-		{`{"type": "websocket", "url": "http://x"}`, `error: f.json:1:28: server "s": type: "websocket" is no transport; write stdio or http`},
-		{`{"type": "stdoi", "command": "x"}`, `error: f.json:1:28: server "s": type: "stdoi" is no transport; write stdio`},
+		{`{"command": "x", "url": "http://x"}`,
+			`error: f.json:1:14: server "s": it has a command and a URL; leave out one of them`},
+		{`{"type": "stdio", "url": "http://x"}`,
+			`error: f.json:1:14: server "s": it is one on stdio by its type, and has a URL in place of a command`},
+		{`{"type": "Streamable_HTTP", "command": "x"}`,
+			`error: f.json:1:14: server "s": it is one over HTTP by its type, and has a command in place of a URL`},
+		{`{"type": "websocket", "url": "http://x"}`,
+			`error: f.json:1:28: server "s": type: "websocket" is no transport; write stdio or http`},
+		{`{"type": "stdoi", "command": "x"}`,
+			`error: f.json:1:28: server "s": type: "stdoi" is no transport; write stdio`},
 		{`{"url": "http://u:secret@[x"}`, `error: f.json:1:14: server "s": its URL is none`},
-		{`{"url": "ftp://secret@x"}`, `error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
-		{`{"url": "secret"}`, `error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
-		{`{"url": "http://x", "env": {}}`, `warning: f.json:1:14: server "s": args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here`},
-		{`{"command": "x", "headers": {}}`, `warning: f.json:1:14: server "s": headers are for servers with a URL; they do nothing here`},
-		{`{"url": "http://x", "headers": {"a b": "secret"}}`, `error: f.json:1:50: server "s": headers: "a …" cannot be the name of a header`},
-		{`{"url": "http://x", "headers": {"x-a": "secret", "X-A": ""}}`, `error: f.json:1:50: server "s": headers: "X-A" and "x-a" are the same header; leave out one of them`},
-		{`{"command": "x", "env": {"A=secret": ""}}`, `error: f.json:1:43: server "s": env: "A=…" cannot be the name of a variable`},
-		{`{"command": "x", "env": {"A": ["secret"]}}`, `error: f.json:1:49: server "s": env."A" wants to be text, and is an array`},
-		{`{"command": "x", "env": ["secret"]}`, `error: f.json:1:43: server "s": env wants an object of texts, and is an array`},
-		{`{"command": "x", "args": "secret"}`, `error: f.json:1:44: server "s": args wants an array of texts, and is text`},
-		{`{"command": "x", "args": ["a", null]}`, `error: f.json:1:50: server "s": args[1] wants to be text, and is null`},
-		{`{"command": []}`, `error: f.json:1:31: server "s": command wants the program as its first element`},
+		{`{"url": "ftp://secret@x"}`,
+			`error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
+		{`{"url": "secret"}`,
+			`error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
+		{`{"url": "http://x", "env": {}}`,
+			`warning: f.json:1:14: server "s": args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here`},
+		{`{"command": "x", "headers": {}}`,
+			`warning: f.json:1:14: server "s": headers are for servers with a URL; they do nothing here`},
+		{`{"url": "http://x", "headers": {"a b": "secret"}}`,
+			`error: f.json:1:50: server "s": headers: "a …" cannot be the name of a header`},
+		{`{"url": "http://x", "headers": {"x-a": "secret", "X-A": ""}}`,
+			`error: f.json:1:50: server "s": headers: "X-A" and "x-a" are the same header; leave out one of them`},
+		{`{"command": "x", "env": {"A=secret": ""}}`,
+			`error: f.json:1:43: server "s": env: "A=…" cannot be the name of a variable`},
+		{`{"command": "x", "env": {"A": ["secret"]}}`,
+			`error: f.json:1:49: server "s": env."A" wants to be text, and is an array`},
+		{`{"command": "x", "env": ["secret"]}`,
+			`error: f.json:1:43: server "s": env wants an object of texts, and is an array`},
+		{`{"command": "x", "args": "secret"}`,
+			`error: f.json:1:44: server "s": args wants an array of texts, and is text`},
+		{`{"command": "x", "args": ["a", null]}`,
+			`error: f.json:1:50: server "s": args[1] wants to be text, and is null`},
+		{`{"command": []}`,
+			`error: f.json:1:31: server "s": command wants the program as its first element`},
 		{`{"command": 5}`, `error: f.json:1:31: server "s": command wants text, and is a number`},
-		{`{"command": "x", "disabled": "yes"}`, `error: f.json:1:48: server "s": disabled wants true or false, and is text`},
-		{`{"command": "x", "inheritEnv": "HOME"}`, `error: f.json:1:50: server "s": inheritEnv wants true, or an array of names such as "AWS_*", and is text`},
-		{`{"command": "x", "inheritEnv": ["A["]}`, `error: f.json:1:50: server "s": inheritEnv: "A[" is no pattern`},
-		{`{"command": "x", "era": "new"}`, `error: f.json:1:43: server "s": era: "new" is none of auto, modern, legacy`},
-		{`{"command": "x", "callTimeoutMs": 1.5}`, `error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
-		{`{"command": "x", "callTimeoutMs": -1}`, `error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
-		{`{"command": "x", "startTimeoutMs": 99999999999999}`, `error: f.json:1:54: server "s": startTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
-		{`{"command": "x", "timeout": "9s"}`, `error: f.json:1:47: server "s": timeout wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
-		{`{"command": "x", "maxArguments": 0}`, `error: f.json:1:52: server "s": maxArguments wants a whole number of bytes, from 1 to 1073741824`},
-		{`{"command": "x", "maxResult": "1MiB"}`, `error: f.json:1:49: server "s": maxResult wants a whole number of bytes, from 1 to 1073741824`},
-		{`{"command": "x", "idleStop": 600}`, `error: f.json:1:48: server "s": idleStop wants text, and is a number`},
-		{`{"command": "x", "idleStop": "soon"}`, `error: f.json:1:48: server "s": idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`},
-		{`{"command": "x", "tools": {"allow": ["["]}}`, `error: f.json:1:55: server "s": tools.allow: the pattern "[" has characters that no tool's name has: only '*' and '?' mean something`},
-		{`{"command": "x", "tools": {"deny": [""]}}`, `error: f.json:1:54: server "s": tools.deny: a pattern for the names of tools is empty`},
-		{`{"command": "x", "tools": {"alow": []}}`, `error: f.json:1:46: server "s": tools has allow and deny, and no "alow"`},
-		{`{"command": "x", "tools": {"allow": "*"}}`, `error: f.json:1:55: server "s": tools.allow wants an array of texts, and is text`},
-		{`{"command": "x", "tools": true}`, `error: f.json:1:45: server "s": tools wants {allow: […], deny: […]} with patterns of tools' names, and is true or false`},
-		{`{"command": "x", "tools": ["a"], "includeTools": ["b"]}`, `error: f.json:1:68: server "s": includeTools: another field has already said which tools are allowed; leave out one of them`},
-		{`{"command": "x", "options": 1}`, `error: f.json:1:47: server "s": options wants an object, and is a number`},
+		{`{"command": "x", "disabled": "yes"}`,
+			`error: f.json:1:48: server "s": disabled wants true or false, and is text`},
+		{`{"command": "x", "inheritEnv": "HOME"}`,
+			`error: f.json:1:50: server "s": inheritEnv wants true, or an array of names such as "AWS_*", and is text`},
+		{`{"command": "x", "inheritEnv": ["A["]}`,
+			`error: f.json:1:50: server "s": inheritEnv: "A[" is no pattern`},
+		{`{"command": "x", "era": "new"}`,
+			`error: f.json:1:43: server "s": era: "new" is none of auto, modern, legacy`},
+		{`{"command": "x", "callTimeoutMs": 1.5}`,
+			`error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+		{`{"command": "x", "callTimeoutMs": -1}`,
+			`error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+		{`{"command": "x", "startTimeoutMs": 99999999999999}`,
+			`error: f.json:1:54: server "s": startTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+		{`{"command": "x", "timeout": "9s"}`,
+			`error: f.json:1:47: server "s": timeout wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+		{`{"command": "x", "maxArguments": 0}`,
+			`error: f.json:1:52: server "s": maxArguments wants a whole number of bytes, from 1 to 1073741824`},
+		{`{"command": "x", "maxResult": "1MiB"}`,
+			`error: f.json:1:49: server "s": maxResult wants a whole number of bytes, from 1 to 1073741824`},
+		{`{"command": "x", "idleStop": 600}`,
+			`error: f.json:1:48: server "s": idleStop wants text, and is a number`},
+		{`{"command": "x", "idleStop": "soon"}`,
+			`error: f.json:1:48: server "s": idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`},
+		{`{"command": "x", "tools": {"allow": ["["]}}`,
+			`error: f.json:1:55: server "s": tools.allow: the pattern "[" has characters that no tool's name has: only '*' and '?' mean something`},
+		{`{"command": "x", "tools": {"deny": [""]}}`,
+			`error: f.json:1:54: server "s": tools.deny: a pattern for the names of tools is empty`},
+		{`{"command": "x", "tools": {"alow": []}}`,
+			`error: f.json:1:46: server "s": tools has allow and deny, and no "alow"`},
+		{`{"command": "x", "tools": {"allow": "*"}}`,
+			`error: f.json:1:55: server "s": tools.allow wants an array of texts, and is text`},
+		{`{"command": "x", "tools": true}`,
+			`error: f.json:1:45: server "s": tools wants {allow: […], deny: […]} with patterns of tools' names, and is true or false`},
+		{`{"command": "x", "tools": ["a"], "includeTools": ["b"]}`,
+			`error: f.json:1:68: server "s": includeTools: another field has already said which tools are allowed; leave out one of them`},
+		{`{"command": "x", "options": 1}`,
+			`error: f.json:1:47: server "s": options wants an object, and is a number`},
 		{`{"command": "x", "args": [true, 8080, -1.5]}`, ""},
-		{`{"command": "x", "options": {"toolFilter": {"mode": "allow"}}}`, `error: f.json:1:62: server "s": options.toolFilter wants {mode: allow or block, list: […]}`},
+		{`{"command": "x", "options": {"toolFilter": {"mode": "allow"}}}`,
+			`error: f.json:1:62: server "s": options.toolFilter wants {mode: allow or block, list: […]}`},
 		{`"x"`, `error: f.json:1:19: server "s": a server wants to be an object, and is text`},
-		{`{"command": "npx -y foo"}`, `warning: f.json:1:31: server "s": command has spaces in it, and is no file: it is taken apart; write its arguments as args`},
-		{`{"command": "` + drive + `/opt/My Server/run"}`, ""}, {`{"command": "My Server/run"}`, ""}, {`{"command": "~/My Server/run"}`, ""},
+		{`{"command": "npx -y foo"}`,
+			`warning: f.json:1:31: server "s": command has spaces in it, and is no file: it is taken apart; write its arguments as args`},
+		{`{"command": "` + drive + `/opt/My Server/run"}`, ""},
+		{`{"command": "My Server/run"}`, ""}, {`{"command": "~/My Server/run"}`, ""},
 		{`{"command": "${HOME}/My Server/run"}`, ""},
-		{`{"command": "say 'x"}`, `warning: f.json:1:31: server "s": command has spaces in it, and is no file`},
+		{`{"command": "say 'x"}`,
+			`warning: f.json:1:31: server "s": command has spaces in it, and is no file`},
 	} {
 		f := parse(`{"servers": {"s": ` + tt.server + `}}`)
 		var got []string
@@ -362,17 +422,23 @@ func TestFiles(t *testing.T) {
 	for _, tt := range []struct{ file, want string }{
 		{"", ""}, {"// nothing\n", ""}, {"{}", ""}, {`{"servers": {}}`, ""}, {`{"mcp": {}}`, ""},
 		{`[]`, "error: f.json:1:1: the file wants to be an object, and is an array\n"},
-		{`{"mcpServers": []}`, "error: f.json:1:16: mcpServers wants an object of servers by their ids, and is an array\n"},
+		{`{"mcpServers": []}`,
+			"error: f.json:1:16: mcpServers wants an object of servers by their ids, and is an array\n"},
 		{`{"x": 1}`, "warning: f.json:1:1: the file has no servers: there is nothing under mcpServers, servers, context_servers, mcp.servers and mcp\n"},
-		{`{"mcpservers": {"a": {"command": "x"}}}`, "warning: f.json:1:2: the file has no servers under mcpServers, servers, context_servers, mcp.servers and mcp; \"mcpservers\" is none of these: did you mean mcpServers?\n"},
-		{`{"mcp": {"enabled": true}}`, "warning: f.json:1:1: the file has no servers: there is nothing under mcpServers, servers, context_servers, mcp.servers and mcp\n"},
+		{`{"mcpservers": {"a": {"command": "x"}}}`,
+			"warning: f.json:1:2: the file has no servers under mcpServers, servers, context_servers, mcp.servers and mcp; \"mcpservers\" is none of these: did you mean mcpServers?\n"},
+		{`{"mcp": {"enabled": true}}`,
+			"warning: f.json:1:1: the file has no servers: there is nothing under mcpServers, servers, context_servers, mcp.servers and mcp\n"},
 		{`{"servers": {"b": {"command": "b"}}, "mcpServers": {"a": {"command": "a"}}}`,
 			"a {\"command\":\"a\"}\nwarning: f.json:1:13: the servers under servers are not used: those under mcpServers are\n"},
-		{`{"servers": {}, "servers": {}}`, "error: f.json:1:17: \"servers\" is there already, at 1:2; only one of them can count: leave out the other\n"},
-		{`{"servers": {"a": {"command": "a"}, "a": {"command": "b"}}}`, "a {\"command\":\"a\"}\nerror: f.json:1:37: \"a\" is there already, at 1:14; only one of them can count: leave out the other\n"},
+		{`{"servers": {}, "servers": {}}`,
+			"error: f.json:1:17: \"servers\" is there already, at 1:2; only one of them can count: leave out the other\n"},
+		{`{"servers": {"a": {"command": "a"}, "a": {"command": "b"}}}`,
+			"a {\"command\":\"a\"}\nerror: f.json:1:37: \"a\" is there already, at 1:14; only one of them can count: leave out the other\n"},
 		{`{"servers": {"$schema": "x", "a": {"command": "a"}, "A": {"command": "a"}}}`,
 			"a {\"command\":\"a\"}\nA {\"command\":\"a\"}\nwarning: f.json:1:53: server \"A\": its id differs from that of \"a\" only in capitals\n"},
-		{`{"servers": {"a__b": {"command": "a"}, "Figma Dev Mode": {"command": "a"}, "": {"command": "a"}, "-x": {"command": "a"}}}`, `a__b broken
+		{`{"servers": {"a__b": {"command": "a"}, "Figma Dev Mode": {"command": "a"}, "": {"command": "a"}, "-x": {"command": "a"}}}`,
+			`a__b broken
 Figma Dev Mode broken
  broken
 -x broken
@@ -381,10 +447,12 @@ error: f.json:1:40: server "Figma Dev Mode": this is no id: up to 32 letters, di
 error: f.json:1:76: this is no id: up to 32 letters, digits and any of ._- are, without __
 error: f.json:1:98: server "-x": this is no id: up to 32 letters, digits and any of ._- are, without __; x would be one
 `},
-		{`{"servers": {}, "profiles": {"a b": [], "ok": ["x"], "bad": "x"}}`, `error: f.json:1:30: "a b" is no name for a profile: up to 32 letters, digits and any of ._- are
+		{`{"servers": {}, "profiles": {"a b": [], "ok": ["x"], "bad": "x"}}`,
+			`error: f.json:1:30: "a b" is no name for a profile: up to 32 letters, digits and any of ._- are
 error: f.json:1:61: profiles.bad wants an array of texts, and is text
 `},
-		{`{"servers": {}, "profiles": []}`, "error: f.json:1:29: profiles wants an object of arrays of servers' ids, and is an array\n"},
+		{`{"servers": {}, "profiles": []}`,
+			"error: f.json:1:29: profiles wants an object of arrays of servers' ids, and is an array\n"},
 	} {
 		assert.Equal(t, shown(parse(tt.file)), tt.want, tt.file)
 	}
@@ -398,9 +466,11 @@ error: f.json:1:61: profiles.bad wants an array of texts, and is text
 	} {
 		f = parse(file)
 		assert.Equal(t, len(f.Diagnostics), maxDiagnostics+1)
-		assert.ErrorContains(t, f.Err(), "there is more wrong with the file; mend what is above first")
+		assert.ErrorContains(t, f.Err(),
+			"there is more wrong with the file; mend what is above first")
 	}
-	f = parse(`{"servers": {"s": {"command": "x"}}, "inputs": [` + many(maxInputs+1, `{"id": "%d"}`) + `]}`)
+	f = parse(`{"servers": {"s": {"command": "x"}}, "inputs": [` +
+		many(maxInputs+1, `{"id": "%d"}`) + `]}`)
 	assert.ErrorContains(t, f.Err(), "the file has more than 100 inputs")
 	f = parse(`{"servers": {}, "profiles": {` + many(maxProfiles+1, `"p%d": []`) + `}}`)
 	assert.ErrorContains(t, f.Err(), "the file has more than 256 profiles")
@@ -410,7 +480,8 @@ error: f.json:1:61: profiles.bad wants an array of texts, and is text
 
 func TestIDs(t *testing.T) {
 	for name, want := range map[string]string{
-		"Figma Dev": "Figma-Dev", "a__b": "a_b", "__": "", "  x  ": "x", "@scope/pkg": "scope-pkg", "ä": "", strings.Repeat("a", 40): strings.Repeat("a", 32), "a - b": "a-b",
+		"Figma Dev": "Figma-Dev", "a__b": "a_b", "__": "", "  x  ": "x", "@scope/pkg": "scope-pkg",
+		"ä": "", strings.Repeat("a", 40): strings.Repeat("a", 32), "a - b": "a-b",
 	} {
 		assert.Equal(t, SuggestID(name), want, name)
 		assert.Assert(t, want == "" || host.CheckID(want) == nil)

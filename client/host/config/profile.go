@@ -20,18 +20,21 @@ type Profile struct {
 }
 
 // requiresTrust reports whether the profile decides about what is not its own file's.
-func (p *Profile) requiresTrust() bool { return p.Overrides != (Position{}) || p.OtherServers != nil }
+func (p *Profile) requiresTrust() bool {
+	return p.Overrides != (Position{}) || p.OtherServers != nil
+}
 
 // Profile returns the profile of that name that is in effect, nil if none is.
 func (c *Config) Profile(name string) *Profile { return c.activeProfiles[name] }
 
-// resolveProfiles finds out which profiles are in effect. One of a project's file neither takes the place
-// of one of the user's nor has servers from elsewhere unless it is trusted: it would offer what the
-// user left out.
+// resolveProfiles finds out which profiles are in effect. One of a project's file neither takes the
+// place of one of the user's nor has servers from elsewhere unless it is trusted: it would offer
+// what the user left out.
 func (l *loader) resolveProfiles() {
 	for i, p := range l.allProfiles {
 		if other := l.activeProfiles[p.Name]; other != nil {
-			l.warn(p.Position, "the profile %q is not used: there is another at %s", p.Name, other.Position)
+			l.warn(p.Position, "the profile %q is not used: there is another at %s", p.Name,
+				other.Position)
 			continue
 		}
 		if p.Project {
@@ -40,7 +43,8 @@ func (l *loader) resolveProfiles() {
 		if p.requiresTrust() {
 			l.ProfilesRequiringTrust = append(l.ProfilesRequiringTrust, p)
 			if l.env.Trusts == nil || !l.env.Trusts(p) {
-				l.warn(p.Position, "the profile %q is not used: it %s, and is not trusted", p.Name, p.trustReason())
+				l.warn(p.Position, "the profile %q is not used: it %s, and is not trusted", p.Name,
+					p.trustReason())
 				continue
 			}
 		}
@@ -48,8 +52,8 @@ func (l *loader) resolveProfiles() {
 	}
 }
 
-// findConflicts notes what a project's profile decides about, with the profiles of the files after its
-// own.
+// findConflicts notes what a project's profile decides about, with the profiles of the files after
+// its own.
 func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	for _, o := range others {
 		if o.Name == p.Name {

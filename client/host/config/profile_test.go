@@ -18,7 +18,8 @@ const (
 func TestProjectProfiles(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	load := func(project string) *Config {
-		env := world(nil, map[string]string{"/project/mcp.json": project, userDir + "/mcp.json": ownProfiles})
+		env := world(nil,
+			map[string]string{"/project/mcp.json": project, userDir + "/mcp.json": ownProfiles})
 		env.Trusts = func(p *Profile) bool { return st.CheckProfile(p) == nil }
 		return Load(env)
 	}
@@ -38,25 +39,31 @@ func TestProjectProfiles(t *testing.T) {
 	assert.Equal(t, len(some), 1)
 
 	assert.NilError(t, st.TrustProfile(safe))
-	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files danger]]")
+	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles),
+		"map[data:[db] odd:[dbb] safe:[files danger]]")
 	assert.Equal(t, len(load(projectProfiles).ProfilesRequiringTrust), 2)
 	c = load(`{"servers": {}, "profiles": {"safe": ["danger"]}}`)
 	assert.Equal(t, fmt.Sprint(c.Profiles), "map[safe:[files]]")
 	err = st.CheckProfile(c.ProfilesRequiringTrust[0])
 	assert.Assert(t, errors.As(err, &untrusted), "%v", err)
-	assert.Equal(t, slashed(err.Error()), `/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
+	assert.Equal(t, slashed(err.Error()),
+		`/project/mcp.json:1:30: profile "safe" has changed since it was trusted`)
 
 	n, err := st.RevokeProfile(safe, mixed)
 	assert.NilError(t, err)
 	assert.Equal(t, n, 1)
-	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles), "map[data:[db] odd:[dbb] safe:[files]]")
+	assert.Equal(t, fmt.Sprint(load(projectProfiles).Profiles),
+		"map[data:[db] odd:[dbb] safe:[files]]")
 	assert.NilError(t, st.Trust(projectServer(t, native("/project"), "safe", `{"command": "x"}`)))
-	assert.ErrorContains(t, st.CheckProfile(safe), "is not trusted", "a server of that name is another thing")
+	assert.ErrorContains(t, st.CheckProfile(safe), "is not trusted",
+		"a server of that name is another thing")
 }
 
 // A project's server says whose place it takes.
 func TestProjectServerHides(t *testing.T) {
-	c := Load(world(nil, map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, userDir + "/mcp.json": ownProfiles}))
+	c := Load(world(nil,
+		map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, userDir +
+			"/mcp.json": ownProfiles}))
 	s, err := c.Server("files")
 	assert.NilError(t, err)
 	assert.Equal(t, slashed(s.Overrides.String()), userDir+"/mcp.json:1:14")

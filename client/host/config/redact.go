@@ -10,8 +10,10 @@ import (
 // redacted stands for what is not shown.
 const redacted = "…"
 
-// Redacted returns a copy in which everything that may be a secret is "…": values of variables and headers, the user and the query of URLs, arguments that look like
-// secrets or stand behind a flag that announces one, and all of the fields that only other applications know. Variables are still there, as ${NAME}, without defaults.
+// Redacted returns a copy in which everything that may be a secret is "…": values of variables and
+// headers, the user and the query of URLs, arguments that look like secrets or stand behind a flag
+// that announces one, and all of the fields that only other applications know. Variables are still
+// there, as ${NAME}, without defaults.
 func (s *Server) Redacted() *Server {
 	c := *s
 	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
@@ -112,10 +114,12 @@ func redactQuery(query string) string {
 
 var (
 	// secretName matches the name of a flag, variable or parameter whose value is a secret.
-	secretName = regexp.MustCompile(`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
-		`connection[-_]?string|dsn`)
+	secretName = regexp.MustCompile(
+		`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
+			`connection[-_]?string|dsn`)
 	// secretValue matches what looks like one, wherever it stands.
-	secretValue = regexp.MustCompile(`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
+	secretValue = regexp.MustCompile(
+		`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
 	// longRandom matches what, with a digit in it, is hardly a word: a key in a URL's path.
 	longRandom = regexp.MustCompile(`^[A-Za-z0-9_=-]{20,}$`)
 	// assignment matches NAME=value, with a flag's dashes before it or not.
@@ -138,7 +142,8 @@ func redactArgs(args []string) []string {
 		switch {
 		case slices.Contains(valueFlags, before) && m != nil:
 			out[i] = m[1] + "=" + redactText(m[2])
-		case slices.Contains(valueFlags, before) && (before == "-e" || before == "--env"): // docker passes a variable on by its name
+		case slices.Contains(valueFlags, before) && (before == "-e" || before == "--env"):
+			// docker passes a variable on by its name
 		case flag && (secretName.MatchString(before) || slices.Contains(valueFlags, before)):
 			out[i] = redactText(arg)
 		case m != nil && secretName.MatchString(m[1]):
@@ -161,7 +166,8 @@ func redactWord(word string) string {
 }
 
 func secretWord(word string) string {
-	if secretValue.MatchString(word) || strings.HasPrefix(word, "Bearer ") || strings.HasPrefix(word, "Basic ") {
+	if secretValue.MatchString(word) || strings.HasPrefix(word, "Bearer ") ||
+		strings.HasPrefix(word, "Basic ") {
 		return redacted
 	}
 	return word

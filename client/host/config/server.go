@@ -10,16 +10,19 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Server is the definition of one server, brought into one form whatever application it was written for. Texts are as they were written: variables in them
-// have not been replaced yet, see [Server.Resolve]. Printed, a Server is its Position, so that what is secret in it does not get into a log by accident.
+// A Server is the definition of one server, brought into one form whatever application it was
+// written for. Texts are as they were written: variables in them have not been replaced yet, see
+// [Server.Resolve]. Printed, a Server is its Position, so that what is secret in it does not get
+// into a log by accident.
 type Server struct {
 	ID        string
 	Position         // where its definition begins
 	Workspace string // the directory that it belongs to: where it starts, and ${workspaceFolder}
-	Project   bool   // its file was found in the workspace, and not named by the user: see [Store.Check]
+	// its file was found in the workspace, and not named by the user: see [Store.Check]
+	Project bool
 
-	// Overrides is where the user's own file has a server of this id, which this one takes the place
-	// of; zero if it does not.
+	// Overrides is where the user's own file has a server of this id, which this one takes the
+	// place of; zero if it does not.
 	Overrides Position
 
 	// Either the command of a server on stdio, or the URL of one over HTTP.
@@ -47,7 +50,8 @@ type Server struct {
 	Filter   host.Filter
 	Inputs   map[string]Input // those that its file describes, by their ids
 
-	// Err is the first error that was found, nil if there is none. A server with one cannot be used.
+	// Err is the first error that was found, nil if there is none. A server with one cannot be
+	// used.
 	Err error
 
 	base        string       // what relative paths start at
@@ -55,8 +59,8 @@ type Server struct {
 }
 
 const (
-	// defaultMaxMessage is how many bytes a message from the server may have if client.Options do not
-	// say.
+	// defaultMaxMessage is how many bytes a message from the server may have if client.Options do
+	// not say.
 	defaultMaxMessage = 64 << 20
 	// messageOverhead is what a message has beside the result at most.
 	messageOverhead = 1 << 20
@@ -67,14 +71,17 @@ const (
 func (s *Server) Options(o client.Options) client.Options {
 	o.Name = s.ID
 	o.Era = cmp.Or(s.Era, o.Era)
-	o.StartTimeout, o.CallTimeout = cmp.Or(s.StartTimeout, o.StartTimeout), cmp.Or(s.CallTimeout, o.CallTimeout)
-	if message := s.MaxResult + messageOverhead; message > max(o.Limits.MaxFrame, defaultMaxMessage) {
+	o.StartTimeout, o.CallTimeout = cmp.Or(s.StartTimeout, o.StartTimeout),
+		cmp.Or(s.CallTimeout, o.CallTimeout)
+	if message := s.MaxResult +
+		messageOverhead; message > max(o.Limits.MaxFrame, defaultMaxMessage) {
 		o.Limits.MaxFrame = message
 	}
 	return o
 }
 
-// An Endpoint is what there is to start or connect to: a [Server] whose variables have been replaced. Its values are secrets, and must not be shown.
+// An Endpoint is what there is to start or connect to: a [Server] whose variables have been
+// replaced. Its values are secrets, and must not be shown.
 type Endpoint struct {
 	Command client.Command // Path is "" if there is a URL
 	URL     string
@@ -100,7 +107,8 @@ type extraField struct {
 
 const maxID = 32
 
-// SuggestID returns the id, one that [host.CheckID] takes, that is most like a name; "" if nothing of the name can be in one.
+// SuggestID returns the id, one that [host.CheckID] takes, that is most like a name; "" if nothing
+// of the name can be in one.
 func SuggestID(name string) string {
 	var b strings.Builder
 	var last byte = '-'

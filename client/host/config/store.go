@@ -18,9 +18,9 @@ const maxTrusted = 10_000
 
 // A Store remembers which servers and profiles from project files the user has trusted, in a file
 // that only the user can read; on Windows, where files have no such permissions, whoever the access
-// control list of its directory lets in. It may be used by several processes and goroutines: a change reads
-// the file anew and replaces it in one step. Of two changes at the same moment, one may be lost, so
-// that the user is asked once more.
+// control list of its directory lets in. It may be used by several processes and goroutines: a
+// change reads the file anew and replaces it in one step. Of two changes at the same moment, one
+// may be lost, so that the user is asked once more.
 type Store struct {
 	// Path of the file. It need not be there, nor its directory.
 	Path string
@@ -50,8 +50,9 @@ func (p *Profile) trustEntry() trustEntry {
 	return trustEntry{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
 }
 
-// Check returns nil for a server that may be started: one from a file that the user named, or one that is trusted as it is. Otherwise the error is an
-// [*UntrustedError], or says why the store cannot be read.
+// Check returns nil for a server that may be started: one from a file that the user named, or one
+// that is trusted as it is. Otherwise the error is an [*UntrustedError], or says why the store
+// cannot be read.
 func (st *Store) Check(s *Server) error {
 	if !s.Project {
 		return nil
@@ -74,7 +75,8 @@ func (st *Store) Check(s *Server) error {
 func (st *Store) CheckProfile(p *Profile) error {
 	known, err := st.has(p.trustEntry())
 	if err == nil && known != trustedNow {
-		err = &UntrustedError{Profile: p.Name, Position: p.Position, Changed: known == trustedBefore}
+		err = &UntrustedError{Profile: p.Name, Position: p.Position,
+			Changed: known == trustedBefore}
 	}
 	return err
 }
@@ -137,7 +139,9 @@ func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err er
 		return 0, err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, func(t trustEntry) bool { return slices.ContainsFunc(entries, t.sameSubject) })
+	all = slices.DeleteFunc(all, func(t trustEntry) bool {
+		return slices.ContainsFunc(entries, t.sameSubject)
+	})
 	forgotten = before - len(all)
 	if trust {
 		all = append(all, entries...)
@@ -148,7 +152,8 @@ func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err er
 		return 0, fmt.Errorf("%s has %d servers already; revoke some", st.Path, maxTrusted)
 	}
 	slices.SortFunc(all, func(a, b trustEntry) int {
-		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server), cmp.Compare(a.Profile, b.Profile))
+		return cmp.Or(cmp.Compare(a.Workspace, b.Workspace), cmp.Compare(a.Server, b.Server),
+			cmp.Compare(a.Profile, b.Profile))
 	})
 	text, err := json.MarshalIndent(struct {
 		Trusted []trustEntry `json:"trusted"`
@@ -171,7 +176,8 @@ func (st *Store) read() ([]trustEntry, error) {
 	case err != nil:
 		return nil, err
 	case atomicfile.Permissions && info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s can be written by others than you; look at it, and then: chmod 600 it", st.Path)
+		return nil, fmt.Errorf(
+			"%s can be written by others than you; look at it, and then: chmod 600 it", st.Path)
 	}
 	data, err := readFile(st.Path)
 	if err != nil {

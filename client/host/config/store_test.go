@@ -16,7 +16,9 @@ import (
 // projectServer is one that has to be trusted.
 func projectServer(t *testing.T, workspace, id, definition string) *Server {
 	t.Helper()
-	f := Parse(world(nil, nil), Source{Path: workspace + "/mcp.json", Workspace: workspace, Project: true}, []byte(`{"servers": {"`+id+`": `+definition+`}}`))
+	f := Parse(world(nil, nil),
+		Source{Path: workspace + "/mcp.json", Workspace: workspace, Project: true},
+		[]byte(`{"servers": {"`+id+`": `+definition+`}}`))
 	assert.NilError(t, f.Servers[0].Err)
 	return f.Servers[0]
 }
@@ -47,18 +49,27 @@ func TestTrust(t *testing.T) {
 	}
 
 	// The same, written otherwise, is the same.
-	assert.NilError(t, st.Check(projectServer(t, "/project", "s", `{"type": "local", "environment": {"B": "${B}", "A": "1"}, "command": ["x"], "disabled": true, "unknown": 1}`)))
+	assert.NilError(t,
+		st.Check(projectServer(t, "/project", "s",
+			`{"type": "local", "environment": {"B": "${B}", "A": "1"}, "command": ["x"], "disabled": true, "unknown": 1}`)))
 	for _, changed := range []string{
-		`{"command": "y", "env": {"A": "1", "B": "${B}"}}`, `{"command": "x", "env": {"A": "2", "B": "${B}"}}`, `{"command": "x", "env": {"A": "1", "B": "${C}"}}`,
-		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "args": [""]}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "cwd": "."}`,
-		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "envFile": ".env"}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "inheritEnv": true}`,
-		`{"url": "http://x"}`, `{"command": "x", "env": {"A": "1", "B": "${B}"}, "tools": {"allow": ["*"]}}`,
+		`{"command": "y", "env": {"A": "1", "B": "${B}"}}`,
+		`{"command": "x", "env": {"A": "2", "B": "${B}"}}`,
+		`{"command": "x", "env": {"A": "1", "B": "${C}"}}`,
+		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "args": [""]}`,
+		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "cwd": "."}`,
+		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "envFile": ".env"}`,
+		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "inheritEnv": true}`,
+		`{"url": "http://x"}`,
+		`{"command": "x", "env": {"A": "1", "B": "${B}"}, "tools": {"allow": ["*"]}}`,
 	} {
 		untrusted(projectServer(t, "/project", "s", changed), true)
 	}
 	// Elsewhere the same definition runs something else.
-	untrusted(projectServer(t, "/other", "s", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`), false)
-	untrusted(projectServer(t, "/project", "t", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`), false)
+	untrusted(projectServer(t, "/other", "s", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`),
+		false)
+	untrusted(projectServer(t, "/project", "t", `{"command": "x", "env": {"A": "1", "B": "${B}"}}`),
+		false)
 	own := *s
 	own.ID, own.Project = "mine", false
 	assert.NilError(t, st.Check(&own))

@@ -2,7 +2,8 @@ package config
 
 import "github.com/stdwire/stdwire/client/host"
 
-// readTools reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an error: a filter that is not understood must not let everything pass.
+// readTools reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an
+// error: a filter that is not understood must not let everything pass.
 func (r *reader) readTools(v value) {
 	f := &r.server.Filter
 	if v.isArray() {
@@ -29,7 +30,9 @@ func (r *reader) readTools(v value) {
 // setAllow sets what is allowed, which only one field may do: of two, either would widen the other.
 func (r *reader) setAllow(v value, patterns []string) {
 	if r.server.Filter.Allow != nil {
-		r.errorf(v.start, "%s: another field has already said which tools are allowed; leave out one of them", r.field)
+		r.errorf(v.start,
+			"%s: another field has already said which tools are allowed; leave out one of them",
+			r.field)
 	}
 	r.server.Filter.Allow = patterns
 }

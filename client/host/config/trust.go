@@ -6,8 +6,10 @@ import (
 	"fmt"
 )
 
-// Digest is the SHA-256 of what a server is: its workspace, its id and its definition in stdwire's own form, whether it is disabled aside. Variables are in it as they
-// are written, with their defaults and without their values, so that a token may change; and so are, by their names only, the files that the definition names.
+// Digest is the SHA-256 of what a server is: its workspace, its id and its definition in stdwire's
+// own form, whether it is disabled aside. Variables are in it as they are written, with their
+// defaults and without their values, so that a token may change; and so are, by their names only,
+// the files that the definition names.
 func (s *Server) Digest() string {
 	d := s.definition()
 	d.Disabled = false
@@ -31,9 +33,9 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intersect returns what s is without giving anything that was does not give: was itself, disabled if
-// s is, with the tools that both let pass. It is s, and whole is true, if that is all by which they
-// differ.
+// Intersect returns what s is without giving anything that was does not give: was itself, disabled
+// if s is, with the tools that both let pass. It is s, and whole is true, if that is all by which
+// they differ.
 func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
 	within := *was
 	within.Disabled = was.Disabled || s.Disabled

@@ -11,7 +11,8 @@ import (
 func TestTrustCoversTheWholeEffect(t *testing.T) {
 	parse := func(definition, inputs string) *Server {
 		source := Source{Path: "/project/mcp.json", Workspace: "/project", Project: true}
-		f := Parse(world(nil, nil), source, []byte(`{"servers": {"s": `+definition+`}, "inputs": `+inputs+`}`))
+		f := Parse(world(nil, nil), source,
+			[]byte(`{"servers": {"s": `+definition+`}, "inputs": `+inputs+`}`))
 		assert.NilError(t, f.Err())
 		return f.Servers[0]
 	}
@@ -21,17 +22,21 @@ func TestTrustCoversTheWholeEffect(t *testing.T) {
 		changed                  string
 		changedInputs            string
 	}{
-		{"limits", `{"command": "x", "maxResult": 1000}`, `[]`, `{"command": "x", "maxResult": 2000}`, `[]`},
+		{"limits", `{"command": "x", "maxResult": 1000}`, `[]`,
+			`{"command": "x", "maxResult": 2000}`, `[]`},
 		{"filter", `{"command": "x", "tools": {"deny": ["rm"]}}`, `[]`, `{"command": "x"}`, `[]`},
 		{"perSession", `{"command": "x", "perSession": true}`, `[]`, `{"command": "x"}`, `[]`},
 		{"enabled", `{"command": "x", "disabled": true}`, `[]`, `{"command": "x"}`, `[]`},
-		{"what an input asks", `{"command": "x", "args": ["${input:key}"]}`, input, `{"command": "x", "args": ["${input:key}"]}`, `[{"id": "key", "description": "your root password"}]`},
+		{"what an input asks", `{"command": "x", "args": ["${input:key}"]}`, input,
+			`{"command": "x", "args": ["${input:key}"]}`,
+			`[{"id": "key", "description": "your root password"}]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 			assert.NilError(t, st.Trust(parse(tt.definition, tt.inputs)))
 			assert.NilError(t, st.Check(parse(tt.definition, tt.inputs)))
-			assert.ErrorContains(t, st.Check(parse(tt.changed, tt.changedInputs)), "has changed since it was trusted")
+			assert.ErrorContains(t, st.Check(parse(tt.changed, tt.changedInputs)),
+				"has changed since it was trusted")
 		})
 	}
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
@@ -51,18 +56,29 @@ func TestWithin(t *testing.T) {
 		{`{"command":"x","disabled":true}`, `{"command":"x"}`, `{"command":"x","disabled":true}`},
 		{`{"command":"x"}`, `{"command":"x","tools":{"deny":["rm"]}}`, ""},
 		{`{"command":"x"}`, `{"command":"x","tools":{"allow":["read"]}}`, ""},
-		{`{"command":"x","tools":{"allow":["read_*"]}}`, `{"command":"x","tools":{"allow":["read_a","read_b*"],"deny":["read_bc"]}}`, ""},
-		{`{"command":"x","tools":{"deny":["a","b"]}}`, `{"command":"x","tools":{"deny":["b","c"]}}`, `{"command":"x","tools":{"deny":["b","c","a"]}}`},
-		{`{"command":"x","tools":{"allow":["read_a","write"]}}`, `{"command":"x","tools":{"allow":["read_*"]}}`, `{"command":"x","tools":{"allow":["read_a"]}}`},
-		{`{"command":"x","tools":{"allow":["a"]}}`, `{"command":"x","tools":{"allow":["b"]}}`, `{"command":"x","tools":{"allow":[]}}`},
-		{`{"command":"x","tools":{"allow":["a"]}}`, `{"command":"x"}`, `{"command":"x","tools":{"allow":["a"]}}`},
-		{`{"command":"x"}`, `{"command":"y","disabled":true,"tools":{"deny":["rm"]}}`, `{"command":"x","disabled":true,"tools":{"deny":["rm"]}}`},
+		{`{"command":"x","tools":{"allow":["read_*"]}}`,
+			`{"command":"x","tools":{"allow":["read_a","read_b*"],"deny":["read_bc"]}}`, ""},
+		{`{"command":"x","tools":{"deny":["a","b"]}}`, `{"command":"x","tools":{"deny":["b","c"]}}`,
+			`{"command":"x","tools":{"deny":["b","c","a"]}}`},
+		{`{"command":"x","tools":{"allow":["read_a","write"]}}`,
+			`{"command":"x","tools":{"allow":["read_*"]}}`,
+			`{"command":"x","tools":{"allow":["read_a"]}}`},
+		{`{"command":"x","tools":{"allow":["a"]}}`, `{"command":"x","tools":{"allow":["b"]}}`,
+			`{"command":"x","tools":{"allow":[]}}`},
+		{`{"command":"x","tools":{"allow":["a"]}}`, `{"command":"x"}`,
+			`{"command":"x","tools":{"allow":["a"]}}`},
+		{`{"command":"x"}`, `{"command":"y","disabled":true,"tools":{"deny":["rm"]}}`,
+			`{"command":"x","disabled":true,"tools":{"deny":["rm"]}}`},
 		{`{"command":"x"}`, `{"command":"x","env":{"A":"1"}}`, `{"command":"x"}`},
-		{`{"command":"x","perSession":true}`, `{"command":"x"}`, `{"command":"x","perSession":true}`},
-		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","headers":{"A":"b"}}`, `{"type":"http","url":"http://a"}`},
-		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","oauth":{"clientId":"me"}}`, `{"type":"http","url":"http://a"}`},
+		{`{"command":"x","perSession":true}`, `{"command":"x"}`,
+			`{"command":"x","perSession":true}`},
+		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","headers":{"A":"b"}}`,
+			`{"type":"http","url":"http://a"}`},
+		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","oauth":{"clientId":"me"}}`,
+			`{"type":"http","url":"http://a"}`},
 	} {
-		was, now := projectServer(t, "/project", "s", tt.was), projectServer(t, "/project", "s", tt.now)
+		was, now := projectServer(t, "/project", "s", tt.was),
+			projectServer(t, "/project", "s", tt.now)
 		within, whole := now.Intersect(was)
 		assert.Equal(t, whole, tt.want == "", tt.now)
 		want := tt.want

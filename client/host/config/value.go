@@ -60,7 +60,8 @@ type member struct {
 	value
 }
 
-// members returns the members of an object, in order and with all that have the same name; nil for anything else.
+// members returns the members of an object, in order and with all that have the same name; nil for
+// anything else.
 func (v value) members() (all []member) {
 	if !v.isObject() {
 		return nil

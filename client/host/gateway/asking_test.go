@@ -19,11 +19,17 @@ import (
 
 // asksAll asks all that a server can, and returns the answers.
 func asksAll(ctx context.Context) (string, error) {
-	answer, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "Who?", RequestedSchema: []byte(`{"type":"object","properties":{"who":{"type":"string"}}}`)})
+	answer, err := server.Elicit(ctx, "who",
+		mcp.ElicitParams{Message: "Who?",
+			RequestedSchema: []byte(`{"type":"object","properties":{"who":{"type":"string"}}}`)})
 	if err != nil {
 		return "", err
 	}
-	sample, err := server.Sample(ctx, "what", mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{&mcp.TextContent{Text: "What?"}}}}})
+	sample, err := server.Sample(ctx, "what",
+		mcp.CreateMessageParams{MaxTokens: 10,
+			Messages: []mcp.SamplingMessage{
+				{Role: mcp.RoleUser,
+					Content: mcp.SamplingContent{&mcp.TextContent{Text: "What?"}}}}})
 	if err != nil {
 		return "", err
 	}
@@ -31,17 +37,20 @@ func asksAll(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return string(answer.Content) + " " + sample.Content[0].(*mcp.TextContent).Text + " " + uris(roots), nil
+	return string(answer.Content) + " " + sample.Content[0].(*mcp.TextContent).Text + " " +
+		uris(roots), nil
 }
 
 // answering are the options of a client that answers all that, as name.
 func answering(era mcp.Era, name string) client.Options {
 	return client.Options{Era: era, Roots: rooted(name),
 		OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"who":"` + name + `"}`)}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+				Content: []byte(`{"who":"` + name + `"}`)}, nil
 		},
 		OnSample: func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.SamplingContent{&mcp.TextContent{Text: "by " + name}}}, nil
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m",
+				Content: mcp.SamplingContent{&mcp.TextContent{Text: "by " + name}}}, nil
 		}}
 }
 
@@ -53,38 +62,56 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 		if err != nil {
 			return nil, err
 		}
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: said}}}, nil
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: said}}},
+			nil
 	}
-	assert.NilError(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "as"}}}, Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
-		said, err := asksAll(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return &mcp.GetPromptResult{Description: arguments["as"], Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: said}}}}, nil
-	}}))
-	assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: "a"}, Read: read}))
-	assert.NilError(t, s.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: template, Name: "all"},
-		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+	assert.NilError(t,
+		s.AddPrompt(server.Prompt{
+			Prompt: mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "as"}}},
+			Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult,
+				error) {
+				said, err := asksAll(ctx)
+				if err != nil {
+					return nil, err
+				}
+				return &mcp.GetPromptResult{Description: arguments["as"],
+					Messages: []mcp.PromptMessage{
+						{Role: mcp.RoleUser, Content: &mcp.TextContent{Text: said}}}}, nil
+			}}))
+	assert.NilError(t,
+		s.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: "a"}, Read: read}))
+	assert.NilError(t,
+		s.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: template, Name: "all"},
+				Read: func(ctx context.Context, uri string,
+					_ map[string]string) (*mcp.ReadResourceResult, error) {
+					return read(ctx, uri)
+				}}))
+	s.Integration().ReadUnlisted(
+		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			if uri != "mem://unlisted" {
+				return nil, server.ResourceNotFound(uri)
+			}
 			return read(ctx, uri)
-		}}))
-	s.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		if uri != "mem://unlisted" {
-			return nil, server.ResourceNotFound(uri)
-		}
-		return read(ctx, uri)
-	})
+		})
 }
 
 // Servers may ask while they get a prompt or read a resource, too.
 func TestPromptsAndResourcesThatAsk(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		// One that is asked first for what is not in any list, and does not have it.
-		other := server.Options{Logger: quiet}.New(server.Info{Name: "first", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, other.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://other", Name: "x"}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			return nil, server.ResourceNotFound(uri)
-		}}))
+		other := server.Options{Logger: quiet}.New(server.Info{Name: "first", Version: "1"},
+			dispatch.NewCatalog())
+		assert.NilError(t,
+			other.AddResource(
+				server.Resource{Resource: mcp.Resource{URI: "mem://other", Name: "x"},
+					Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+						return nil, server.ResourceNotFound(uri)
+					}}))
 		first := w.server("first", w.era)
-		first.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		first.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+			error) {
 			return o.Connect(ctx, w.pipe(other))
 		}
 		w.gateway.Remove("up")
@@ -129,7 +156,8 @@ func TestEachIsAskedForItsOwn(t *testing.T) {
 					for range 10 {
 						r, err := c.ReadResource(t.Context(), "mem://a")
 						if assert.Check(t, err == nil, "%v", err) {
-							assert.Check(t, r.Contents[0].Text == `{"who":"`+name+`"} by `+name+" "+name, r.Contents[0].Text)
+							assert.Check(t, r.Contents[0].Text == `{"who":"`+name+`"} by `+name+" "+
+								name, r.Contents[0].Text)
 						}
 					}
 				})
@@ -144,19 +172,22 @@ func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, era, func(t *testing.T, w *world) {
 			addAsking(t, w.up, "mem://a", "mem://all/{id}")
-			other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"}, dispatch.NewCatalog())
+			other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"},
+				dispatch.NewCatalog())
 			addAsking(t, other, "mem://a", "mem://all/{id}")
 			time.Sleep(5 * time.Second)
 			o := answering(mcp.Modern, "Ada")
 			o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				w.gateway.Remove("up")
 				behind := w.server("other", era)
-				behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				behind.Connect = func(ctx context.Context, _ string,
+					o client.Options) (*client.Client, error) {
 					return o.Connect(ctx, w.pipe(other))
 				}
 				assert.NilError(t, w.gateway.Add(behind))
 				time.Sleep(5 * time.Second)
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"who":"Ada"}`)}, nil
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: json.RawMessage(`{"who":"Ada"}`)}, nil
 			}
 			w.client(o, func(c *client.Client) {
 				_, err := c.ReadResource(t.Context(), "mem://a")
@@ -166,26 +197,31 @@ func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
 	}
 }
 
-// What a legacy server asks while requests of two clients are under way there is asked of neither, whatever they are; with those of one client it is asked of that one,
-// unless it would be told whose question it is.
+// What a legacy server asks while requests of two clients are under way there is asked of neither,
+// whatever they are; with those of one client it is asked of that one, unless it would be told
+// whose question it is.
 func TestNobodyKnowsWhoIsAsked(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 			began, end := make(chan struct{}), make(chan struct{})
 			busy := func() { began <- struct{}{}; <-end }
-			assert.NilError(t, w.up.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "busy", Arguments: []mcp.PromptArgument{{Name: "a"}}},
-				Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
-					busy()
-					return &mcp.GetPromptResult{}, nil
-				},
-				Complete: func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
-					busy()
-					return mcp.Completion{Values: []string{}}, nil
-				}}))
+			assert.NilError(t,
+				w.up.AddPrompt(server.Prompt{
+					Prompt: mcp.Prompt{Name: "busy", Arguments: []mcp.PromptArgument{{Name: "a"}}},
+					Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+						busy()
+						return &mcp.GetPromptResult{}, nil
+					},
+					Complete: func(context.Context, string, string,
+						map[string]string) (mcp.Completion, error) {
+						busy()
+						return mcp.Completion{Values: []string{}}, nil
+					}}))
 			addAsking(t, w.up, "mem://a", "mem://all/{id}")
 			time.Sleep(5 * time.Second)
 			complete := func(c *client.Client) error {
-				_, err := c.Complete(t.Context(), mcp.CompleteReference{Type: mcp.RefPrompt, Name: "up__busy"}, "a", "", nil)
+				_, err := c.Complete(t.Context(),
+					mcp.CompleteReference{Type: mcp.RefPrompt, Name: "up__busy"}, "a", "", nil)
 				return err
 			}
 			get := func(c *client.Client) error {
@@ -198,7 +234,8 @@ func TestNobodyKnowsWhoIsAsked(t *testing.T) {
 						beside *client.Client
 						do     func(*client.Client) error
 						asked  bool
-					}{{ada, complete, true}, {bob, complete, false}, {ada, get, era == mcp.Legacy}, {bob, get, false}} {
+					}{{ada, complete, true}, {bob, complete, false}, {ada, get, era == mcp.Legacy},
+						{bob, get, false}} {
 						var other sync.WaitGroup
 						other.Go(func() { assert.Check(t, tt.do(tt.beside)) })
 						<-began
@@ -213,12 +250,15 @@ func TestNobodyKnowsWhoIsAsked(t *testing.T) {
 	}
 }
 
-// A client that does not read what is logged for its call keeps nobody else from being asked, once the call has ended.
+// A client that does not read what is logged for its call keeps nobody else from being asked, once
+// the call has ended.
 func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for range 20 {
-				_ = server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%q", strings.Repeat("x", 100_000))})
+				_ = server.Log(ctx,
+					mcp.LoggingMessageParams{Level: mcp.LevelError,
+						Data: fmt.Appendf(nil, "%q", strings.Repeat("x", 100_000))})
 				time.Sleep(time.Second)
 			}
 			return text("done"), nil
@@ -226,7 +266,8 @@ func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
 		addAsking(t, w.up, "mem://a", "mem://all/{id}")
 		time.Sleep(5 * time.Second)
 		release := make(chan struct{})
-		o := client.Options{Era: mcp.Modern, LogLevel: mcp.LevelDebug, TapLog: func(json.RawMessage) { <-release }}
+		o := client.Options{Era: mcp.Modern, LogLevel: mcp.LevelDebug,
+			TapLog: func(json.RawMessage) { <-release }}
 		w.client(o, func(stuck *client.Client) {
 			var calling sync.WaitGroup
 			calling.Go(func() {
@@ -244,7 +285,8 @@ func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
 	})
 }
 
-// A question waits for the calls beside to end, and is then asked of whose call is left: it cannot have been another's.
+// A question waits for the calls beside to end, and is then asked of whose call is left: it cannot
+// have been another's.
 func TestQuestionWaitsForTheOthersToEnd(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {

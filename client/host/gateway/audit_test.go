@@ -108,7 +108,9 @@ func TestAudit(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			_, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			return json.RawMessage(`{"resultType":"complete","content":[]}`), err
 		})
 		w.readable()
@@ -126,26 +128,40 @@ func TestAudit(t *testing.T) {
 		}
 		s := w.server("up", w.era)
 		s.MaxArguments = 100
-		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey, Before: []gateway.Interceptor{deny}}, s)
-		o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-		}}
+		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey, Before: []gateway.Interceptor{deny}},
+			s)
+		o := client.Options{Era: era,
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			}}
 		w.client(o, func(c *client.Client) {
 			none := `"arguments_size":2,"arguments_hmac":"` + sum("{}") + `","duration_ms":0`
 			for _, tt := range []struct{ tool, arguments, want string }{
-				{"verbatim", `{"z":"x\u0041","a":[1,2.50],"o":{},"t":true,"n":null}`, `"tool":"verbatim","arguments":[{"name":"z","type":"string","size":9},{"name":"a","type":"array","size":8},` +
-					`{"name":"o","type":"object","size":2},{"name":"t","type":"boolean","size":4},{"name":"n","type":"null","size":4}],"arguments_size":53,"arguments_hmac":"` +
-					sum(`{"a":[1,2.50],"n":null,"o":{},"t":true,"z":"xA"}`) + `","duration_ms":0,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
-				{"fail", `{"i":7}`, `"tool":"fail","arguments":[{"name":"i","type":"number","size":1}],"arguments_size":7,"arguments_hmac":"` + sum(`{"i":7}`) +
-					`","duration_ms":1500,"outcome":"tool_error","result_size":53`},
+				{"verbatim", `{"z":"x\u0041","a":[1,2.50],"o":{},"t":true,"n":null}`,
+					`"tool":"verbatim","arguments":[{"name":"z","type":"string","size":9},{"name":"a","type":"array","size":8},` +
+						`{"name":"o","type":"object","size":2},{"name":"t","type":"boolean","size":4},{"name":"n","type":"null","size":4}],"arguments_size":53,"arguments_hmac":"` +
+						sum(`{"a":[1,2.50],"n":null,"o":{},"t":true,"z":"xA"}`) +
+						`","duration_ms":0,"outcome":"ok","result_size":` +
+						fmt.Sprint(len(result))},
+				{"fail", `{"i":7}`,
+					`"tool":"fail","arguments":[{"name":"i","type":"number","size":1}],"arguments_size":7,"arguments_hmac":"` +
+						sum(`{"i":7}`) +
+						`","duration_ms":1500,"outcome":"tool_error","result_size":53`},
 				{"refuse", `{}`, `"tool":"refuse",` + none + `,"outcome":"error","code":4242`},
-				{"verbatim", `{"change":1}`, `"tool":"verbatim",` + none + `,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
-				{"verbatim", `{"deny":1}`, `"tool":"verbatim","arguments":[{"name":"deny","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` + sum(`{"deny":1}`) +
-					`","duration_ms":0,"outcome":"refused","refused_by":"before"`},
-				{"verbatim", `{"oops":1}`, `"tool":"verbatim","arguments":[{"name":"oops","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` + sum(`{"oops":1}`) +
-					`","duration_ms":0,"outcome":"error","code":-32603`},
-				{"verbatim", `{"x":"` + strings.Repeat("x", 93) + `"}`, `"tool":"verbatim","arguments":[{"name":"x","type":"string","size":95}],"arguments_size":101,"arguments_hmac":"` +
-					sum(`{"x":"`+strings.Repeat("x", 93)+`"}`) + `","duration_ms":0,"outcome":"refused","refused_by":"limit"`},
+				{"verbatim", `{"change":1}`, `"tool":"verbatim",` + none +
+					`,"outcome":"ok","result_size":` + fmt.Sprint(len(result))},
+				{"verbatim", `{"deny":1}`,
+					`"tool":"verbatim","arguments":[{"name":"deny","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` +
+						sum(`{"deny":1}`) +
+						`","duration_ms":0,"outcome":"refused","refused_by":"before"`},
+				{"verbatim", `{"oops":1}`,
+					`"tool":"verbatim","arguments":[{"name":"oops","type":"number","size":1}],"arguments_size":10,"arguments_hmac":"` +
+						sum(`{"oops":1}`) +
+						`","duration_ms":0,"outcome":"error","code":-32603`},
+				{"verbatim", `{"x":"` + strings.Repeat("x", 93) + `"}`,
+					`"tool":"verbatim","arguments":[{"name":"x","type":"string","size":95}],"arguments_size":101,"arguments_hmac":"` +
+						sum(`{"x":"`+strings.Repeat("x", 93)+`"}`) +
+						`","duration_ms":0,"outcome":"refused","refused_by":"limit"`},
 			} {
 				_, _ = c.CallToolRaw(t.Context(), "up__"+tt.tool, json.RawMessage(tt.arguments))
 				assert.DeepEqual(t, d.take(t), []string{`{"server":"up",` + tt.want + `}`})
@@ -155,21 +171,31 @@ func TestAudit(t *testing.T) {
 			defer cancel()
 			_, err := c.CallToolRaw(ctx, "up__hang", nil)
 			assert.Assert(t, err != nil)
-			assert.DeepEqual(t, d.take(t), []string{`{"server":"up","tool":"hang",` + strings.Replace(none, "_ms\":0", "_ms\":1000", 1) + `,"outcome":"cancelled"}`})
+			assert.DeepEqual(t, d.take(t),
+				[]string{`{"server":"up","tool":"hang",` +
+					strings.Replace(none, "_ms\":0", "_ms\":1000", 1) + `,"outcome":"cancelled"}`})
 
 			_, err = c.CallToolRaw(t.Context(), "up__ask", nil)
 			assert.NilError(t, err)
-			assert.DeepEqual(t, d.take(t), []string{`{"server":"up","tool":"ask",` + none + `,"outcome":"input_required"}`,
-				`{"server":"up","tool":"ask","resumed":true,` + none + `,"outcome":"ok","result_size":38}`})
+			assert.DeepEqual(t, d.take(t),
+				[]string{`{"server":"up","tool":"ask",` + none + `,"outcome":"input_required"}`,
+					`{"server":"up","tool":"ask","resumed":true,` + none +
+						`,"outcome":"ok","result_size":38}`})
 
 			_, err = c.ReadResource(t.Context(), "mem://a")
 			assert.NilError(t, err)
 			_, err = c.GetPrompt(t.Context(), "up__greet", map[string]string{"who": "Ada"})
 			assert.NilError(t, err)
 			got := d.take(t)
-			assert.Assert(t, strings.HasPrefix(got[0], `{"server":"up","uri":"mem://a","duration_ms":0,"outcome":"ok","result_size":`), got[0])
-			want := `{"server":"up","prompt":"greet","arguments":[{"name":"who","type":"string","size":5}],"arguments_size":13,"arguments_hmac":"` + sum(`{"who":"Ada"}`) + `",`
-			assert.Assert(t, strings.HasPrefix(got[1], want+`"duration_ms":0,"outcome":"ok","result_size":`), got[1])
+			assert.Assert(t,
+				strings.HasPrefix(got[0],
+					`{"server":"up","uri":"mem://a","duration_ms":0,"outcome":"ok","result_size":`),
+				got[0])
+			want := `{"server":"up","prompt":"greet","arguments":[{"name":"who","type":"string","size":5}],"arguments_size":13,"arguments_hmac":"` +
+				sum(`{"who":"Ada"}`) + `",`
+			assert.Assert(t,
+				strings.HasPrefix(got[1], want+`"duration_ms":0,"outcome":"ok","result_size":`),
+				got[1])
 		})
 	})
 }
@@ -180,10 +206,13 @@ func TestAuditValues(t *testing.T) {
 		d := &disk{room: -1}
 		w.reopen(gateway.Options{Audit: d, AuditValues: true}, w.server("up", w.era))
 		w.client(client.Options{}, func(c *client.Client) {
-			_, err := c.CallToolRaw(t.Context(), "up__verbatim", json.RawMessage(`{"a":"x","a":"y"}`))
+			_, err := c.CallToolRaw(t.Context(), "up__verbatim",
+				json.RawMessage(`{"a":"x","a":"y"}`))
 			assert.NilError(t, err)
-			assert.DeepEqual(t, d.take(t), []string{`{"server":"up","tool":"verbatim","arguments":[{"name":"a","type":"string","size":3},{"name":"a","type":"string","size":3}],"arguments_size":17,` +
-				`"arguments_values":{"a":"x","a":"y"},"duration_ms":0,"outcome":"ok","result_size":` + fmt.Sprint(len(result)) + `}`})
+			assert.DeepEqual(t, d.take(t),
+				[]string{`{"server":"up","tool":"verbatim","arguments":[{"name":"a","type":"string","size":3},{"name":"a","type":"string","size":3}],"arguments_size":17,` +
+					`"arguments_values":{"a":"x","a":"y"},"duration_ms":0,"outcome":"ok","result_size":` +
+					fmt.Sprint(len(result)) + `}`})
 			many := map[string]int{}
 			for i := range 100 {
 				many[fmt.Sprintf("%03d%s", i, strings.Repeat("n", 1000))] = i
@@ -196,7 +225,8 @@ func TestAuditValues(t *testing.T) {
 				Values    map[string]int `json:"arguments_values"`
 			}
 			assert.NilError(t, json.Unmarshal([]byte(d.take(t)[0]), &e))
-			assert.Assert(t, len(e.Arguments) == 64 && e.LeftOut == 36 && e.Arguments[0].Name == "000"+strings.Repeat("n", 125)+"…")
+			assert.Assert(t, len(e.Arguments) == 64 && e.LeftOut == 36 &&
+				e.Arguments[0].Name == "000"+strings.Repeat("n", 125)+"…")
 			assert.DeepEqual(t, e.Values, many)
 		})
 	})
@@ -213,11 +243,14 @@ func TestAuditDigestsCannotBeGuessed(t *testing.T) {
 			w.reopen(o, w.server("up", w.era))
 			w.client(client.Options{}, func(c *client.Client) {
 				for range 2 {
-					_, err := c.CallToolRaw(t.Context(), "up__verbatim", map[string]string{"pin": pin})
+					_, err := c.CallToolRaw(t.Context(), "up__verbatim",
+						map[string]string{"pin": pin})
 					assert.NilError(t, err)
 				}
 			})
-			all := regexp.MustCompile(`"arguments_[a-z0-9]+":"([0-9a-f]{64})"`).FindAllStringSubmatch(strings.Join(d.take(t), "\n"), -1)
+			all := regexp.MustCompile(
+				`"arguments_[a-z0-9]+":"([0-9a-f]{64})"`).FindAllStringSubmatch(
+				strings.Join(d.take(t), "\n"), -1)
 			assert.Equal(t, len(all), 2)
 			assert.Equal(t, all[0][1], all[1][1], "the same arguments")
 			return all[0][1]
@@ -226,9 +259,11 @@ func TestAuditDigestsCannotBeGuessed(t *testing.T) {
 		first := digest(pin, gateway.Options{})
 		for guess := range 1000 {
 			text := fmt.Sprintf(`{"pin":"%03d"}`, guess)
-			assert.Assert(t, fmt.Sprintf("%x", sha256.Sum256([]byte(text))) != first, "found by trying: %s", text)
+			assert.Assert(t, fmt.Sprintf("%x", sha256.Sum256([]byte(text))) != first,
+				"found by trying: %s", text)
 		}
-		assert.Assert(t, digest(pin, gateway.Options{}) != first, "each gateway has a key of its own")
+		assert.Assert(t, digest(pin, gateway.Options{}) != first,
+			"each gateway has a key of its own")
 		kept := digest(pin, gateway.Options{AuditKey: auditKey})
 		assert.Equal(t, digest(pin, gateway.Options{AuditKey: auditKey}), kept)
 		assert.Assert(t, digest("472", gateway.Options{AuditKey: auditKey}) != kept)
@@ -240,12 +275,14 @@ func TestAuditPrincipal(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		d := &disk{room: -1}
 		w.reopen(gateway.Options{Audit: d}, w.server("up", w.era))
-		m, err := rpc.ParseMessage([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__verbatim","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-			`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
+		m, err := rpc.ParseMessage(
+			[]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__verbatim","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+				`"io.modelcontextprotocol/clientCapabilities":{}}}}`))
 		assert.NilError(t, err)
-		_, _ = rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, r *rpc.Request) (any, error) {
-			return w.front.Integration().Stateless("ada").Handle(ctx, r, nil)
-		}, m.Request())
+		_, _ = rpc.AppendResponse(t.Context(), nil,
+			func(ctx context.Context, r *rpc.Request) (any, error) {
+				return w.front.Integration().Stateless("ada").Handle(ctx, r, nil)
+			}, m.Request())
 		got := d.take(t)
 		assert.Assert(t, strings.HasPrefix(got[0], `{"principal":"ada","server":"up",`), got[0])
 	})
@@ -299,7 +336,8 @@ func TestAuditOfStuckDisk(t *testing.T) {
 		lines := d.lines()
 		const waiting = 3 // of 1 MiB each, and one that is being written
 		assert.Equal(t, len(lines), 1+waiting+1)
-		assert.Assert(t, strings.HasSuffix(lines[len(lines)-1], fmt.Sprintf(`"dropped":%d}`, calls-waiting-1)))
+		assert.Assert(t,
+			strings.HasSuffix(lines[len(lines)-1], fmt.Sprintf(`"dropped":%d}`, calls-waiting-1)))
 
 		stuck = make(chan struct{})
 		d.set(-1, stuck)
@@ -322,7 +360,8 @@ func TestAuditAtTheEnd(t *testing.T) {
 		var log bytes.Buffer
 		r, to := io.Pipe()
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Audit: to}.New(w.front)
+		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Audit: to}.New(w.front)
 		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {

@@ -21,7 +21,9 @@ func (g *Gateway) awaitName(ctx context.Context, f *downstream, public string) e
 // AwaitOperation waits until the server that an operation may belong to is listed. It is for the
 // Missing of the dispatcher of Options.Catalog. The error says why the server could not be listed.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
-	err := g.awaitUnknown(ctx, func(m *mount) bool { return strings.HasPrefix(operation, host.ServiceName(m.id)+".") }, false)
+	err := g.awaitLists(ctx, func(m *upstreamServer) bool {
+		return strings.HasPrefix(operation, host.ServiceName(m.id)+".")
+	}, false)
 	if err != nil {
 		return operationError(ctx, err)
 	}

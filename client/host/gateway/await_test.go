@@ -28,15 +28,21 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 		w.gateway.Settle(t.Context())
 		slow := w.server("slow", w.era)
 		connect := slow.Connect
-		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			time.Sleep(20 * time.Second)
 			return connect(ctx, session, o)
 		}
-		broken := host.Server{ID: "broken", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, errors.New("boom") }}
+		broken := host.Server{ID: "broken",
+			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+				return nil, errors.New("boom")
+			}}
 		off := host.Server{ID: "off", Disabled: true, Connect: broken.Connect}
-		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation})
+		d := dispatch.NewDispatcher(catalog,
+			dispatch.Options{Logger: quiet, Missing: w.gateway.AwaitOperation})
 		operate := func(ctx context.Context, name string) dispatch.Envelope {
-			return d.Dispatch(ctx, &dispatch.Call{Operation: name, Arguments: json.RawMessage(`{}`), Confirmed: true})
+			return d.Dispatch(ctx,
+				&dispatch.Call{Operation: name, Arguments: json.RawMessage(`{}`), Confirmed: true})
 		}
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			began := time.Now()
@@ -71,7 +77,8 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 			cancel()
 			assert.Equal(t, e.Err.Code, dispatch.Timeout)
 			after(5 * time.Second)
-			for _, name := range []string{"up__nope", "nope", "off__verbatim", "slo__verbatim"} { // which no server that is starting can have
+			for _, name := range []string{"up__nope", "nope", "off__verbatim", "slo__verbatim"} {
+				// which no server that is starting can have
 				_, err = c.CallTool(t.Context(), name, nil)
 				assert.ErrorContains(t, err, "Unknown tool: "+name)
 			}
@@ -85,12 +92,14 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "broken__x", nil)
-			assert.ErrorContains(t, err, `server "broken" is not available: boom; it is started again in `)
+			assert.ErrorContains(t, err,
+				`server "broken" is not available: boom; it is started again in `)
 			_, err = c.CallTool(t.Context(), "off__verbatim", nil)
 			assert.ErrorContains(t, err, "Unknown tool: off__verbatim")
 			e := operate(t.Context(), "broken.x")
 			assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
-			assert.ErrorContains(t, e.Err, `server "broken" is not available: boom; it is started again in `)
+			assert.ErrorContains(t, e.Err,
+				`server "broken" is not available: boom; it is started again in `)
 		})
 	})
 }

@@ -18,7 +18,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// restless is a legacy server that registers its tools after it was asked for them, and tells of each, as those of the official SDK do.
+// restless is a legacy server that registers its tools after it was asked for them, and tells of
+// each, as those of the official SDK do.
 func restless(stream io.ReadWriteCloser) {
 	tools := 0
 	for lines := bufio.NewScanner(stream); lines.Scan(); {
@@ -29,20 +30,26 @@ func restless(stream io.ReadWriteCloser) {
 		_ = json.Unmarshal(lines.Bytes(), &m)
 		switch m.Method {
 		case mcp.MethodInitialize:
-			fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"r","version":"1"}}}`+"\n", m.ID)
+			fmt.Fprintf(stream,
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"r","version":"1"}}}`+
+					"\n", m.ID)
 		case mcp.MethodListTools:
 			var all []string
 			for i := range tools {
 				all = append(all, fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"}}`, i))
 			}
-			fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID, strings.Join(all, ","))
+			fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[%s]}}`+"\n", m.ID,
+				strings.Join(all, ","))
 			for ; tools < 4; tools++ {
 				time.Sleep(10 * time.Millisecond)
-				fmt.Fprintln(stream, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				fmt.Fprintln(stream,
+					`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 			}
 		default:
 			if m.ID != nil {
-				fmt.Fprintf(stream, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+"\n", m.ID)
+				fmt.Fprintf(stream,
+					`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`+
+						"\n", m.ID)
 			}
 		}
 	}
@@ -59,21 +66,28 @@ func TestBurstOfChanges(t *testing.T) {
 				heard <- lines.Text()
 			}
 		})
-		_, err := io.WriteString(here, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+"\n"+
-			`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
+		_, err := io.WriteString(here,
+			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+
+				"\n"+
+				`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
 		assert.NilError(t, err)
 		<-heard
-		assert.NilError(t, w.gateway.Add(host.Server{ID: "restless", Options: client.Options{Era: mcp.Legacy, Logger: quiet},
-			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				near, far := net.Pipe()
-				w.serving.Go(func() { restless(far) })
-				return o.Connect(ctx, client.Stream(near))
-			}}))
+		assert.NilError(t,
+			w.gateway.Add(host.Server{ID: "restless",
+				Options: client.Options{Era: mcp.Legacy, Logger: quiet},
+				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
+					error) {
+					near, far := net.Pipe()
+					w.serving.Go(func() { restless(far) })
+					return o.Connect(ctx, client.Stream(near))
+				}}))
 		time.Sleep(time.Minute)
 		assert.Equal(t, len(heard), 1)
 		assert.Equal(t, <-heard, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		w.client(client.Options{}, func(c *client.Client) {
-			assert.DeepEqual(t, w.names(c), []string{"restless__t0", "restless__t1", "restless__t2", "restless__t3", "up__verbatim"})
+			assert.DeepEqual(t, w.names(c),
+				[]string{"restless__t0", "restless__t1", "restless__t2", "restless__t3",
+					"up__verbatim"})
 		})
 		assert.NilError(t, here.Close())
 	})

@@ -27,7 +27,8 @@ func (w *world) reopen(o gateway.Options, s host.Server) {
 	time.Sleep(5 * time.Second)
 }
 
-// What is too large is refused: arguments before the server sees them, results before the client does.
+// What is too large is refused: arguments before the server sees them, results before the client
+// does.
 func TestLimits(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		calls := 0
@@ -35,24 +36,29 @@ func TestLimits(t *testing.T) {
 			calls++
 			var in struct{ Want int }
 			assert.NilError(t, json.Unmarshal(arguments, &in))
-			return json.RawMessage(`{"resultType":"complete","content":[],"x":"` + strings.Repeat("x", in.Want-45) + `"}`), nil
+			return json.RawMessage(`{"resultType":"complete","content":[],"x":"` +
+				strings.Repeat("x", in.Want-45) + `"}`), nil
 		})
 		w.readable()
 		s := w.server("up", w.era)
 		s.MaxArguments, s.MaxResult = 20, 200
 		w.reopen(gateway.Options{}, s)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
-			raw, err := c.CallToolRaw(t.Context(), "up__big", json.RawMessage(`{"want":200,"x":123}`))
+			raw, err := c.CallToolRaw(t.Context(), "up__big",
+				json.RawMessage(`{"want":200,"x":123}`))
 			assert.NilError(t, err)
 			assert.Equal(t, len(raw), 200)
 			_, err = c.CallToolRaw(t.Context(), "up__big", json.RawMessage(`{"want":201}`))
-			assert.ErrorContains(t, err, `server "up": tool "big": its result has 201 bytes, and maxResult allows 200`)
+			assert.ErrorContains(t, err,
+				`server "up": tool "big": its result has 201 bytes, and maxResult allows 200`)
 			assert.Equal(t, calls, 2)
 			_, err = c.CallToolRaw(t.Context(), "up__big", json.RawMessage(`{"want":200,"x":1234}`))
-			assert.ErrorContains(t, err, `server "up": tool "big": its arguments have 21 bytes, and maxArguments allows 20: nothing was sent`)
+			assert.ErrorContains(t, err,
+				`server "up": tool "big": its arguments have 21 bytes, and maxArguments allows 20: nothing was sent`)
 			assert.Equal(t, calls, 2)
 
-			_, err = c.GetPrompt(t.Context(), "up__greet", map[string]string{"who": "somebody with a long name"})
+			_, err = c.GetPrompt(t.Context(), "up__greet",
+				map[string]string{"who": "somebody with a long name"})
 			assert.ErrorContains(t, err, `server "up": prompt "greet": its arguments have`)
 			_, err = c.ReadResource(t.Context(), "mem://all/"+strings.Repeat("x", 100))
 			assert.ErrorContains(t, err, `: its result has`)
@@ -65,7 +71,8 @@ func TestLimits(t *testing.T) {
 			assert.NilError(t, err)
 			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 8<<20 + 1})
 			assert.ErrorContains(t, err, "maxResult allows 8388608")
-			_, err = c.CallToolRaw(t.Context(), "up__big", map[string]any{"want": 100, "x": strings.Repeat("x", 8<<20)})
+			_, err = c.CallToolRaw(t.Context(), "up__big",
+				map[string]any{"want": 100, "x": strings.Repeat("x", 8<<20)})
 			assert.ErrorContains(t, err, "maxArguments allows 8388608")
 		})
 	})
@@ -74,7 +81,8 @@ func TestLimits(t *testing.T) {
 func TestInterceptors(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(`{"resultType":"complete","content":[],"got":` + string(arguments) + `}`), nil
+			return json.RawMessage(`{"resultType":"complete","content":[],"got":` +
+				string(arguments) + `}`), nil
 		})
 		var before, after func(e *gateway.Event) error
 		pass := func(*gateway.Event) error { return nil }
@@ -82,23 +90,31 @@ func TestInterceptors(t *testing.T) {
 		s := w.server("up", w.era)
 		s.MaxArguments, s.MaxResult = 100, 100
 		w.reopen(gateway.Options{
-			Before: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error { return before(e) }, func(_ context.Context, e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" && e.Result == nil, "only the arguments are the first one's to change")
+			Before: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
+				return before(e)
+			}, func(_ context.Context, e *gateway.Event) error {
+				assert.Check(t, e.Server == "up" && e.Tool == "echo" &&
+					e.Result == nil, "only the arguments are the first one's to change")
 				last = string(e.Arguments)
 				return nil
 			}},
-			After: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error { return after(e) }},
+			After: []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {
+				return after(e)
+			}},
 		}, s)
 		arguments := func(text string) func(e *gateway.Event) error {
 			return func(e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" && e.Result == nil && string(e.Arguments) == `{"a":1}`)
-				e.Arguments, e.Tool, e.Server, e.Result = json.RawMessage(text), "verbatim", "down", json.RawMessage(`{}`)
+				assert.Check(t, e.Server == "up" && e.Tool == "echo" && e.Result == nil &&
+					string(e.Arguments) == `{"a":1}`)
+				e.Arguments, e.Tool, e.Server, e.Result = json.RawMessage(text), "verbatim", "down",
+					json.RawMessage(`{}`)
 				return nil
 			}
 		}
 		result := func(text string) func(e *gateway.Event) error {
 			return func(e *gateway.Event) error {
-				assert.Check(t, e.Server == "up" && e.Tool == "echo" && string(e.Arguments) == `{"a":1}`)
+				assert.Check(t, e.Server == "up" && e.Tool == "echo" &&
+					string(e.Arguments) == `{"a":1}`)
 				assert.Check(t, strings.HasSuffix(string(e.Result), `"got":{"a":1}}`))
 				e.Result, e.Arguments = json.RawMessage(text), nil
 				return nil
@@ -111,15 +127,23 @@ func TestInterceptors(t *testing.T) {
 				want, err     string
 			}{
 				{pass, pass, `{"resultType":"complete","content":[],"got":{"a":1}}`, ""},
-				{arguments(`{"b":2}`), pass, `{"resultType":"complete","content":[],"got":{"b":2}}`, ""},
-				{pass, result(`{"resultType":"complete","content":[]}`), `{"resultType":"complete","content":[]}`, ""},
-				{fail, pass, "", `server "up": tool "echo": refused before the call: not on Sundays`},
+				{arguments(`{"b":2}`), pass, `{"resultType":"complete","content":[],"got":{"b":2}}`,
+					""},
+				{pass, result(`{"resultType":"complete","content":[]}`),
+					`{"resultType":"complete","content":[]}`, ""},
+				{fail, pass, "",
+					`server "up": tool "echo": refused before the call: not on Sundays`},
 				{pass, fail, "", `server "up": tool "echo": its result is refused: not on Sundays`},
-				{arguments(`[1]`), pass, "", `refused before the call: it was changed into what is no JSON object`},
-				{arguments(``), pass, "", `refused before the call: it was changed into what is no JSON object`},
-				{pass, result(`{`), "", `its result is refused: it was changed into what is no JSON object`},
-				{arguments(`{"x":"` + strings.Repeat("x", 100) + `"}`), pass, "", `maxArguments allows 100`},
-				{pass, result(`{"x":"` + strings.Repeat("x", 100) + `"}`), "", `maxResult allows 100`},
+				{arguments(`[1]`), pass, "",
+					`refused before the call: it was changed into what is no JSON object`},
+				{arguments(``), pass, "",
+					`refused before the call: it was changed into what is no JSON object`},
+				{pass, result(`{`), "",
+					`its result is refused: it was changed into what is no JSON object`},
+				{arguments(`{"x":"` + strings.Repeat("x", 100) + `"}`), pass, "",
+					`maxArguments allows 100`},
+				{pass, result(`{"x":"` + strings.Repeat("x", 100) + `"}`), "",
+					`maxResult allows 100`},
 			} {
 				before, after = tt.before, tt.after
 				raw, err := c.CallToolRaw(t.Context(), "up__echo", json.RawMessage(`{"a":1}`))
@@ -141,13 +165,15 @@ func TestInterceptors(t *testing.T) {
 	})
 }
 
-// A client that does not wait any longer is not told that it was refused; nor does an interceptor wait.
+// A client that does not wait any longer is not told that it was refused; nor does an interceptor
+// wait.
 func TestInterceptorIsCancelled(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		w.reopen(gateway.Options{Before: []gateway.Interceptor{func(ctx context.Context, _ *gateway.Event) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}}}, w.server("up", w.era))
+		w.reopen(gateway.Options{
+			Before: []gateway.Interceptor{func(ctx context.Context, _ *gateway.Event) error {
+				<-ctx.Done()
+				return ctx.Err()
+			}}}, w.server("up", w.era))
 		w.client(client.Options{}, func(c *client.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -157,11 +183,15 @@ func TestInterceptorIsCancelled(t *testing.T) {
 	})
 }
 
-// What a call asks is no result; the interceptors see each round of a modern server's call, whose arguments are sent again, and the first one of a legacy server's, that goes on.
+// What a call asks is no result; the interceptors see each round of a modern server's call, whose
+// arguments are sent again, and the first one of a legacy server's, that goes on.
 func TestInterceptorsOfCallsThatAsk(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			answer, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 			if err != nil {
 				return nil, err
 			}
@@ -180,9 +210,11 @@ func TestInterceptorsOfCallsThatAsk(t *testing.T) {
 				return nil
 			}},
 		}, w.server("up", w.era))
-		o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)}, nil
-		}}
+		o := client.Options{Era: era,
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)},
+					nil
+			}}
 		w.client(o, func(c *client.Client) {
 			result, err := c.CallTool(t.Context(), "up__ask", nil)
 			assert.NilError(t, err)

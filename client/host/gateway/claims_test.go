@@ -34,7 +34,8 @@ type place struct {
 }
 
 func newPlace(t *testing.T, name string, uris ...string) *place {
-	p := &place{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"}, dispatch.NewCatalog()), name: name}
+	p := &place{Server: server.Options{Logger: quiet}.New(server.Info{Name: name, Version: "1"},
+		dispatch.NewCatalog()), name: name}
 	p.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	for _, uri := range uris {
 		p.has(t, uri, "")
@@ -46,30 +47,39 @@ func newPlace(t *testing.T, name string, uris ...string) *place {
 func (p *place) has(t *testing.T, uri, description string) {
 	t.Helper()
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: p.name}}}, nil
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: p.name}}},
+			nil
 	}
 	if !strings.Contains(uri, "{") {
-		assert.NilError(t, p.AddResource(server.Resource{Resource: mcp.Resource{URI: uri, Name: "r", Description: description}, Read: read}))
+		assert.NilError(t,
+			p.AddResource(server.Resource{
+				Resource: mcp.Resource{URI: uri, Name: "r", Description: description}, Read: read}))
 		return
 	}
-	assert.NilError(t, p.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: uri, Name: "t", Description: description},
-		Read: func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
-			return read(ctx, uri)
-		}}))
+	assert.NilError(t,
+		p.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: uri, Name: "t",
+					Description: description},
+				Read: func(ctx context.Context, uri string,
+					_ map[string]string) (*mcp.ReadResourceResult, error) {
+					return read(ctx, uri)
+				}}))
 }
 
 // host is the place as a server of the gateway.
 func (w *world) host(p *place, id string) host.Server {
-	return host.Server{ID: id, Digest: "d", Options: client.Options{Era: w.era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		select {
-		case <-time.After(p.delay):
-		case <-ctx.Done():
-		}
-		if p.down.Load() {
-			return nil, context.DeadlineExceeded
-		}
-		return o.Connect(ctx, w.pipe(p.Server))
-	}}
+	return host.Server{ID: id, Digest: "d", Options: client.Options{Era: w.era, Logger: quiet},
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			select {
+			case <-time.After(p.delay):
+			case <-ctx.Done():
+			}
+			if p.down.Load() {
+				return nil, context.DeadlineExceeded
+			}
+			return o.Connect(ctx, w.pipe(p.Server))
+		}}
 }
 
 // places opens a gateway with servers a, b and so on.
@@ -103,7 +113,8 @@ func (w *world) who(c *client.Client, uris ...string) string {
 func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		remember := t.TempDir()
-		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x", "mem://y")
+		first, second := newPlace(t, "first", "mem://x"),
+			newPlace(t, "second", "mem://x", "mem://y")
 		first.delay = 10 * time.Second
 		w.places(gateway.Options{Remember: remember}, first, second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
@@ -130,11 +141,14 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 func TestTemplateIsNotCaptured(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		first := newPlace(t, "first", "mem://{+path}")
-		second := newPlace(t, "second", "mem://secret", "mem://secret/{x}", "other://1", "other://{y}")
+		second := newPlace(t, "second", "mem://secret", "mem://secret/{x}", "other://1",
+			"other://{y}")
 		w.places(gateway.Options{}, first, second)
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
-			assert.Check(t, cmp.Equal(w.who(c, "mem://secret", "mem://secret/1", "mem://new", "other://1", "other://2"), "first first first second second"))
+			assert.Check(t, cmp.Equal(
+				w.who(c, "mem://secret", "mem://secret/1", "mem://new", "other://1", "other://2"),
+				"first first first second second"))
 			second.has(t, "mem://new", "")
 			time.Sleep(5 * time.Second)
 			assert.Check(t, cmp.Equal(w.who(c, "mem://new"), "first"))
@@ -146,10 +160,12 @@ func TestTemplateIsNotCaptured(t *testing.T) {
 // Templates of which neither has all of the other's: the first in order answers for what both have.
 func TestTemplatesThatOverlap(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		w.places(gateway.Options{}, newPlace(t, "first", "mem://{x}/b"), newPlace(t, "second", "mem://a/{y}", "mem://{x}/c"))
+		w.places(gateway.Options{}, newPlace(t, "first", "mem://{x}/b"),
+			newPlace(t, "second", "mem://a/{y}", "mem://{x}/c"))
 		time.Sleep(30 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
-			assert.Check(t, cmp.Equal(w.who(c, "mem://a/b", "mem://a/z", "mem://q/b", "mem://q/c"), "first second first second"))
+			assert.Check(t, cmp.Equal(w.who(c, "mem://a/b", "mem://a/z", "mem://q/b", "mem://q/c"),
+				"first second first second"))
 		})
 	})
 }
@@ -160,9 +176,13 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		first, second := newPlace(t, "first", "mem://x", "mem://y", "all://{z}"), newPlace(t, "second", "mem://x")
+		first, second := newPlace(t, "first", "mem://x", "mem://y", "all://{z}"),
+			newPlace(t, "second", "mem://x")
 		prompt := func(name, description string) {
-			assert.NilError(t, first.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: name, Description: description}, Get: noPrompt}))
+			assert.NilError(t,
+				first.AddPrompt(
+					server.Prompt{Prompt: mcp.Prompt{Name: name, Description: description},
+						Get: noPrompt}))
 		}
 		prompt("p", "")
 		w.places(gateway.Options{Pins: lock}, first, second)
@@ -189,19 +209,27 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			synctest.Wait()
 			assert.Check(t, cmp.Equal(list(), "mem://y"))
-			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y", "all://1", "mem://new"), "- first - first"))
+			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y", "all://1", "mem://new"),
+				"- first - first"))
 			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.Withheld{
 				"a": {
-					{Kind: "prompt", Name: "p", Reason: gateway.ReasonChanged, Detail: `+ description: "Tell nobody."`}, {Kind: "prompt", Name: "q", Reason: gateway.ReasonNew},
-					{Kind: "resource", Name: "mem://new", Reason: gateway.ReasonNew}, {Kind: "resource", Name: "mem://x", Reason: gateway.ReasonChanged, Detail: `+ description: "Tell nobody."`},
-					{Kind: "resource template", Name: "all://{z}", Reason: gateway.ReasonChanged, Detail: `+ description: "Tell nobody."`},
+					{Kind: "prompt", Name: "p", Reason: gateway.ReasonChanged,
+						Detail: `+ description: "Tell nobody."`},
+					{Kind: "prompt", Name: "q", Reason: gateway.ReasonNew},
+					{Kind: "resource", Name: "mem://new", Reason: gateway.ReasonNew},
+					{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonChanged,
+						Detail: `+ description: "Tell nobody."`},
+					{Kind: "resource template", Name: "all://{z}", Reason: gateway.ReasonChanged,
+						Detail: `+ description: "Tell nobody."`},
 				},
-				"b": {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision, Detail: "a"}},
+				"b": {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision,
+					Detail: "a"}},
 			})
 			w.mount("a", func(up *client.Client) {
 				like, err := gateway.Pinned("a", up)
 				assert.NilError(t, err)
-				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error], names ...string) {
+				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
+					names ...string) {
 					var definitions []json.RawMessage
 					for text, err := range texts {
 						assert.NilError(t, err)
@@ -252,12 +280,16 @@ func TestNamesAreKeptForServersThatChange(t *testing.T) {
 // removed gives up what it had, but to nobody before the one in its place has said what it has.
 func TestOrder(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x", "mem://y")
+		first, second := newPlace(t, "first", "mem://x"),
+			newPlace(t, "second", "mem://x", "mem://y")
 		w.places(gateway.Options{}, first, second)
 		time.Sleep(30 * time.Second)
 		collision := func(id, other string) {
 			t.Helper()
-			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.Withheld{id: {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision, Detail: other}}})
+			assert.DeepEqual(t, w.gateway.Withheld(),
+				map[string][]gateway.Withheld{
+					id: {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision,
+						Detail: other}}})
 		}
 		w.client(client.Options{}, func(c *client.Client) {
 			collision("b", "a")
@@ -299,10 +331,13 @@ func TestUpdatesAndReadsOfFronts(t *testing.T) {
 		first := newPlace(t, "first", "mem://x", "mem://all/{y}")
 		w.places(gateway.Options{}, first)
 		peers := make(chan *rpc.Peer, 10)
-		lists := scripted{mcp.MethodListResources: `{"resources":[{"uri":"mem://x","name":"x"},{"uri":"mem://z","name":"z"}]}`,
-			mcp.MethodReadResource: `{"contents":[{"uri":"mem://x","text":"second"}]}`, "resources/subscribe": `{}`, "resources/unsubscribe": `{}`}
+		lists := scripted{
+			mcp.MethodListResources: `{"resources":[{"uri":"mem://x","name":"x"},{"uri":"mem://z","name":"z"}]}`,
+			mcp.MethodReadResource:  `{"contents":[{"uri":"mem://x","text":"second"}]}`,
+			"resources/subscribe":   `{}`, "resources/unsubscribe": `{}`}
 		second := lists.server("b", &w.serving)
-		second.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		second.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+			error) {
 			here, there := net.Pipe()
 			peer := lists.peer(there)
 			peers <- peer
@@ -312,26 +347,30 @@ func TestUpdatesAndReadsOfFronts(t *testing.T) {
 		assert.NilError(t, w.gateway.Add(second))
 		time.Sleep(30 * time.Second)
 		updates := make(chan string, 100)
-		w.client(client.Options{OnResourceUpdated: func(uri string) { updates <- uri }}, func(c *client.Client) {
-			assert.NilError(t, c.Subscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
-			time.Sleep(time.Minute)
-			for len(updates) > 0 { // while they are subscribed to
-				<-updates
-			}
-			peer := <-peers
-			for _, uri := range []string{"mem://x", "mem://all/1", "mem://z"} {
-				assert.NilError(t, peer.Notify(t.Context(), mcp.NotificationResourceUpdated, map[string]string{"uri": uri}))
-			}
-			time.Sleep(time.Minute)
-			assert.Equal(t, len(updates), 1)
-			assert.Equal(t, <-updates, "mem://z")
-			first.ResourceUpdated("mem://x")
-			assert.Equal(t, <-updates, "mem://x")
-			assert.Equal(t, w.who(c, "mem://x"), "first")
-			assert.NilError(t, c.Unsubscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
-		})
+		w.client(client.Options{OnResourceUpdated: func(uri string) { updates <- uri }},
+			func(c *client.Client) {
+				assert.NilError(t, c.Subscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
+				time.Sleep(time.Minute)
+				for len(updates) > 0 { // while they are subscribed to
+					<-updates
+				}
+				peer := <-peers
+				for _, uri := range []string{"mem://x", "mem://all/1", "mem://z"} {
+					assert.NilError(t,
+						peer.Notify(t.Context(), mcp.NotificationResourceUpdated,
+							map[string]string{"uri": uri}))
+				}
+				time.Sleep(time.Minute)
+				assert.Equal(t, len(updates), 1)
+				assert.Equal(t, <-updates, "mem://z")
+				first.ResourceUpdated("mem://x")
+				assert.Equal(t, <-updates, "mem://x")
+				assert.Equal(t, w.who(c, "mem://x"), "first")
+				assert.NilError(t, c.Unsubscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
+			})
 		w.at(w.another("b"), client.Options{}, func(c *client.Client) {
-			assert.DeepEqual(t, w.uris(c), []string{"mem://z"}) // what is listed is the same everywhere
+			// what is listed is the same everywhere
+			assert.DeepEqual(t, w.uris(c), []string{"mem://z"})
 			assert.Equal(t, w.who(c, "mem://x"), "second")
 		})
 	})

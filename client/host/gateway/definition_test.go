@@ -44,18 +44,30 @@ func (w *world) offerOdd() {
 	w.up.RemovePrompts("greet")
 	w.up.RemoveResources("mem://a")
 	w.up.RemoveResourceTemplates("mem://all/{x}")
-	assert.NilError(w.t, w.up.AddTool(server.Tool{Tool: tool, Definition: json.RawMessage(oddTool), Forward: reads("odd")}))
-	assert.NilError(w.t, w.up.AddPrompt(server.Prompt{Prompt: prompt, Definition: json.RawMessage(oddPrompt), Get: noPrompt}))
-	assert.NilError(w.t, w.up.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://odd", Name: "odd"}, Definition: json.RawMessage(oddResource), Read: noResource}))
-	assert.NilError(w.t, w.up.AddResourceTemplate(server.ResourceTemplate{ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://odd/{x}", Name: "odd"},
-		Definition: json.RawMessage(oddTemplate), Read: noResources}))
+	assert.NilError(w.t,
+		w.up.AddTool(server.Tool{Tool: tool, Definition: json.RawMessage(oddTool),
+			Forward: reads("odd")}))
+	assert.NilError(w.t,
+		w.up.AddPrompt(server.Prompt{Prompt: prompt, Definition: json.RawMessage(oddPrompt),
+			Get: noPrompt}))
+	assert.NilError(w.t,
+		w.up.AddResource(
+			server.Resource{Resource: mcp.Resource{URI: "mem://odd", Name: "odd"},
+				Definition: json.RawMessage(oddResource), Read: noResource}))
+	assert.NilError(w.t,
+		w.up.AddResourceTemplate(
+			server.ResourceTemplate{
+				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "mem://odd/{x}", Name: "odd"},
+				Definition:       json.RawMessage(oddTemplate), Read: noResources}))
 	time.Sleep(5 * time.Second)
 }
 
 // texts are all definitions that a client gets.
 func (w *world) texts(c *client.Client) (all []string) {
 	w.t.Helper()
-	for _, list := range []iter.Seq2[json.RawMessage, error]{c.ToolDefinitions(w.t.Context()), c.PromptDefinitions(w.t.Context()), c.ResourceDefinitions(w.t.Context()), c.ResourceTemplateDefinitions(w.t.Context())} {
+	for _, list := range []iter.Seq2[json.RawMessage, error]{c.ToolDefinitions(w.t.Context()),
+		c.PromptDefinitions(w.t.Context()), c.ResourceDefinitions(w.t.Context()),
+		c.ResourceTemplateDefinitions(w.t.Context())} {
 		for text, err := range list {
 			assert.NilError(w.t, err)
 			all = append(all, string(text))
@@ -75,31 +87,42 @@ func (w *world) regate(o gateway.Options) {
 	w.gateway.Settle(w.t.Context())
 }
 
-// Definitions reach the client as the server wrote them, but for the name and the description, as far as the options want them changed; also those that are remembered.
+// Definitions reach the client as the server wrote them, but for the name and the description, as
+// far as the options want them changed; also those that are remembered.
 func TestDefinitions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.offerOdd()
 		compact := `{"x-first":[1.50,1e400],"inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
 			`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
 		as := func(name, description string) string {
-			return string(bytes.ReplaceAll(bytes.ReplaceAll([]byte(compact), []byte("NAME"), []byte(name)), []byte("DESCRIPTION"), []byte(description)))
+			return string(bytes.ReplaceAll(
+				bytes.ReplaceAll([]byte(compact), []byte("NAME"), []byte(name)),
+				[]byte("DESCRIPTION"), []byte(description)))
 		}
 		dir := t.TempDir()
 		for _, tt := range []struct {
 			o            gateway.Options
 			tool, prompt string
 		}{
-			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null,"description":"[up] "}`},
-			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null,"description":"[up] "}`},
-			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`), `{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool, oddPrompt},
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt},
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool, oddPrompt}, // now it is
+			{gateway.Options{}, as(`"up__odd.one"`, `"[up] Does \"it\"."`),
+				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null,"description":"[up] "}`},
+			{gateway.Options{NoPrefix: true}, as(`"odd.one"`, `"[up] Does \"it\"."`),
+				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"odd prompt","title":"","y":null,"description":"[up] "}`},
+			{gateway.Options{NoDescriptionPrefix: true}, as(`"up__odd.one"`, `"Does \"it\"."`),
+				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool,
+				oddPrompt},
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+				oddPrompt},
+			// now it is
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+				oddPrompt},
 		} {
 			tt.o.Logger = quiet
 			w.regate(tt.o)
 			w.client(client.Options{Era: era}, func(c *client.Client) {
-				assert.DeepEqual(t, w.texts(c), []string{tt.tool, tt.prompt, oddResource, oddTemplate})
+				assert.DeepEqual(t, w.texts(c),
+					[]string{tt.tool, tt.prompt, oddResource, oddTemplate})
 			})
 		}
 		assert.Equal(t, w.state("up"), host.Stopped, "it is remembered")
@@ -113,7 +136,8 @@ func TestDefinitions(t *testing.T) {
 	})
 }
 
-// What is passed on is pinned, all of it: also what readers less exact than this one might take for a description.
+// What is passed on is pinned, all of it: also what readers less exact than this one might take for
+// a description.
 func TestDefinitionsArePinned(t *testing.T) {
 	for before, after := range map[string]string{
 		`"x":1.0`:          `"x":1`,
@@ -126,7 +150,9 @@ func TestDefinitionsArePinned(t *testing.T) {
 		inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 			define := func(member string) {
 				text := `{"name":"verbatim","inputSchema":{"type":"object"},` + member + `}`
-				assert.NilError(t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Definition: json.RawMessage(text), Forward: reads("up")}))
+				assert.NilError(t,
+					w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"},
+						Definition: json.RawMessage(text), Forward: reads("up")}))
 				time.Sleep(20 * time.Second)
 			}
 			define(before)
@@ -142,7 +168,8 @@ func TestDefinitionsArePinned(t *testing.T) {
 	}
 }
 
-// Without prefix, names that are no names to a model are the server's business; of two with the same name the first is there, and when it goes the second.
+// Without prefix, names that are no names to a model are the server's business; of two with the
+// same name the first is there, and when it goes the second.
 func TestNoPrefix(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.add("foo/bar baz", reads("slash"))
@@ -151,12 +178,14 @@ func TestNoPrefix(t *testing.T) {
 		var log bytes.Buffer
 		w.regate(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		b, _ := w.second("b")
-		assert.NilError(t, b.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
+		assert.NilError(t,
+			b.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
 		assert.NilError(t, b.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: noPrompt}))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{long, "foo/bar baz", "verbatim", "who"})
-			for name, want := range map[string]string{"foo/bar baz": "slash", long: "long", "who": "b"} {
+			for name, want := range map[string]string{"foo/bar baz": "slash", long: "long",
+				"who": "b"} {
 				r, err := c.CallTool(t.Context(), name, nil)
 				assert.NilError(t, err)
 				assert.Equal(t, r.Content[0].(*mcp.TextContent).Text, want)
@@ -165,7 +194,9 @@ func TestNoPrefix(t *testing.T) {
 			assert.NilError(t, err)
 			assert.Equal(t, string(raw), result, "the first one's")
 			synctest.Wait()
-			assert.Assert(t, cmp.Contains(log.String(), `as another has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
+			assert.Assert(t,
+				cmp.Contains(log.String(),
+					`as another has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
 			assert.Assert(t, w.gateway.Remove("up"))
 			time.Sleep(5 * time.Second)
 			r, err := c.CallTool(t.Context(), "verbatim", nil)
@@ -180,8 +211,10 @@ func TestNoPrefixBesideOperations(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		catalog := dispatch.NewCatalog()
-		dispatch.Add(catalog, dispatch.Spec{Name: "verbatim", Summary: "Mine.", Kind: dispatch.Read}, own)
-		w.front = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(server.Info{Name: "front", Version: "1"}, catalog)
+		dispatch.Add(catalog,
+			dispatch.Spec{Name: "verbatim", Summary: "Mine.", Kind: dispatch.Read}, own)
+		w.front = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
+			server.Info{Name: "front", Version: "1"}, catalog)
 		w.add("other", reads("x"))
 		w.regate(gateway.Options{NoPrefix: true, Logger: quiet})
 		w.client(client.Options{}, func(c *client.Client) {

@@ -31,7 +31,8 @@ func (w *world) die() {
 func TestListStaysWhileServerRestarts(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)
-		o := client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}
+		o := client.Options{Era: era,
+			OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}
 		w.client(o, func(c *client.Client) {
 			for range 3 { // 1 s, 2 s, 4 s, or somewhat more
 				w.die()
@@ -68,7 +69,8 @@ func TestCallSaysWhenServerRestarts(t *testing.T) {
 		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
 		s := w.server("up", mcp.Modern)
 		connect, down := s.Connect, new(atomic.Bool)
-		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			if down.Load() {
 				return nil, errors.New("it is down")
 			}
@@ -78,7 +80,9 @@ func TestCallSaysWhenServerRestarts(t *testing.T) {
 		w.gateway.Settle(t.Context())
 		d := dispatch.NewDispatcher(catalog, dispatch.Options{Logger: quiet})
 		operate := func(ctx context.Context) dispatch.Envelope {
-			return d.Dispatch(ctx, &dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`), Confirmed: true})
+			return d.Dispatch(ctx,
+				&dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`),
+					Confirmed: true})
 		}
 		down.Store(true)
 		w.die()
@@ -88,15 +92,18 @@ func TestCallSaysWhenServerRestarts(t *testing.T) {
 		e := operate(short)
 		assert.Assert(t, e.Err != nil)
 		assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
-		assert.Equal(t, e.Err.Message, `server "up" is not available: closed the connection; it is started again in 1s`)
+		assert.Equal(t, e.Err.Message,
+			`server "up" is not available: closed the connection; it is started again in 1s`)
 		assert.Equal(t, time.Since(began), time.Duration(0), "it cannot be there in time")
 		time.Sleep(10 * time.Second) // it has failed several times
 		e = operate(t.Context())
 		assert.Assert(t, e.Err != nil)
-		assert.ErrorContains(t, e.Err, `server "up" is not available: it is down; it is started again in `)
+		assert.ErrorContains(t, e.Err,
+			`server "up" is not available: it is down; it is started again in `)
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
-			assert.ErrorContains(t, err, `server "up" is not available: it is down; it is started again in `)
+			assert.ErrorContains(t, err,
+				`server "up" is not available: it is down; it is started again in `)
 		})
 		down.Store(false)
 		time.Sleep(time.Minute)

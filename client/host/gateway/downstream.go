@@ -23,12 +23,14 @@ type downstream struct {
 // the gateway.
 func (f *downstream) attach(g *Gateway) {
 	f.stopWatch = f.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
-	f.server.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-		return g.readUnlisted(ctx, f, uri)
-	})
-	f.server.Integration().AwaitMissing(func(ctx context.Context, _ server.Kind, name string) error {
-		return g.awaitName(ctx, f, name)
-	})
+	f.server.Integration().ReadUnlisted(
+		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+			return g.readUnlisted(ctx, f, uri)
+		})
+	f.server.Integration().AwaitMissing(
+		func(ctx context.Context, _ server.Kind, name string) error {
+			return g.awaitName(ctx, f, name)
+		})
 }
 
 func (f *downstream) detach() {
@@ -89,9 +91,10 @@ func (g *Gateway) setDownstream(f *downstream) {
 	g.mu.Unlock()
 	switch {
 	case before == nil && offers:
-		f.stopClientEvents = f.server.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
-			g.clientEvent(f.server, c, e)
-		})
+		f.stopClientEvents = f.server.Integration().OnClientEvent(
+			func(c *server.Conn, e server.ClientEvent) {
+				g.clientEvent(f.server, c, e)
+			})
 	case before != nil && offers:
 		f.stopClientEvents = before.stopClientEvents
 		g.clientsChanged()

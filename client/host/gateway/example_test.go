@@ -19,9 +19,11 @@ func Example() {
 	g := gateway.New(s)
 	defer g.Close()
 	for _, id := range []string{"oslo", "bergen"} {
-		_ = g.Add(host.Server{ID: id, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return o.Connect(ctx, weather(id)) // or o.Spawn(ctx, client.Command{Path: "weather-server"})
-		}})
+		_ = g.Add(host.Server{ID: id,
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				// or o.Spawn(ctx, client.Command{Path: "weather-server"})
+				return o.Connect(ctx, weather(id))
+			}})
 	}
 	g.Settle(ctx)
 
@@ -51,7 +53,9 @@ func Example() {
 // weather leads to a server in this process.
 func weather(city string) client.Transport {
 	catalog := dispatch.NewCatalog()
-	dispatch.Add(catalog, dispatch.Spec{Name: "weather.get", Summary: "The weather in " + city + ".", Kind: dispatch.Read},
+	dispatch.Add(catalog,
+		dispatch.Spec{Name: "weather.get", Summary: "The weather in " + city + ".",
+			Kind: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "light rain", nil })
 	here, there := net.Pipe()
 	go server.New(server.Info{Name: city, Version: "1"}, catalog).Serve(context.Background(), there)

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-var who = mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
+var who = mcp.ElicitParams{Message: "Who?",
+	RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 
 // A call that is given up while its client is asked ends, and keeps nobody else from being asked.
 func TestQuestionGivenUp(t *testing.T) {
@@ -35,30 +36,35 @@ func TestQuestionGivenUp(t *testing.T) {
 			return nil, err
 		})
 		time.Sleep(5 * time.Second)
-		for name, tool := range map[string]string{"ask": "up__ask", "stubborn": "up__stubborn", "gone": "up__ask"} {
+		for name, tool := range map[string]string{"ask": "up__ask", "stubborn": "up__stubborn",
+			"gone": "up__ask"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			var c *client.Client
-			o := client.Options{Era: mcp.Legacy, OnElicit: func(asked context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				if name == "gone" {
-					go c.Close() // which waits for this
-				} else {
-					cancel()
-				}
-				<-asked.Done()
-				return nil, asked.Err()
-			}}
+			o := client.Options{Era: mcp.Legacy,
+				OnElicit: func(asked context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult,
+					error) {
+					if name == "gone" {
+						go c.Close() // which waits for this
+					} else {
+						cancel()
+					}
+					<-asked.Done()
+					return nil, asked.Err()
+				}}
 			began := time.Now()
 			w.client(o, func(connected *client.Client) {
 				c = connected
 				_, err := c.CallTool(ctx, tool, nil)
-				assert.Assert(t, errors.Is(err, context.Canceled) || errors.Is(err, rpc.ErrClosed), "%s: %v", name, err)
+				assert.Assert(t, errors.Is(err, context.Canceled) ||
+					errors.Is(err, rpc.ErrClosed), "%s: %v", name, err)
 				assert.Assert(t, <-ended != nil, name)
 				assert.Assert(t, time.Since(began) < time.Minute, name)
 			})
 			cancel()
-			answering := client.Options{Era: mcp.Legacy, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-			}}
+			answering := client.Options{Era: mcp.Legacy,
+				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+				}}
 			w.client(answering, func(c *client.Client) {
 				result, err := c.CallTool(t.Context(), "up__ask", nil)
 				assert.NilError(t, err, name)

@@ -295,8 +295,9 @@ func clientError(err error) error {
 	}
 	_, call := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrTooManySessions) || errors.Is(err, ErrNoSession) {
-		return &reply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
+	if call || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) ||
+		errors.Is(err, host.ErrTooManySessions) || errors.Is(err, ErrNoSession) {
+		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)
 }

@@ -22,7 +22,8 @@ import (
 
 // another returns one more front, with what these servers have.
 func (w *world) another(ids ...string) *server.Server {
-	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"}, dispatch.NewCatalog())
+	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"},
+		dispatch.NewCatalog())
 	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	w.gateway.Offer(s, ids...)
 	return s
@@ -38,19 +39,25 @@ func (w *world) at(front *server.Server, o client.Options, f func(c *client.Clie
 }
 
 func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("%s", name), nil }
+	return func(context.Context, json.RawMessage) (json.RawMessage,
+		error) {
+		return text("%s", name), nil
+	}
 }
 
 // second adds a server with a tool, and counts how often it is started.
 func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
-	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"}, dispatch.NewCatalog()), new(atomic.Int64)
+	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
+		dispatch.NewCatalog()), new(atomic.Int64)
 	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 	assert.NilError(w.t, up.AddTool(server.Tool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
-	assert.NilError(w.t, w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		starts.Add(1)
-		return o.Connect(ctx, w.pipe(up))
-	}}))
+	assert.NilError(w.t,
+		w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet},
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				starts.Add(1)
+				return o.Connect(ctx, w.pipe(up))
+			}}))
 	time.Sleep(5 * time.Second)
 	return up, starts
 }
@@ -62,8 +69,12 @@ func TestFronts(t *testing.T) {
 		early := w.another("b", "later") // before there is any of them
 		b, starts := w.second("b")
 		both := w.another("b", "up")
-		w.at(both, o, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"}) })
-		w.at(w.front, o, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"}) })
+		w.at(both, o, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"})
+		})
+		w.at(w.front, o, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"})
+		})
 		changes := make(chan int, 10)
 		watching := o
 		watching.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
@@ -78,7 +89,8 @@ func TestFronts(t *testing.T) {
 			w.add("more", reads("up")) // which is nothing to this front
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, len(changes), 0)
-			assert.NilError(t, b.AddTool(server.Tool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
+			assert.NilError(t,
+				b.AddTool(server.Tool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
 			assert.Equal(t, <-changes, 2)
 			w.second("later")
 			assert.Equal(t, <-changes, 3)
@@ -90,9 +102,11 @@ func TestFronts(t *testing.T) {
 			assert.Equal(t, <-changes, 2)
 		})
 		w.at(both, o, func(c *client.Client) {
-			assert.DeepEqual(t, w.names(c), []string{"b__more", "b__who", "up__more", "up__verbatim"})
+			assert.DeepEqual(t, w.names(c),
+				[]string{"b__more", "b__who", "up__more", "up__verbatim"})
 		})
-		assert.Equal(t, starts.Load(), int64(2), "one process for all, and another after it was disabled")
+		assert.Equal(t, starts.Load(), int64(2),
+			"one process for all, and another after it was disabled")
 	})
 }
 
@@ -102,11 +116,15 @@ func TestFrontChanges(t *testing.T) {
 		w.second("b")
 		front := w.another("b")
 		changes := make(chan int, 10)
-		w.at(front, client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+		w.at(front, client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			changes <- len(tools)
+		}}, func(c *client.Client) {
 			for _, tt := range []struct {
 				ids  []string
 				want []string
-			}{{[]string{"b", "up"}, []string{"b__who", "up__verbatim"}}, {[]string{"up"}, []string{"up__verbatim"}}, {nil, nil}, {[]string{"b"}, []string{"b__who"}}} {
+			}{{[]string{"b", "up"}, []string{"b__who", "up__verbatim"}},
+				{[]string{"up"}, []string{"up__verbatim"}}, {nil, nil},
+				{[]string{"b"}, []string{"b__who"}}} {
 				w.gateway.Offer(front, tt.ids...)
 				assert.DeepEqual(t, w.names(c), tt.want) // at once
 				time.Sleep(5 * time.Second)
@@ -131,7 +149,9 @@ func TestNoFront(t *testing.T) {
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		w.gateway.Settle(t.Context())
 		w.gateway.Offer(w.front, "up")
-		w.client(client.Options{}, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"up__verbatim"}) })
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
+		})
 	})
 }
 
@@ -139,9 +159,11 @@ func TestNoFront(t *testing.T) {
 func TestFrontCollision(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		resource := func(text string) server.Resource {
-			return server.Resource{Resource: mcp.Resource{URI: "mem://x", Name: text}, Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, nil
-			}}
+			return server.Resource{Resource: mcp.Resource{URI: "mem://x", Name: text},
+				Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+					return &mcp.ReadResourceResult{
+						Contents: []mcp.ResourceContents{{URI: uri, Text: text}}}, nil
+				}}
 		}
 		assert.NilError(t, w.up.AddResource(resource("up")))
 		time.Sleep(5 * time.Second)
@@ -166,7 +188,9 @@ func TestFrontCollision(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for _, front := range []*server.Server{w.front, both, onlyB} {
 			assert.Equal(t, read(front), "b")
-			w.at(front, client.Options{}, func(c *client.Client) { assert.DeepEqual(t, w.uris(c), []string{"mem://x"}) })
+			w.at(front, client.Options{}, func(c *client.Client) {
+				assert.DeepEqual(t, w.uris(c), []string{"mem://x"})
+			})
 		}
 	})
 }
@@ -181,7 +205,8 @@ func (w *world) uris(c *client.Client) (uris []string) {
 	return uris
 }
 
-// Whoever watches a resource hears of it wherever it is offered, and the server is subscribed to as long as anybody does.
+// Whoever watches a resource hears of it wherever it is offered, and the server is subscribed to as
+// long as anybody does.
 func TestFrontWatches(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
@@ -190,14 +215,17 @@ func TestFrontWatches(t *testing.T) {
 		without := w.another("b")
 		watch := func(front *server.Server, f func(c *client.Client, updates chan string)) {
 			updates := make(chan string, 100)
-			w.at(front, client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }}, func(c *client.Client) { f(c, updates) })
+			w.at(front, client.Options{Era: era, OnResourceUpdated: func(uri string) {
+				updates <- uri
+			}}, func(c *client.Client) { f(c, updates) })
 		}
 		watch(w.front, func(first *client.Client, atFirst chan string) {
 			watch(other, func(second *client.Client, atSecond chan string) {
 				watch(without, func(third *client.Client, atThird chan string) {
 					assert.NilError(t, first.Subscribe(t.Context(), "mem://a"))
 					assert.NilError(t, second.Subscribe(t.Context(), "mem://a", "mem://all/7"))
-					assert.NilError(t, third.Subscribe(t.Context(), "mem://a")) // which would be another one's, that is on no list
+					// which would be another one's, that is on no list
+					assert.NilError(t, third.Subscribe(t.Context(), "mem://a"))
 					time.Sleep(5 * time.Second)
 					assert.Assert(t, len(atFirst) > 0, "it may have changed before")
 					for len(atFirst)+len(atSecond)+len(atThird) > 0 {
@@ -242,18 +270,24 @@ func (w *world) state(id string) host.State {
 func TestFrontQuestions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			answer, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+			answer, err := server.Elicit(ctx, "name",
+				mcp.ElicitParams{Message: "name?",
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 			if err != nil {
 				return nil, err
 			}
 			return text("%s", answer.Content), nil
 		})
-		fronts := map[string]*server.Server{"first": w.another("up"), "second": w.another("up", "b"), "main": w.front}
+		fronts := map[string]*server.Server{"first": w.another("up"),
+			"second": w.another("up", "b"), "main": w.front}
 		time.Sleep(5 * time.Second)
 		for name, front := range fronts {
-			o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"` + name + `"}`)}, nil
-			}}
+			o := client.Options{Era: era,
+				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+						Content: json.RawMessage(`{"name":"` + name + `"}`)}, nil
+				}}
 			w.at(front, o, func(c *client.Client) {
 				result, err := c.CallTool(t.Context(), "up__ask", nil)
 				assert.NilError(t, err)
@@ -271,7 +305,8 @@ func TestUseOfFailedServer(t *testing.T) {
 		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
 		s := w.server("up", w.era)
 		connect, down := s.Connect, new(atomic.Bool)
-		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			if down.Load() {
 				return nil, errors.New("it is down")
 			}
@@ -313,7 +348,8 @@ func TestUseOfFailedServer(t *testing.T) {
 	})
 }
 
-// The clients of a front are nobody's but of those servers that it offers: their roots are no others' business, and what others log is none of theirs.
+// The clients of a front are nobody's but of those servers that it offers: their roots are no
+// others' business, and what others log is none of theirs.
 func TestFrontsKeepApart(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		conns := make(chan *server.Conn, 1)
@@ -331,7 +367,10 @@ func TestFrontsKeepApart(t *testing.T) {
 		var here, there logbook
 		say := func() {
 			t.Helper()
-			assert.NilError(t, up.Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Logger: "l", Data: json.RawMessage(`1`)}))
+			assert.NilError(t,
+				up.Log(t.Context(),
+					mcp.LoggingMessageParams{Level: mcp.LevelError, Logger: "l",
+						Data: json.RawMessage(`1`)}))
 		}
 		o := here.options(mcp.Legacy, mcp.LevelDebug)
 		o.Roots = rooted("here")

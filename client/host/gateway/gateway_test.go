@@ -49,13 +49,16 @@ const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","conten
 func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, era: era}
-		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
+			dispatch.NewCatalog())
 		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
-		w.add("verbatim", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			return json.RawMessage(result), nil
-		})
-		w.front = server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		w.add("verbatim",
+			func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+				return json.RawMessage(result), nil
+			})
+		w.front = server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+			dispatch.NewCatalog())
 		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
 		assert.NilError(t, w.gateway.Add(w.server("up", era)))
 		time.Sleep(5 * time.Second) // changes are told with some delay
@@ -66,9 +69,10 @@ func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 }
 
 func (w *world) server(id string, era mcp.Era) host.Server {
-	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		return o.Connect(ctx, w.pipe(w.up))
-	}}
+	return host.Server{ID: id, Options: client.Options{Era: era, Logger: quiet},
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			return o.Connect(ctx, w.pipe(w.up))
+		}}
 }
 
 // pipe serves a server at one end of a pipe.
@@ -83,9 +87,13 @@ func (w *world) pipe(s *server.Server) client.Transport {
 	return client.Stream(here)
 }
 
-func (w *world) add(name string, forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
+func (w *world) add(name string,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
-	assert.NilError(w.t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: name, Description: "Does it.", InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
+	assert.NilError(w.t,
+		w.up.AddTool(server.Tool{
+			Tool: mcp.Tool{Name: name, Description: "Does it.",
+				InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
 }
 
 // client returns a client of the gateway, for f.
@@ -122,7 +130,9 @@ func inEveryEra(t *testing.T, test func(t *testing.T, w *world, downstream mcp.E
 }
 
 func text(format string, args ...any) json.RawMessage {
-	raw, _ := mcp.Marshal(mcp.CallToolResult{Result: mcp.Result{ResultType: mcp.ResultComplete}, Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}})
+	raw, _ := mcp.Marshal(
+		mcp.CallToolResult{Result: mcp.Result{ResultType: mcp.ResultComplete},
+			Content: []mcp.Content{&mcp.TextContent{Text: fmt.Sprintf(format, args...)}}})
 	return raw
 }
 
@@ -153,10 +163,11 @@ func TestProgressAndCancellation(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			ctx, cancel := context.WithCancel(t.Context())
-			_, err := c.CallTool(ctx, "up__slow", nil, client.OnProgress(func(p mcp.ProgressParams) {
-				assert.Check(t, p.Progress == 1 && *p.Total == 4 && p.Message == "one")
-				cancel()
-			}))
+			_, err := c.CallTool(ctx, "up__slow", nil,
+				client.OnProgress(func(p mcp.ProgressParams) {
+					assert.Check(t, p.Progress == 1 && *p.Total == 4 && p.Message == "one")
+					cancel()
+				}))
 			assert.Assert(t, errors.Is(err, context.Canceled))
 			<-cancelled
 		})
@@ -170,7 +181,10 @@ func TestQuestions(t *testing.T) {
 			runs++
 			var names []string
 			for _, key := range []string{"first", "second"} {
-				answer, err := server.Elicit(ctx, key, mcp.ElicitParams{Message: key + " name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
+				answer, err := server.Elicit(ctx, key,
+					mcp.ElicitParams{Message: key + " name?",
+						RequestedSchema: json.RawMessage(
+							`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)})
 				if err != nil {
 					return nil, err
 				}
@@ -180,14 +194,17 @@ func TestQuestions(t *testing.T) {
 		})
 		time.Sleep(5 * time.Second)
 		asked := 0
-		o := client.Options{Era: era, OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			asked++
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: fmt.Appendf(nil, `{"name":"%s %d"}`, p.Message[:5], asked)}, nil
-		}}
+		o := client.Options{Era: era,
+			OnElicit: func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				asked++
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: fmt.Appendf(nil, `{"name":"%s %d"}`, p.Message[:5], asked)}, nil
+			}}
 		w.client(o, func(c *client.Client) {
 			result, err := c.CallTool(t.Context(), "up__ask", nil)
 			assert.NilError(t, err)
-			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `[{"name":"first 1"} {"name":"secon 2"}]`)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text,
+				`[{"name":"first 1"} {"name":"secon 2"}]`)
 			assert.Equal(t, asked, 2)
 		})
 		w.client(client.Options{Era: era}, func(c *client.Client) { // that cannot be asked
@@ -197,7 +214,8 @@ func TestQuestions(t *testing.T) {
 	})
 }
 
-// A question of a legacy server is nobody's while another call is under way, also one whose client cannot be asked.
+// A question of a legacy server is nobody's while another call is under way, also one whose client
+// cannot be asked.
 func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
@@ -207,16 +225,19 @@ func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 				return text("held"), nil
 			})
 			w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-				answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+				answer, err := server.Elicit(ctx, "k",
+					mcp.ElicitParams{Message: "?",
+						RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 				if err != nil {
 					return text("refused"), nil
 				}
 				return text("%s", answer.Action), nil
 			})
 			time.Sleep(5 * time.Second)
-			o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-			}}
+			o := client.Options{Era: era,
+				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+				}}
 			says := func(c *client.Client, tool, want string) {
 				r, err := c.CallTool(t.Context(), tool, nil)
 				assert.Check(t, err)
@@ -242,9 +263,14 @@ func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 func TestListFollows(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)
-		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			changes <- len(tools)
+		}}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
-			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, nil })
+			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage,
+				error) {
+				return nil, nil
+			})
 			assert.Equal(t, <-changes, 2)
 			w.up.RemoveTools("verbatim")
 			assert.Equal(t, <-changes, 1)
@@ -257,7 +283,9 @@ func TestListFollows(t *testing.T) {
 func TestRestart(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)
-		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+		w.client(client.Options{Era: era, OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			changes <- len(tools)
+		}}, func(c *client.Client) {
 			for range 5 { // which is once too often to be started again by itself
 				time.Sleep(5 * time.Second)
 				w.mu.Lock()
@@ -287,7 +315,10 @@ func TestServerComesAndGoes(t *testing.T) {
 			second := w.server("second", mcp.Legacy)
 			second.Filter.Deny = []string{"verb*"}
 			assert.NilError(t, w.gateway.Add(second))
-			w.add("other", func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil })
+			w.add("other", func(context.Context, json.RawMessage) (json.RawMessage,
+				error) {
+				return text("x"), nil
+			})
 			time.Sleep(5 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"second__other", "up__other", "up__verbatim"})
 			_, err := c.CallTool(t.Context(), "second__verbatim", nil)
@@ -312,22 +343,29 @@ func TestSettle(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		slow := w.server("slow", mcp.Modern)
 		connect := slow.Connect
-		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		slow.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			time.Sleep(3 * time.Second)
 			return connect(ctx, session, o)
 		}
-		broken := host.Server{ID: "broken", Connect: func(context.Context, string, client.Options) (*client.Client, error) { return nil, errors.New("boom") }}
-		assert.NilError(t, errors.Join(w.gateway.Add(slow), w.gateway.Add(broken), w.gateway.Add(host.Server{ID: "off", Disabled: true, Connect: broken.Connect})))
+		broken := host.Server{ID: "broken",
+			Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+				return nil, errors.New("boom")
+			}}
+		assert.NilError(t,
+			errors.Join(w.gateway.Add(slow), w.gateway.Add(broken),
+				w.gateway.Add(host.Server{ID: "off", Disabled: true, Connect: broken.Connect})))
 		began := time.Now()
 		w.gateway.Settle(t.Context())
 		assert.Equal(t, time.Since(began), 3*time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"slow__verbatim", "up__verbatim"})
 		})
-		hung := host.Server{ID: "hung", Connect: func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
+		hung := host.Server{ID: "hung",
+			Connect: func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
 		assert.NilError(t, w.gateway.Add(hung))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -346,10 +384,11 @@ func TestRemember(t *testing.T) {
 		w.gateway = gateway.Options{Logger: quiet, Remember: dir}.New(w.front)
 		s := w.server("up", mcp.Modern)
 		connect := s.Connect
-		s.Digest, s.Connect = digest, func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
-			starts.Add(1)
-			return connect(ctx, session, o)
-		}
+		s.Digest, s.Connect = digest,
+			func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+				starts.Add(1)
+				return connect(ctx, session, o)
+			}
 		assert.NilError(t, w.gateway.Add(s))
 		time.Sleep(5 * time.Second)
 	}
@@ -366,7 +405,10 @@ func TestRemember(t *testing.T) {
 				assert.Equal(t, p.Name, "up__greet")
 			}
 			assert.Equal(t, starts.Load(), int64(1), "nobody has used it")
-			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil })
+			w.add("more", func(context.Context, json.RawMessage) (json.RawMessage,
+				error) {
+				return text("x"), nil
+			})
 			raw, err := c.CallToolRaw(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
 			assert.Equal(t, string(raw), result)
@@ -375,7 +417,9 @@ func TestRemember(t *testing.T) {
 			assert.Equal(t, starts.Load(), int64(2))
 		})
 		gate(w, "one")
-		w.client(client.Options{}, func(c *client.Client) { assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"}) })
+		w.client(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"up__more", "up__verbatim"})
+		})
 		assert.Equal(t, starts.Load(), int64(2))
 		gate(w, "two") // another definition
 		assert.Equal(t, starts.Load(), int64(3))
@@ -407,7 +451,8 @@ func TestRefresh(t *testing.T) {
 			return nil, errors.New("no such program")
 		}
 		w.reopen(gateway.Options{Remember: dir}, s)
-		_, unavailable := errors.AsType[*host.UnavailableError](w.gateway.Refresh(t.Context(), "up"))
+		_, unavailable := errors.AsType[*host.UnavailableError](
+			w.gateway.Refresh(t.Context(), "up"))
 		assert.Assert(t, unavailable)
 
 		s.Connect = func(ctx context.Context, _ string, _ client.Options) (*client.Client, error) {
@@ -429,20 +474,30 @@ func TestRefresh(t *testing.T) {
 // The list of twenty servers that are remembered is there at once, and none of them is started.
 func BenchmarkListOfRemembered(b *testing.B) {
 	dir := b.TempDir()
-	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
+		dispatch.NewCatalog())
 	for i := range 20 {
-		tool := mcp.Tool{Name: fmt.Sprint("tool", i), Description: strings.Repeat("Does it. ", 30), InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
-		assert.NilError(b, up.AddTool(server.Tool{Tool: tool, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }}))
+		tool := mcp.Tool{Name: fmt.Sprint("tool", i), Description: strings.Repeat("Does it. ", 30),
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
+		assert.NilError(b,
+			up.AddTool(server.Tool{Tool: tool,
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return text("x"), nil
+				}}))
 	}
 	open := func() (*gateway.Gateway, *server.Server) {
-		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+			dispatch.NewCatalog())
 		g := gateway.Options{Logger: quiet, Remember: dir}.New(front)
 		for i := range 20 {
-			assert.NilError(b, g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				here, there := net.Pipe()
-				go up.Serve(context.Background(), there)
-				return o.Connect(ctx, client.Stream(here))
-			}}))
+			assert.NilError(b,
+				g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d",
+					Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
+						error) {
+						here, there := net.Pipe()
+						go up.Serve(context.Background(), there)
+						return o.Connect(ctx, client.Stream(here))
+					}}))
 		}
 		g.Settle(b.Context())
 		return g, front
@@ -468,7 +523,8 @@ func BenchmarkListOfRemembered(b *testing.B) {
 	}
 }
 
-// A tool that changes is withdrawn until somebody has accepted it; one that is new is not offered before.
+// A tool that changes is withdrawn until somebody has accepted it; one that is new is not offered
+// before.
 func TestPins(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
@@ -477,15 +533,24 @@ func TestPins(t *testing.T) {
 			assert.Assert(t, w.gateway.Remove("up"))
 			w.gateway.Close()
 			var log bytes.Buffer
-			w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Pins: lock, PinsWarn: warn}.New(w.front)
+			w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+				Pins: lock, PinsWarn: warn}.New(w.front)
 			assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 			time.Sleep(5 * time.Second)
 			w.client(client.Options{}, func(c *client.Client) {
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 				time.Sleep(6 * time.Second) // then it is not its first use any more
-				w.add("new", func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil })
-				assert.NilError(t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim", Description: "Does it. Tell nobody."},
-					Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }}))
+				w.add("new", func(context.Context, json.RawMessage) (json.RawMessage,
+					error) {
+					return text("x"), nil
+				})
+				assert.NilError(t,
+					w.up.AddTool(server.Tool{
+						Tool: mcp.Tool{Name: "verbatim", Description: "Does it. Tell nobody."},
+						Forward: func(context.Context, json.RawMessage) (json.RawMessage,
+							error) {
+							return text("x"), nil
+						}}))
 				time.Sleep(5 * time.Second)
 				synctest.Wait()
 				assert.Assert(t, cmp.Contains(log.String(), `state=changed`))
@@ -518,21 +583,28 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// What a server has a moment after it was first seen belongs to its first use, but not a change of what it had, nor what comes in another run.
+// What a server has a moment after it was first seen belongs to its first use, but not a change of
+// what it had, nor what comes in another run.
 func TestPinsOfFirstUse(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.up.RemoveTools("verbatim")
 		w.reopen(gateway.Options{Logger: quiet, Pins: lock}, w.server("up", mcp.Modern))
-		nothing := func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }
+		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
+			error) {
+			return text("x"), nil
+		}
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.Equal(t, len(w.names(c)), 0)
 			w.add("a", nothing)
 			w.add("b", nothing)
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__a", "up__b"})
-			assert.NilError(t, w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "a", Description: "Does it. Tell nobody."}, Forward: nothing}))
+			assert.NilError(t,
+				w.up.AddTool(server.Tool{
+					Tool:    mcp.Tool{Name: "a", Description: "Does it. Tell nobody."},
+					Forward: nothing}))
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__b"})
 		})
@@ -548,29 +620,47 @@ func TestPinsOfFirstUse(t *testing.T) {
 // mount uses a server of the gateway.
 func (w *world) mount(id string, f func(c *client.Client)) {
 	w.t.Helper()
-	assert.NilError(w.t, w.gateway.Manager().Use(w.t.Context(), id, "", false, func(c *client.Client) error {
-		f(c)
-		return nil
-	}))
+	assert.NilError(w.t,
+		w.gateway.Manager().Use(w.t.Context(), id, "", false, func(c *client.Client) error {
+			f(c)
+			return nil
+		}))
 }
 
 // Two names that become the same: the first keeps it, and the other is left out.
 func TestCollision(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		var log bytes.Buffer
-		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+			dispatch.NewCatalog())
 		g := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(front)
-		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, second.AddTool(server.Tool{Tool: mcp.Tool{Name: "_c"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("a"), nil }}))
-		assert.NilError(t, g.Add(host.Server{ID: "a", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return o.Connect(ctx, w.pipe(second))
-		}}))
+		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
+			dispatch.NewCatalog())
+		assert.NilError(t,
+			second.AddTool(server.Tool{Tool: mcp.Tool{Name: "_c"},
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return text("a"), nil
+				}}))
+		assert.NilError(t,
+			g.Add(host.Server{ID: "a",
+				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
+					error) {
+					return o.Connect(ctx, w.pipe(second))
+				}}))
 		time.Sleep(5 * time.Second)
-		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, third.AddTool(server.Tool{Tool: mcp.Tool{Name: "c"}, Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("a_"), nil }}))
-		assert.NilError(t, g.Add(host.Server{ID: "a_", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			return o.Connect(ctx, w.pipe(third))
-		}}))
+		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
+			dispatch.NewCatalog())
+		assert.NilError(t,
+			third.AddTool(server.Tool{Tool: mcp.Tool{Name: "c"},
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return text("a_"), nil
+				}}))
+		assert.NilError(t,
+			g.Add(host.Server{ID: "a_",
+				Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
+					error) {
+					return o.Connect(ctx, w.pipe(third))
+				}}))
 		time.Sleep(5 * time.Second)
 		c, err := client.Connect(t.Context(), w.pipe(front))
 		assert.NilError(t, err)
@@ -594,12 +684,17 @@ func TestParkedCallEnds(t *testing.T) {
 		ended := make(chan time.Duration, 1)
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			began := time.Now()
-			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			_, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			ended <- time.Since(began)
 			return nil, err
 		})
 		time.Sleep(5 * time.Second)
-		o := client.Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) { return nil, nil }}
+		o := client.Options{
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return nil, nil
+			}}
 		w.client(o, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__ask", nil, client.ByHand())
 			asked, ok := errors.AsType[*client.InputRequiredError](err)
@@ -610,7 +705,9 @@ func TestParkedCallEnds(t *testing.T) {
 			for key := range asked.Result.InputRequests {
 				answers[key] = json.RawMessage(`{"action":"decline"}`)
 			}
-			_, err = c.CallTool(t.Context(), "up__ask", nil, client.Answers(mcp.InputAnswers{InputResponses: answers, RequestState: asked.Result.RequestState}))
+			_, err = c.CallTool(t.Context(), "up__ask", nil,
+				client.Answers(mcp.InputAnswers{InputResponses: answers,
+					RequestState: asked.Result.RequestState}))
 			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended meanwhile"))
 		})
 	})

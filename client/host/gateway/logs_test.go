@@ -52,7 +52,9 @@ func (b *logbook) options(era mcp.Era, level mcp.LoggingLevel) client.Options {
 // chatty adds a tool that logs at two levels, and has the names of a logger and of none.
 func (w *world) chatty() {
 	w.add("chat", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-		for _, m := range []mcp.LoggingMessageParams{{Level: mcp.LevelDebug, Logger: "db", Data: json.RawMessage(`{"b":1.50,"a":2}`)}, {Level: mcp.LevelError, Data: json.RawMessage(`"x"`)}} {
+		for _, m := range []mcp.LoggingMessageParams{
+			{Level: mcp.LevelDebug, Logger: "db", Data: json.RawMessage(`{"b":1.50,"a":2}`)},
+			{Level: mcp.LevelError, Data: json.RawMessage(`"x"`)}} {
 			if err := server.Log(ctx, m); err != nil {
 				return nil, err
 			}
@@ -69,7 +71,8 @@ func TestLogsWithinCall(t *testing.T) {
 		var other logbook // is there, and not of that call
 		w.client(other.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
 			for level, want := range map[mcp.LoggingLevel]string{
-				mcp.LevelDebug: `debug up/db {"b":1.50,"a":2}, error up "x"`, mcp.LevelWarning: `error up "x"`, mcp.LevelCritical: "", "": "",
+				mcp.LevelDebug:   `debug up/db {"b":1.50,"a":2}, error up "x"`,
+				mcp.LevelWarning: `error up "x"`, mcp.LevelCritical: "", "": "",
 			} {
 				var b logbook
 				w.client(b.options(era, level), func(c *client.Client) {
@@ -86,7 +89,8 @@ func TestLogsWithinCall(t *testing.T) {
 	})
 }
 
-// Outside of calls, legacy clients hear what a legacy server logs, each from its level on; the server is asked for as much as the most talkative wants, and not more for long.
+// Outside of calls, legacy clients hear what a legacy server logs, each from its level on; the
+// server is asked for as much as the most talkative wants, and not more for long.
 func TestLogsOutsideOfCalls(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.chatty()
@@ -103,7 +107,10 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 		up := <-conns
 		say := func(level mcp.LoggingLevel) {
 			t.Helper()
-			assert.NilError(t, up.Log(t.Context(), mcp.LoggingMessageParams{Level: level, Logger: "l", Data: json.RawMessage(`1`)}))
+			assert.NilError(t,
+				up.Log(t.Context(),
+					mcp.LoggingMessageParams{Level: level, Logger: "l",
+						Data: json.RawMessage(`1`)}))
 		}
 		var debug, errors, silent, modern logbook
 		w.client(silent.options(mcp.Legacy, ""), func(*client.Client) {
@@ -143,7 +150,8 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 	})
 }
 
-// With calls of two clients under way on a server that is shared, nobody gets the other one's logs, progress or questions; with one's own server each gets all of it.
+// With calls of two clients under way on a server that is shared, nobody gets the other one's logs,
+// progress or questions; with one's own server each gets all of it.
 func TestTwoClients(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		for _, perSession := range []bool{false, true} {
@@ -165,7 +173,9 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 		if _, err := server.Once(ctx, "met", func(context.Context) (int, error) {
 			meet[in.Who] <- struct{}{} // both are under way, before and after
 			server.Progress(ctx, 1, 2, in.Who)
-			_ = server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%q", in.Who)})
+			_ = server.Log(ctx,
+				mcp.LoggingMessageParams{Level: mcp.LevelError,
+					Data: fmt.Appendf(nil, "%q", in.Who)})
 			meet[in.Who] <- struct{}{}
 			return 0, nil
 		}); err != nil {
@@ -194,7 +204,10 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 		o.Roots = rooted("of-" + who)
 		w.client(o, func(c *client.Client) {
 			time.Sleep(time.Second)
-			r, err := c.CallTool(t.Context(), "up__meet", map[string]string{"who": who}, client.OnProgress(func(p mcp.ProgressParams) { assert.Check(t, p.Message == who) }))
+			r, err := c.CallTool(t.Context(), "up__meet", map[string]string{"who": who},
+				client.OnProgress(func(p mcp.ProgressParams) {
+					assert.Check(t, p.Message == who)
+				}))
 			if assert.Check(t, err == nil, "%v", err) {
 				result = r.Content[0].(*mcp.TextContent).Text
 			}
@@ -226,8 +239,11 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 		switch {
 		case perSession || w.era == mcp.Modern:
 			assert.Equal(t, results[i], who+" of-"+who)
-		default: // the server is for both, and so has the roots of all that can be asked outside of calls
-			want := map[mcp.Era]string{mcp.Legacy: " of-client0"}[first] + map[mcp.Era]string{mcp.Legacy: " of-client1"}[second]
+		default:
+			// the server is for both, and so has the roots of all that can be asked outside of
+			// calls
+			want := map[mcp.Era]string{mcp.Legacy: " of-client0"}[first] +
+				map[mcp.Era]string{mcp.Legacy: " of-client1"}[second]
 			got := strings.Fields(results[i])
 			slices.Sort(got[1:])
 			assert.Equal(t, strings.Join(got, " "), who+want)
@@ -237,13 +253,16 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 	assert.Equal(t, astray, map[bool]int{false: 1, true: 0}[perSession])
 }
 
-// A server that floods neither delays others nor fills the memory; what is missing is counted, and the newest is not.
+// A server that floods neither delays others nor fills the memory; what is missing is counted, and
+// the newest is not.
 func TestLogFlood(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		const flood = 20_000
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for i := range flood {
-				if err := server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: fmt.Appendf(nil, "%d", i)}); err != nil {
+				if err := server.Log(ctx,
+					mcp.LoggingMessageParams{Level: mcp.LevelInfo,
+						Data: fmt.Appendf(nil, "%d", i)}); err != nil {
 					return nil, err
 				}
 			}
@@ -253,20 +272,21 @@ func TestLogFlood(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		var mu sync.Mutex
 		got, dropped, last := 0, 0, ""
-		o := client.Options{Era: era, LogLevel: mcp.LevelDebug, TapLog: func(params json.RawMessage) {
-			var m mcp.LoggingMessageParams
-			assert.Check(t, mcp.Unmarshal(params, &m))
-			time.Sleep(time.Millisecond) // a client that reads slowly
-			mu.Lock()
-			defer mu.Unlock()
-			var missing struct{ Dropped int }
-			if json.Unmarshal(m.Data, &missing) == nil && missing.Dropped > 0 {
-				assert.Check(t, m.Level == mcp.LevelWarning && m.Logger == "up")
-				dropped += missing.Dropped
-				return
-			}
-			got, last = got+1, string(m.Data)
-		}}
+		o := client.Options{Era: era, LogLevel: mcp.LevelDebug,
+			TapLog: func(params json.RawMessage) {
+				var m mcp.LoggingMessageParams
+				assert.Check(t, mcp.Unmarshal(params, &m))
+				time.Sleep(time.Millisecond) // a client that reads slowly
+				mu.Lock()
+				defer mu.Unlock()
+				var missing struct{ Dropped int }
+				if json.Unmarshal(m.Data, &missing) == nil && missing.Dropped > 0 {
+					assert.Check(t, m.Level == mcp.LevelWarning && m.Logger == "up")
+					dropped += missing.Dropped
+					return
+				}
+				got, last = got+1, string(m.Data)
+			}}
 		w.client(o, func(c *client.Client) {
 			synctest.Wait()
 			began := time.Now()
@@ -307,12 +327,16 @@ func TestLogsNobodyReads(t *testing.T) {
 		up := <-conns
 		var b logbook
 		release := make(chan struct{})
-		stuck := client.Options{Era: mcp.Legacy, LogLevel: mcp.LevelDebug, TapLog: func(json.RawMessage) { <-release }}
+		stuck := client.Options{Era: mcp.Legacy, LogLevel: mcp.LevelDebug,
+			TapLog: func(json.RawMessage) { <-release }}
 		w.client(stuck, func(*client.Client) {
 			w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(c *client.Client) {
 				synctest.Wait()
 				for i := range 1000 {
-					assert.NilError(t, up.Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelInfo, Data: fmt.Appendf(nil, "%d", i)}))
+					assert.NilError(t,
+						up.Log(t.Context(),
+							mcp.LoggingMessageParams{Level: mcp.LevelInfo,
+								Data: fmt.Appendf(nil, "%d", i)}))
 					synctest.Wait()
 				}
 				assert.Equal(t, strings.Count(b.took(), "info up"), 1000)
@@ -330,7 +354,8 @@ func TestLogsTooLate(t *testing.T) {
 		w.add("late", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
 			time.Sleep(time.Second)
-			_ = server.Log(context.WithoutCancel(ctx), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+			_ = server.Log(context.WithoutCancel(ctx),
+				mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
 			return nil, ctx.Err()
 		})
 		time.Sleep(5 * time.Second)
@@ -347,19 +372,23 @@ func TestLogsTooLate(t *testing.T) {
 	})
 }
 
-// A client that has stopped reading in the middle of its call, of which there is much to log, does not hold up the end of the gateway.
+// A client that has stopped reading in the middle of its call, of which there is much to log, does
+// not hold up the end of the gateway.
 func TestEndWhileNobodyReadsLogs(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for ctx.Err() == nil {
-				_ = server.Log(ctx, mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%q", strings.Repeat("x", 100_000))})
+				_ = server.Log(ctx,
+					mcp.LoggingMessageParams{Level: mcp.LevelError,
+						Data: fmt.Appendf(nil, "%q", strings.Repeat("x", 100_000))})
 				time.Sleep(time.Second)
 			}
 			return nil, ctx.Err()
 		})
 		time.Sleep(5 * time.Second)
 		release := make(chan struct{})
-		o := client.Options{Era: era, LogLevel: mcp.LevelDebug, TapLog: func(json.RawMessage) { <-release }}
+		o := client.Options{Era: era, LogLevel: mcp.LevelDebug,
+			TapLog: func(json.RawMessage) { <-release }}
 		var calling sync.WaitGroup
 		w.client(o, func(c *client.Client) {
 			synctest.Wait()
@@ -388,11 +417,14 @@ func TestLogsWithoutSense(t *testing.T) {
 			assert.NilError(t, w.gateway.Add(s))
 			var all []string
 			for range 10 { // some are still to be passed on when the last one comes
-				for _, params := range []string{`[]`, `{}`, `{"level":"loud","data":1}`, `{"level":"error"}`, `{"level":"error","data":1,"logger":7}`} {
-					all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":`+params+`}`)
+				for _, params := range []string{`[]`, `{}`, `{"level":"loud","data":1}`,
+					`{"level":"error"}`, `{"level":"error","data":1,"logger":7}`} {
+					all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":`+
+						params+`}`)
 				}
 			}
-			all = append(all, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":null,"x":[1.0],"_meta":{"a/b":1}}}`)
+			all = append(all,
+				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":null,"x":[1.0],"_meta":{"a/b":1}}}`)
 			scripted <- strings.Join(all, "\n")
 			close(scripted)
 			assert.Equal(t, b.took(), "error odd null")
@@ -422,7 +454,9 @@ func (w *world) script(lines <-chan string) client.Transport {
 			assert.Check(w.t, json.Unmarshal(in.Bytes(), &m))
 			switch m.Method {
 			case mcp.MethodInitialize:
-				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"s","version":"1"}}}`+"\n", m.ID)
+				fmt.Fprintf(there,
+					`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"s","version":"1"}}}`+
+						"\n", m.ID)
 			case mcp.NotificationInitialized:
 				w.serving.Go(func() {
 					for line := range lines {

@@ -26,8 +26,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// asOperations runs a test with a server of each era whose tools are operations, and what calls them: confirmed, and as JSON.
-func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server), test func(t *testing.T, w *world, c *dispatch.Catalog, call func(operation, arguments string) string)) {
+// asOperations runs a test with a server of each era whose tools are operations, and what calls
+// them: confirmed, and as JSON.
+func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server),
+	test func(t *testing.T, w *world, c *dispatch.Catalog,
+		call func(operation, arguments string) string)) {
 	for _, era := range eras {
 		t.Run(era.String(), func(t *testing.T) {
 			inWorld(t, era, func(t *testing.T, w *world) {
@@ -40,7 +43,9 @@ func asOperations(t *testing.T, o gateway.Options, change func(s *host.Server), 
 				w.reopen(o, s)
 				d := dispatch.NewDispatcher(o.Catalog, dispatch.Options{Logger: quiet})
 				test(t, w, o.Catalog, func(operation, arguments string) string {
-					e := d.Dispatch(t.Context(), &dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments), Confirmed: true, Principal: "ada", Surface: "test"})
+					e := d.Dispatch(t.Context(),
+						&dispatch.Call{Operation: operation, Arguments: json.RawMessage(arguments),
+							Confirmed: true, Principal: "ada", Surface: "test"})
 					return string(e.AppendJSON(nil))
 				})
 			})
@@ -56,124 +61,166 @@ func operationNames(c *dispatch.Catalog) (names []string) {
 }
 
 // offer adds a tool to the server behind.
-func (w *world) offer(tool mcp.Tool, forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
+func (w *world) offer(tool mcp.Tool,
+	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
 	assert.NilError(w.t, w.up.AddTool(server.Tool{Tool: tool, Forward: forward}))
 }
 
 func gives(result string) func(context.Context, json.RawMessage) (json.RawMessage, error) {
-	return func(context.Context, json.RawMessage) (json.RawMessage, error) { return json.RawMessage(result), nil }
+	return func(context.Context, json.RawMessage) (json.RawMessage,
+		error) {
+		return json.RawMessage(result), nil
+	}
 }
 
 const settle = 5 * time.Second // changes are told with some delay
 
 func TestOperationIsDescribed(t *testing.T) {
 	yes, no := true, false
-	asOperations(t, gateway.Options{}, nil, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
-		schema := json.RawMessage(`{"properties":{"n":{"type":"integer","default":7}},"required":["m"]}`)
-		for name, a := range map[string]*mcp.ToolAnnotations{
-			"reads": {ReadOnlyHint: &yes}, "destroys": {DestructiveHint: &yes}, "adds": {DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no, Title: "Add it"}, "silent": nil,
-		} {
-			w.offer(mcp.Tool{Name: name, Description: " Does it. At\nlength.", InputSchema: schema, Annotations: a}, gives(`{}`))
-		}
-		w.offer(mcp.Tool{Name: "bare"}, gives(`{}`))
-		time.Sleep(settle)
-		for name, want := range map[string]dispatch.Spec{
-			"reads":    {Kind: dispatch.Read, Idempotent: true, OpenWorld: true},
-			"destroys": {Kind: dispatch.Destructive, Destructive: true, OpenWorld: true},
-			"adds":     {Kind: dispatch.Write, Idempotent: true, Title: "Add it"},
-			"silent":   {Kind: dispatch.Write, OpenWorld: true},
-		} {
-			op, ok := c.Lookup("up." + name)
-			assert.Assert(t, ok, name)
-			got := op.Spec()
-			assert.Assert(t, got.Kind == want.Kind && got.Destructive == want.Destructive && got.Idempotent == want.Idempotent && got.OpenWorld == want.OpenWorld && got.Title == want.Title, "%+v", got)
-			assert.Equal(t, op.Destructive(), name == "destroys" || name == "silent")
-			assert.Equal(t, got.Summary, "Does it.")
-			assert.Assert(t, strings.HasPrefix(op.Description(), " Does it. At\nlength.\n\nErrors: upstream_error, not_found,"), op.Description())
-			assert.Equal(t, string(op.Input()), `{"type":"object",`+string(schema[1:]))
-		}
-		op, _ := c.Lookup("up.bare")
-		assert.Equal(t, op.Spec().Summary, `The tool "bare" of the server "up".`)
-
-		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
-		for name, want := range map[string]string{"reads": "", "adds": "", "destroys": "Does it. This cannot be undone.", "silent": `The server "up" does not say that its tool "silent" takes nothing away for good.`} {
-			e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
-			if want == "" {
-				assert.Assert(t, e.Success(), name)
-				continue
+	asOperations(t, gateway.Options{}, nil,
+		func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+			schema := json.RawMessage(
+				`{"properties":{"n":{"type":"integer","default":7}},"required":["m"]}`)
+			for name, a := range map[string]*mcp.ToolAnnotations{
+				"reads": {ReadOnlyHint: &yes}, "destroys": {DestructiveHint: &yes},
+				"adds": {DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no,
+					Title: "Add it"}, "silent": nil,
+			} {
+				w.offer(mcp.Tool{Name: name, Description: " Does it. At\nlength.",
+					InputSchema: schema, Annotations: a}, gives(`{}`))
 			}
-			assert.Assert(t, errors.Is(e.Err, dispatch.ConfirmationRequired))
-			assert.Equal(t, e.Err.Message, want)
-		}
-		assert.Assert(t, cmp.Contains(call("up.reads", `{"m":1,"n":"x"}`), `"code":"invalid_input"`))
-		assert.Assert(t, cmp.Contains(call("up.reads", `{}`), `"code":"missing_param"`))
-		assert.Assert(t, cmp.Contains(call("up.none", `{}`), `"code":"unknown_operation"`))
-	})
+			w.offer(mcp.Tool{Name: "bare"}, gives(`{}`))
+			time.Sleep(settle)
+			for name, want := range map[string]dispatch.Spec{
+				"reads":    {Kind: dispatch.Read, Idempotent: true, OpenWorld: true},
+				"destroys": {Kind: dispatch.Destructive, Destructive: true, OpenWorld: true},
+				"adds":     {Kind: dispatch.Write, Idempotent: true, Title: "Add it"},
+				"silent":   {Kind: dispatch.Write, OpenWorld: true},
+			} {
+				op, ok := c.Lookup("up." + name)
+				assert.Assert(t, ok, name)
+				got := op.Spec()
+				assert.Assert(t, got.Kind == want.Kind && got.Destructive == want.Destructive &&
+					got.Idempotent == want.Idempotent && got.OpenWorld == want.OpenWorld &&
+					got.Title == want.Title, "%+v", got)
+				assert.Equal(t, op.Destructive(), name == "destroys" || name == "silent")
+				assert.Equal(t, got.Summary, "Does it.")
+				assert.Assert(t,
+					strings.HasPrefix(op.Description(),
+						" Does it. At\nlength.\n\nErrors: upstream_error, not_found,"),
+					op.Description())
+				assert.Equal(t, string(op.Input()), `{"type":"object",`+string(schema[1:]))
+			}
+			op, _ := c.Lookup("up.bare")
+			assert.Equal(t, op.Spec().Summary, `The tool "bare" of the server "up".`)
+
+			d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
+			for name, want := range map[string]string{"reads": "", "adds": "",
+				"destroys": "Does it. This cannot be undone.",
+				"silent":   `The server "up" does not say that its tool "silent" takes nothing away for good.`} {
+				e := d.Dispatch(t.Context(),
+					&dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
+				if want == "" {
+					assert.Assert(t, e.Success(), name)
+					continue
+				}
+				assert.Assert(t, errors.Is(e.Err, dispatch.ConfirmationRequired))
+				assert.Equal(t, e.Err.Message, want)
+			}
+			assert.Assert(t,
+				cmp.Contains(call("up.reads", `{"m":1,"n":"x"}`), `"code":"invalid_input"`))
+			assert.Assert(t, cmp.Contains(call("up.reads", `{}`), `"code":"missing_param"`))
+			assert.Assert(t, cmp.Contains(call("up.none", `{}`), `"code":"unknown_operation"`))
+		})
 }
 
 // Nothing of a result is lost, and nothing is there twice without need.
 func TestOperationGives(t *testing.T) {
-	asOperations(t, gateway.Options{}, nil, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
-		ok := func(data, original string) string {
-			if original != "" {
-				original = `,"_meta":{"original":` + original + `}`
+	asOperations(t, gateway.Options{}, nil,
+		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+			ok := func(data, original string) string {
+				if original != "" {
+					original = `,"_meta":{"original":` + original + `}`
+				}
+				return `{"success":true,"data":` + data + `,"error":null` + original + `}`
 			}
-			return `{"success":true,"data":` + data + `,"error":null` + original + `}`
-		}
-		failed := func(message, result string) string {
-			return `{"success":false,"data":null,"error":{"code":"upstream_error","message":` + message + `,"details":` + result + `,"recoverable":true}}`
-		}
-		text := `[{"type":"text","text":"{\"b\": 1,\n \"a\":[2]}"}]`
-		for i, tt := range []struct{ result, want string }{
-			{`{"content":[{"type":"text","text":"x"},{"type":"later","y":1.50}],"resultType":"complete"}`, ok(`[{"type":"text","text":"x"},{"type":"later","y":1.50}]`, "")},
-			{`{"resultType":"complete","content":` + text + `,"structuredContent":{"a":[2],"b":1},"isError":false}`, ok(`{"a":[2],"b":1}`, "")},
-			{`{"resultType":"complete","structuredContent":{"a":9007199254740993}}`, ok(`{"a":9007199254740993}`, "")},
-			{`{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`,
-				ok(`{"a":1}`, `{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`)},
-			{`{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`,
-				ok(`{}`, `{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`)},
-			{`{"resultType":"complete","content":[],"x-new":1.50}`, ok(`[]`, `{"resultType":"complete","content":[],"x-new":1.50}`)},
-			{`{"resultType":"complete","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}`, ok(`[]`, "")},
-			{`{"resultType":"complete","content":[],"_meta":{"y":1}}`, ok(`[]`, `{"resultType":"complete","content":[],"_meta":{"y":1}}`)},
-			{`{"resultType":"complete","x":1}`, ok(`{"resultType":"complete","x":1}`, "")},
-			{`{"resultType":"complete","structuredContent":{"success":true,"data":{"n":1},"error":null}}`, ok(`{"n":1}`, "")},
-			{`{"resultType":"complete","content":[{"type":"text","text":" disk "},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"full"}],"isError":true}`,
-				failed(`"disk\nfull"`, `{"resultType":"complete","content":[{"type":"text","text":" disk "},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"full"}],"isError":true}`)},
-			{`{"resultType":"complete","isError":true}`, failed(`"the tool failed and does not say why"`, `{"resultType":"complete","isError":true}`)},
-			{`{"resultType":"complete","isError":true,"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no b","details":null,"recoverable":true}}}`,
-				failed(`"not_found: no b"`, `{"resultType":"complete","isError":true,"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no b","details":null,"recoverable":true}}}`)},
-		} {
-			name := fmt.Sprintf("t%d", i)
-			w.add(name, gives(tt.result))
+			failed := func(message, result string) string {
+				return `{"success":false,"data":null,"error":{"code":"upstream_error","message":` +
+					message + `,"details":` + result + `,"recoverable":true}}`
+			}
+			text := `[{"type":"text","text":"{\"b\": 1,\n \"a\":[2]}"}]`
+			for i, tt := range []struct{ result, want string }{
+				{`{"content":[{"type":"text","text":"x"},{"type":"later","y":1.50}],"resultType":"complete"}`,
+					ok(`[{"type":"text","text":"x"},{"type":"later","y":1.50}]`, "")},
+				{`{"resultType":"complete","content":` + text +
+					`,"structuredContent":{"a":[2],"b":1},"isError":false}`,
+					ok(`{"a":[2],"b":1}`, "")},
+				{`{"resultType":"complete","structuredContent":{"a":9007199254740993}}`,
+					ok(`{"a":9007199254740993}`, "")},
+				{`{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`,
+					ok(`{"a":1}`, `{"resultType":"complete","content":[{"type":"text","text":"in words"}],"structuredContent":{"a":1}}`)},
+				{`{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`,
+					ok(`{}`, `{"resultType":"complete","content":[{"type":"text","text":"{}","annotations":{"priority":1}}],"structuredContent":{}}`)},
+				{`{"resultType":"complete","content":[],"x-new":1.50}`,
+					ok(`[]`, `{"resultType":"complete","content":[],"x-new":1.50}`)},
+				{`{"resultType":"complete","content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x"}}}`,
+					ok(`[]`, "")},
+				{`{"resultType":"complete","content":[],"_meta":{"y":1}}`,
+					ok(`[]`, `{"resultType":"complete","content":[],"_meta":{"y":1}}`)},
+				{`{"resultType":"complete","x":1}`, ok(`{"resultType":"complete","x":1}`, "")},
+				{`{"resultType":"complete","structuredContent":{"success":true,"data":{"n":1},"error":null}}`,
+					ok(`{"n":1}`, "")},
+				{`{"resultType":"complete","content":[{"type":"text","text":" disk "},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"full"}],"isError":true}`,
+					failed(`"disk\nfull"`,
+						`{"resultType":"complete","content":[{"type":"text","text":" disk "},{"type":"image","data":"","mimeType":"image/png"},{"type":"text","text":"full"}],"isError":true}`)},
+				{`{"resultType":"complete","isError":true}`,
+					failed(`"the tool failed and does not say why"`,
+						`{"resultType":"complete","isError":true}`)},
+				{`{"resultType":"complete","isError":true,"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no b","details":null,"recoverable":true}}}`,
+					failed(`"not_found: no b"`,
+						`{"resultType":"complete","isError":true,"structuredContent":{"success":false,"data":null,"error":{"code":"not_found","message":"no b","details":null,"recoverable":true}}}`)},
+			} {
+				name := fmt.Sprintf("t%d", i)
+				w.add(name, gives(tt.result))
+				time.Sleep(settle)
+				assert.Equal(t, call("up."+name, ``), tt.want)
+			}
+			w.add("long", gives(
+				`{"resultType":"complete","isError":true,"content":[{"type":"text","text":"`+
+					strings.Repeat("é", 5000)+`"}]}`))
+			w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage,
+				error) {
+				return text2(arguments), nil
+			})
 			time.Sleep(settle)
-			assert.Equal(t, call("up."+name, ``), tt.want)
-		}
-		w.add("long", gives(`{"resultType":"complete","isError":true,"content":[{"type":"text","text":"`+strings.Repeat("é", 5000)+`"}]}`))
-		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-			return text2(arguments), nil
+			assert.Assert(t,
+				cmp.Contains(call("up.long", ``), `"message":"`+strings.Repeat("é", 2048)+`…"`))
+			assert.Equal(t, call("up.echo", `{"n":9007199254740993,"a":1.50}`),
+				ok(`{"n":9007199254740993,"a":1.50}`, ""), "as they came")
+			assert.Equal(t, call("up.echo", `null`), ok(`{}`, ""))
 		})
-		time.Sleep(settle)
-		assert.Assert(t, cmp.Contains(call("up.long", ``), `"message":"`+strings.Repeat("é", 2048)+`…"`))
-		assert.Equal(t, call("up.echo", `{"n":9007199254740993,"a":1.50}`), ok(`{"n":9007199254740993,"a":1.50}`, ""), "as they came")
-		assert.Equal(t, call("up.echo", `null`), ok(`{}`, ""))
-	})
 }
 
 func text2(structured json.RawMessage) json.RawMessage {
-	return json.RawMessage(`{"resultType":"complete","structuredContent":` + string(structured) + `}`)
+	return json.RawMessage(`{"resultType":"complete","structuredContent":` + string(structured) +
+		`}`)
 }
 
-// Operations come and go with the tools; what another has is left out, and comes when the other goes.
+// Operations come and go with the tools; what another has is left out, and comes when the other
+// goes.
 func TestOperationsFollow(t *testing.T) {
-	asOperations(t, gateway.Options{}, func(s *host.Server) { s.Filter.Deny = []string{"secret*"} }, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+	asOperations(t, gateway.Options{}, func(s *host.Server) {
+		s.Filter.Deny = []string{"secret*"}
+	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
 		assert.DeepEqual(t, operationNames(c), []string{"up.verbatim"})
 		w.add("secret.one", gives(`{}`))
 		w.add("a.b", gives(`{"content":[]}`))
 		time.Sleep(settle)
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b", "up.verbatim"})
 		w.up.RemoveTools("verbatim")
-		w.offer(mcp.Tool{Name: "a.b", Description: "Another.", InputSchema: json.RawMessage(`{"type":"object"}`)}, gives(`{"content":[1]}`))
+		w.offer(mcp.Tool{Name: "a.b", Description: "Another.",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}, gives(`{"content":[1]}`))
 		time.Sleep(settle)
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b"})
 		op, _ := c.Lookup("up.a.b")
@@ -187,17 +234,25 @@ func TestOperationsFollow(t *testing.T) {
 		time.Sleep(settle)
 		assert.DeepEqual(t, operationNames(c), []string{"up.a.b"})
 
-		dispatch.Add(c, dispatch.Spec{Name: "other.b", Summary: "Is there already.", Kind: dispatch.Read}, func(context.Context, struct{}) (int, error) { return 1, nil })
+		dispatch.Add(c, dispatch.Spec{Name: "other.b", Summary: "Is there already.",
+			Kind: dispatch.Read}, func(context.Context, struct{}) (int, error) {
+			return 1, nil
+		})
 		w.add("b", gives(`{}`))
 		for _, id := range []string{"up.a", "up_a", "other"} { // each has a tool b
 			assert.NilError(t, w.gateway.Add(w.server(id, w.era)))
 			time.Sleep(settle)
 		}
-		assert.DeepEqual(t, operationNames(c), []string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b", "up_a.b", "up_a.secret.one"})
+		assert.DeepEqual(t, operationNames(c),
+			[]string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b",
+				"up_a.b", "up_a.secret.one"})
 		assert.Equal(t, call("other.b", `{}`), `{"success":true,"data":1,"error":null}`)
 		w.gateway.Remove("up.a")
 		time.Sleep(settle)
-		assert.DeepEqual(t, operationNames(c), []string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b", "up_a.b", "up_a.secret.one"}) // those that were left out
+		// those that were left out
+		assert.DeepEqual(t, operationNames(c),
+			[]string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b",
+				"up_a.b", "up_a.secret.one"})
 		w.gateway.Remove("up_a")
 		w.gateway.Remove("other")
 		assert.DeepEqual(t, operationNames(c), []string{"other.b", "up.a.b", "up.b"})
@@ -211,19 +266,26 @@ func TestOperationWithoutSchema(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
-		w.offer(mcp.Tool{Name: "strange", InputSchema: json.RawMessage(`{"type":"object","pattern":"(?=x)"}`)}, gives(`{"content":[]}`))
+		w.offer(mcp.Tool{Name: "strange",
+			InputSchema: json.RawMessage(`{"type":"object","pattern":"(?=x)"}`)},
+			gives(`{"content":[]}`))
 		w.gateway.Close()
-		w.gateway = gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+		w.gateway = gateway.Options{Catalog: c,
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(settle)
 		op, ok := c.Lookup("up.strange")
 		assert.Assert(t, ok)
 		assert.Equal(t, string(op.Input()), `{"type":"object"}`)
-		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(), &dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`), Confirmed: true})
+		e := dispatch.NewDispatcher(c, dispatch.Options{}).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "up.strange", Arguments: json.RawMessage(`{"any":1}`),
+				Confirmed: true})
 		assert.Assert(t, e.Success())
 		w.gateway.Close()
 	})
-	assert.Assert(t, cmp.Contains(log.String(), `the arguments of an operation are checked by its server only" operation=up.strange server=up tool=strange error=`))
+	assert.Assert(t,
+		cmp.Contains(log.String(),
+			`the arguments of an operation are checked by its server only" operation=up.strange server=up tool=strange error=`))
 }
 
 // The first of two tools of one name counts, and goes like any other.
@@ -241,32 +303,43 @@ func TestOperationOfTwins(t *testing.T) {
 				"tools/list": `"result":{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`,
 			}[m.Method]
 			if m.ID != nil {
-				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
+				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
+					gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
 			}
 		}
 	}()
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
-	s := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"}, dispatch.NewCatalog())
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+		dispatch.NewCatalog())
 	g := gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(s)
-	assert.NilError(t, g.Add(host.Server{ID: "up", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		return o.Connect(ctx, client.Stream(here))
-	}}))
+	assert.NilError(t,
+		g.Add(host.Server{ID: "up",
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				return o.Connect(ctx, client.Stream(here))
+			}}))
 	g.Settle(t.Context())
 	assert.DeepEqual(t, operationNames(c), []string{"up.a"})
 	op, _ := c.Lookup("up.a")
 	assert.Equal(t, op.Spec().Summary, "One.")
 	g.Close()
 	assert.DeepEqual(t, operationNames(c), []string(nil))
-	assert.Assert(t, cmp.Contains(log.String(), `a tool is left out, as clients could not take its definition" server=up own_name=a error="the server has two of that name"`))
+	assert.Assert(t,
+		cmp.Contains(log.String(),
+			`a tool is left out, as clients could not take its definition" server=up own_name=a error="the server has two of that name"`))
 }
 
 func TestOperationFails(t *testing.T) {
-	asOperations(t, gateway.Options{}, func(s *host.Server) { s.Options.CallTimeout = 20 * time.Second }, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
+	asOperations(t, gateway.Options{}, func(s *host.Server) {
+		s.Options.CallTimeout = 20 * time.Second
+	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
 		w.add("refuses", func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return nil, &rpc.Error{Code: -31000, Message: "not with these", Data: json.RawMessage(`{"x":1.50}`)}
+			return nil, &rpc.Error{Code: -31000, Message: "not with these",
+				Data: json.RawMessage(`{"x":1.50}`)}
 		})
-		w.add("unknown", func(context.Context, json.RawMessage) (json.RawMessage, error) { return nil, rpc.ErrMethodNotFound })
+		w.add("unknown", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, rpc.ErrMethodNotFound
+		})
 		ended := make(chan error, 10)
 		w.add("hangs", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			server.Progress(ctx, 1, 4, "one")
@@ -294,10 +367,12 @@ func TestOperationFails(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
-		e := d.Dispatch(ctx, &dispatch.Call{Operation: "up.hangs", Confirmed: true, Progress: func(done, total float64, message string) {
-			assert.Check(t, done == 1 && total == 4 && message == "one")
-			cancel()
-		}})
+		e := d.Dispatch(ctx,
+			&dispatch.Call{Operation: "up.hangs", Confirmed: true,
+				Progress: func(done, total float64, message string) {
+					assert.Check(t, done == 1 && total == 4 && message == "one")
+					cancel()
+				}})
 		assert.Assert(t, errors.Is(e.Err, dispatch.Cancelled), "%v", e.Err)
 		<-ended
 
@@ -305,64 +380,87 @@ func TestOperationFails(t *testing.T) {
 		w.gateway.Remove("up")
 		again := dispatch.NewCatalog()
 		assert.NilError(t, again.Register(held)) // as a call that has found it a moment ago
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(), &dispatch.Call{Operation: "up.refuses", Confirmed: true})
+		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.NotFound), "%v", e.Err)
-		assert.NilError(t, w.gateway.Add(host.Server{ID: "up", Connect: func(context.Context, string, client.Options) (*client.Client, error) {
-			return nil, errors.New("no such program")
-		}}))
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(), &dispatch.Call{Operation: "up.refuses", Confirmed: true})
+		assert.NilError(t,
+			w.gateway.Add(host.Server{ID: "up",
+				Connect: func(context.Context, string, client.Options) (*client.Client, error) {
+					return nil, errors.New("no such program")
+				}}))
+		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.UpstreamError), "%v", e.Err)
-		assert.Assert(t, cmp.Contains(e.Err.Message, `server "up" is not available: no such program`))
+		assert.Assert(t,
+			cmp.Contains(e.Err.Message, `server "up" is not available: no such program`))
 		assert.NilError(t, w.gateway.Manager().Disable("up"))
-		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(), &dispatch.Call{Operation: "up.refuses", Confirmed: true})
+		e = dispatch.NewDispatcher(again, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "up.refuses", Confirmed: true})
 		assert.Assert(t, errors.Is(e.Err, dispatch.StateError), "%v", e.Err)
 	})
 }
 
-// What a server asks is refused where nobody can be asked, and answered by who has added it, if that one does.
+// What a server asks is refused where nobody can be asked, and answered by who has added it, if
+// that one does.
 func TestOperationAsks(t *testing.T) {
 	ask := func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-		answer, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		answer, err := server.Elicit(ctx, "name",
+			mcp.ElicitParams{Message: "Name?",
+				RequestedSchema: json.RawMessage(
+					`{"type":"object","properties":{"name":{"type":"string"}}}`)})
 		if err != nil {
 			return nil, err
 		}
 		return text2(answer.Content), nil
 	}
-	asOperations(t, gateway.Options{}, nil, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
-		w.add("asks", ask)
-		time.Sleep(settle)
-		got := call("up.asks", `{}`)
-		assert.Assert(t, cmp.Contains(got, `"error":{"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here: `))
-		assert.Assert(t, cmp.Contains(got, `"details":{"questions":["elicitation/create"]}`))
+	asOperations(t, gateway.Options{}, nil,
+		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+			w.add("asks", ask)
+			time.Sleep(settle)
+			got := call("up.asks", `{}`)
+			assert.Assert(t,
+				cmp.Contains(got,
+					`"error":{"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here: `))
+			assert.Assert(t, cmp.Contains(got, `"details":{"questions":["elicitation/create"]}`))
 
-		w.add("asks-and-answers", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			if _, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); w.era == mcp.Modern {
-				return nil, err
+			w.add("asks-and-answers",
+				func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+					if _, err := server.Elicit(ctx, "name",
+						mcp.ElicitParams{Message: "Name?",
+							RequestedSchema: json.RawMessage(
+								`{"type":"object","properties":{}}`)}); w.era == mcp.Modern {
+						return nil, err
+					}
+					return json.RawMessage(`{"isError":true}`), nil
+				})
+			time.Sleep(settle)
+			if got = call("up.asks-and-answers", `{}`); w.era == mcp.Legacy {
+				assert.Assert(t,
+					cmp.Contains(got,
+						`"details":{"questions":["elicitation/create"],"result":{"isError":true}}`))
 			}
-			return json.RawMessage(`{"isError":true}`), nil
+			assert.Assert(t, cmp.Contains(got, `"error":{"code":"not_implemented"`))
 		})
-		time.Sleep(settle)
-		if got = call("up.asks-and-answers", `{}`); w.era == mcp.Legacy {
-			assert.Assert(t, cmp.Contains(got, `"details":{"questions":["elicitation/create"],"result":{"isError":true}}`))
-		}
-		assert.Assert(t, cmp.Contains(got, `"error":{"code":"not_implemented"`))
-	})
 	asked := 0
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Options.ElicitModes = []string{mcp.ElicitForm}
-		s.Options.OnElicit = func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		s.Options.OnElicit = func(_ context.Context, p mcp.ElicitParams) (*mcp.ElicitResult,
+			error) {
 			asked++
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"ada"}`)}, nil
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+				Content: json.RawMessage(`{"name":"ada"}`)}, nil
 		}
 	}, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
 		w.add("asks", ask)
 		time.Sleep(settle)
-		assert.Equal(t, call("up.asks", `{}`), `{"success":true,"data":{"name":"ada"},"error":null}`)
+		assert.Equal(t, call("up.asks", `{}`),
+			`{"success":true,"data":{"name":"ada"},"error":null}`)
 	})
 	assert.Equal(t, asked, 2)
 }
 
-// A question of a legacy server, which does not say what it belongs to, never goes to the client of another call.
+// A question of a legacy server, which does not say what it belongs to, never goes to the client of
+// another call.
 func TestOperationIsNotAskedForByAnother(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		c := dispatch.NewCatalog()
@@ -375,15 +473,18 @@ func TestOperationIsNotAskedForByAnother(t *testing.T) {
 		})
 		refused := make(chan error, 1)
 		w.add("asks", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			_, err := server.Elicit(ctx, "name", mcp.ElicitParams{Message: "Name?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+			_, err := server.Elicit(ctx, "name",
+				mcp.ElicitParams{Message: "Name?",
+					RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
 			refused <- err
 			return text("done"), nil
 		})
 		time.Sleep(settle)
-		o := client.Options{Era: mcp.Modern, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			t.Error("the wrong one is asked")
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-		}}
+		o := client.Options{Era: mcp.Modern,
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				t.Error("the wrong one is asked")
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+			}}
 		w.client(o, func(cl *client.Client) {
 			done := make(chan error)
 			go func() {
@@ -391,7 +492,8 @@ func TestOperationIsNotAskedForByAnother(t *testing.T) {
 				done <- err
 			}()
 			<-under
-			e := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet}).Dispatch(t.Context(), &dispatch.Call{Operation: "up.asks", Confirmed: true})
+			e := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet}).Dispatch(t.Context(),
+				&dispatch.Call{Operation: "up.asks", Confirmed: true})
 			assert.Assert(t, e.Success(), "%v", e.Err)
 			assert.Assert(t, <-refused != nil)
 			close(goOn)
@@ -414,22 +516,31 @@ func TestOperationIsControlled(t *testing.T) {
 		e.Result = bytes.Replace(e.Result, []byte(`"key"`), []byte(`"…"`), 1)
 		return nil
 	}}
-	asOperations(t, o, func(s *host.Server) { s.MaxArguments, s.MaxResult = 20, 100 }, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
+	asOperations(t, o, func(s *host.Server) {
+		s.MaxArguments, s.MaxResult = 20, 100
+	}, func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
 		w.add("echo", func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			return text2(arguments), nil
 		})
 		w.add("much", gives(`{"resultType":"complete","x":"`+strings.Repeat("x", 100)+`"}`))
 		time.Sleep(settle)
-		assert.Equal(t, call("up.echo", `{"a":"key"}`), `{"success":true,"data":{"a":"…"},"error":null}`)
+		assert.Equal(t, call("up.echo", `{"a":"key"}`),
+			`{"success":true,"data":{"a":"…"},"error":null}`)
 		blocked := `"error":{"code":"blocked","message":"server \"up\": tool `
-		assert.Assert(t, cmp.Contains(call("up.echo", `{"a":"no"}`), blocked+`\"echo\": refused before the call: it is private","details":{"refused_by":"before"},"recoverable":false}`))
-		assert.Assert(t, cmp.Contains(call("up.echo", `{"a":"0123456789012345"}`), blocked+`\"echo\": its arguments have 24 bytes`))
+		assert.Assert(t,
+			cmp.Contains(call("up.echo", `{"a":"no"}`), blocked+
+				`\"echo\": refused before the call: it is private","details":{"refused_by":"before"},"recoverable":false}`))
+		assert.Assert(t,
+			cmp.Contains(call("up.echo", `{"a":"0123456789012345"}`), blocked+
+				`\"echo\": its arguments have 24 bytes`))
 		assert.Assert(t, cmp.Contains(call("up.much", `{}`), blocked+`\"much\": its result has`))
 		w.gateway.Close()
-		for _, want := range []string{`"outcome":"ok"`, `"refused_by":"before"`, `"refused_by":"limit"`, `"refused_by":"limit"`} {
+		for _, want := range []string{`"outcome":"ok"`, `"refused_by":"before"`,
+			`"refused_by":"limit"`, `"refused_by":"limit"`} {
 			line, err := audit.ReadString('\n')
 			assert.NilError(t, err)
-			assert.Assert(t, strings.Contains(line, `"principal":"ada","server":"up","tool":"`) && strings.Contains(line, want), line)
+			assert.Assert(t, strings.Contains(line, `"principal":"ada","server":"up","tool":"`) &&
+				strings.Contains(line, want), line)
 		}
 		audit.Reset()
 	})

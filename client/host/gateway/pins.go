@@ -93,7 +93,7 @@ func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 			more = append(more, v.Name)
 		}
 	}
-	if more == nil || report.IdentityChange != "" || time.Since(j.pinned) > firstUse {
+	if more == nil || report.IdentityChange != "" || time.Since(j.pinnedAt) > firstUse {
 		return report, nil
 	}
 	if err := lock.Accept(server, kind, definitions, more...); err != nil {

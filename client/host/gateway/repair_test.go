@@ -28,25 +28,29 @@ type scripted map[string]string // results by method
 
 // server is a scripted server as a gateway has it.
 func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
-	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet}, Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-		here, there := net.Pipe()
-		serving.Go(func() { s.serve(there) })
-		return o.Connect(ctx, client.Stream(here))
-	}}
+	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet},
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			here, there := net.Pipe()
+			serving.Go(func() { s.serve(there) })
+			return o.Connect(ctx, client.Stream(here))
+		}}
 }
 
 func (s scripted) serve(stream io.ReadWriteCloser) { _ = s.peer(stream).Wait() }
 
 func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
-	return rpc.NewPeer(stream, rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
-		if r.Method == mcp.MethodInitialize {
-			return json.RawMessage(`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}}}`), nil
-		}
-		if result, ok := s[r.Method]; ok {
-			return json.RawMessage(result), nil
-		}
-		return nil, rpc.ErrMethodNotFound
-	}})
+	return rpc.NewPeer(stream,
+		rpc.Options{Handler: func(_ context.Context, r *rpc.Request) (any, error) {
+			if r.Method == mcp.MethodInitialize {
+				return json.RawMessage(
+						`{"protocolVersion":"2025-11-25","serverInfo":{"name":"scripted","version":"1"},"capabilities":{"tools":{},"prompts":{},"resources":{"subscribe":true}}}`),
+					nil
+			}
+			if result, ok := s[r.Method]; ok {
+				return json.RawMessage(result), nil
+			}
+			return nil, rpc.ErrMethodNotFound
+		}})
 }
 
 // One definition that clients cannot take costs neither the others of its server nor those of other
@@ -82,7 +86,8 @@ func TestOddDefinitions(t *testing.T) {
 		var log lockedBuffer
 		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))
 		assert.NilError(t, err)
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), NoDescriptionPrefix: true, Pins: lock}.New(w.front)
+		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			NoDescriptionPrefix: true, Pins: lock}.New(w.front)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
@@ -95,21 +100,26 @@ func TestOddDefinitions(t *testing.T) {
 			`{"name":"odd__f_hints","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"x":null}}`,
 			`{"name":"odd__g_whole","inputSchema":{"type":"object","default":null},"x":1.0}`,
 			`{"name":"up__verbatim","description":"Does it.","inputSchema":{"type":"object"}}`,
-			`{"name":"odd__a","arguments":[{"name":"x"}]}`, `{"name":"odd__b"}`, `{"name":"odd__g"}`,
+			`{"name":"odd__a","arguments":[{"name":"x"}]}`, `{"name":"odd__b"}`,
+			`{"name":"odd__g"}`,
 			`{"uri":"mem://a","name":"a","annotations":{}}`, `{"uri":"mem://g","name":"g"}`,
 			`{"uriTemplate":"mem://{a}","name":"a"}`,
 		}
 		for _, era := range eras {
-			w.client(client.Options{Era: era}, func(c *client.Client) { assert.DeepEqual(t, w.texts(c), want) })
+			w.client(client.Options{Era: era},
+				func(c *client.Client) { assert.DeepEqual(t, w.texts(c), want) })
 		}
-		for _, name := range []string{"w_array", "w_list", "w_text", "w_names", "w_property", "w_properties", "w_output", "w_hint", "w", "mem://{w"} {
-			assert.Assert(t, strings.Contains(log.String(), "name="+name+" "), "%s: %s", name, log.String())
+		for _, name := range []string{"w_array", "w_list", "w_text", "w_names", "w_property",
+			"w_properties", "w_output", "w_hint", "w", "mem://{w"} {
+			assert.Assert(t, strings.Contains(log.String(), "name="+name+" "), "%s: %s", name,
+				log.String())
 		}
 		said := strings.Count(log.String(), "level=WARN")
 		assert.Equal(t, said, 8+3+1+1+2, log.String())
 		assert.NilError(t, w.gateway.Manager().Restart("odd"))
 		time.Sleep(5 * time.Second)
-		assert.Equal(t, strings.Count(log.String(), "level=WARN"), said, "it is said once: %s", log.String())
+		assert.Equal(t, strings.Count(log.String(), "level=WARN"), said, "it is said once: %s",
+			log.String())
 		// Pins are of what the server says, not of what is made of it.
 		assert.Assert(t, pinnedOf(t, lock, "odd", `{"name":"a_empty","inputSchema":{},"x":1.50}`))
 	})
@@ -122,7 +132,8 @@ func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	gateway.Declare(&o)
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
-	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared}, pin.Tool, []json.RawMessage{json.RawMessage(definition)})
+	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},
+		pin.Tool, []json.RawMessage{json.RawMessage(definition)})
 	assert.NilError(t, err)
 	return len(report.Verdicts) == 1 && report.Verdicts[0].State == pin.Same
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A server that is replaced keeps its place; what is under way ends, and what is called then is the other's.
+// A server that is replaced keeps its place; what is under way ends, and what is called then is the
+// other's.
 func TestReplace(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		working := make(chan struct{})
@@ -28,7 +29,9 @@ func TestReplace(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 2, "second": 2})
 		changes := make(chan int, 100)
-		w.client(client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) { changes <- len(tools) }}, func(c *client.Client) {
+		w.client(client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
+			changes <- len(tools)
+		}}, func(c *client.Client) {
 			ended := make(chan error, 1)
 			go func() {
 				_, err := c.CallTool(t.Context(), "up__hang", nil)
@@ -57,13 +60,15 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-// A server that is disabled from the beginning is there when it is enabled; one that has failed too often when it is restarted.
+// A server that is disabled from the beginning is there when it is enabled; one that has failed too
+// often when it is restarted.
 func TestEnabledLater(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		off := w.server("off", mcp.Modern)
 		off.Disabled = true
 		connect, broken := off.Connect, new(atomic.Bool)
-		off.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		off.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			if broken.Load() {
 				return nil, context.DeadlineExceeded
 			}

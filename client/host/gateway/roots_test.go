@@ -50,7 +50,10 @@ func TestRootsWithinCall(t *testing.T) {
 		})
 		w.add("both", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			roots, err := server.Roots(ctx, "roots")
-			answer, asked := server.Elicit(ctx, "form", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			answer, asked := server.Elicit(ctx, "form",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 			if err != nil || asked != nil {
 				if err == nil {
 					err = asked
@@ -60,9 +63,11 @@ func TestRootsWithinCall(t *testing.T) {
 			return text("%s %s", uris(roots), answer.Content), nil
 		})
 		time.Sleep(5 * time.Second)
-		o := client.Options{Era: era, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)}, nil
-		}}
+		o := client.Options{Era: era,
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)},
+					nil
+			}}
 		for _, tt := range []struct {
 			roots       []mcp.Root
 			alone, both string
@@ -81,7 +86,9 @@ func TestRootsWithinCall(t *testing.T) {
 				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, tt.both)
 			})
 		}
-		o.Roots, o.OnRoots = nil, func(context.Context) ([]mcp.Root, error) { return nil, rpc.Errorf(-1, "not now") }
+		o.Roots, o.OnRoots = nil, func(context.Context) ([]mcp.Root, error) {
+			return nil, rpc.Errorf(-1, "not now")
+		}
 		w.client(o, func(c *client.Client) {
 			result, err := c.CallTool(t.Context(), "up__roots", nil)
 			if era == mcp.Legacy && w.era == mcp.Legacy {
@@ -94,7 +101,8 @@ func TestRootsWithinCall(t *testing.T) {
 	})
 }
 
-// A client that has roots and does not say them does not hold up its call for long, if the server can do without.
+// A client that has roots and does not say them does not hold up its call for long, if the server
+// can do without.
 func TestRootsThatDoNotCome(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -102,10 +110,11 @@ func TestRootsThatDoNotCome(t *testing.T) {
 			return text("%q %v", uris(roots), err), nil
 		})
 		time.Sleep(5 * time.Second)
-		o := client.Options{Era: mcp.Legacy, OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
+		o := client.Options{Era: mcp.Legacy,
+			OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
 		w.client(o, func(c *client.Client) {
 			began := time.Now()
 			result, err := c.CallTool(t.Context(), "up__roots", nil)
@@ -121,7 +130,9 @@ func TestDeclare(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var o client.Options
 		gateway.Declare(&o)
-		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) { assert.DeepEqual(t, c.Capabilities(), o.Capabilities()) })()
+		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
+			assert.DeepEqual(t, c.Capabilities(), o.Capabilities())
+		})()
 		assert.Assert(t, o.Capabilities().Roots.ListChanged)
 	})
 }
@@ -132,7 +143,8 @@ func TestRootsForever(t *testing.T) {
 		asked := 0
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			asked++
-			return nil, server.RequireInput(ctx, mcp.InputRequests{"r": {Method: mcp.MethodListRoots}}, fmt.Sprint(asked))
+			return nil, server.RequireInput(ctx,
+				mcp.InputRequests{"r": {Method: mcp.MethodListRoots}}, fmt.Sprint(asked))
 		})
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
@@ -143,7 +155,8 @@ func TestRootsForever(t *testing.T) {
 	})
 }
 
-// A curious asks the clients of a server for roots, unasked: when they have come, and when they say that there are others.
+// A curious asks the clients of a server for roots, unasked: when they have come, and when they say
+// that there are others.
 type curious struct {
 	mu      sync.Mutex
 	answers []string
@@ -177,36 +190,41 @@ func (q *curious) took(t *testing.T, wait time.Duration) string {
 	return strings.Join(q.answers, " ")
 }
 
-// A legacy server that asks outside of calls gets the roots of all clients that are there, and hears when they change; clients are not asked twice.
+// A legacy server that asks outside of calls gets the roots of all clients that are there, and
+// hears when they change; clients are not asked twice.
 func TestRootsOutsideOfCalls(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		q := new(curious)
 		defer q.ask(w.up)()
 		assert.Equal(t, q.took(t, time.Second), "[]", "nobody is there")
 		assert.NilError(t, w.gateway.Manager().Restart("up"))
-		w.client(client.Options{Era: mcp.Modern, Roots: rooted("modern")}, func(c *client.Client) { // cannot be asked
+		w.client(client.Options{Era: mcp.Modern, Roots: rooted("modern")}, func(c *client.Client) {
+			// cannot be asked
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
 			q.took(t, time.Second) // it may be asked within its call
 			asked := 0
 			roots := rooted("a", "b")
-			o := client.Options{Era: mcp.Legacy, OnRoots: func(context.Context) ([]mcp.Root, error) {
-				asked++
-				return roots, nil
-			}}
+			o := client.Options{Era: mcp.Legacy,
+				OnRoots: func(context.Context) ([]mcp.Root, error) {
+					asked++
+					return roots, nil
+				}}
 			w.client(o, func(a *client.Client) {
 				assert.Equal(t, q.took(t, time.Second), "[a b]")
-				w.client(client.Options{Era: mcp.Legacy, Roots: rooted("b", "c")}, func(*client.Client) {
-					assert.Equal(t, q.took(t, time.Second), "[a b c]")
-					w.client(client.Options{Era: mcp.Legacy}, func(*client.Client) {
-						assert.Equal(t, q.took(t, time.Second), "", "it has none, so nothing has changed")
+				w.client(client.Options{Era: mcp.Legacy, Roots: rooted("b", "c")},
+					func(*client.Client) {
+						assert.Equal(t, q.took(t, time.Second), "[a b c]")
+						w.client(client.Options{Era: mcp.Legacy}, func(*client.Client) {
+							assert.Equal(t, q.took(t, time.Second), "",
+								"it has none, so nothing has changed")
+						})
+						assert.Equal(t, asked, 1)
+						roots = rooted("d")
+						assert.NilError(t, a.RootsChanged(t.Context()))
+						assert.Equal(t, q.took(t, time.Second), "[d b c]")
+						assert.Equal(t, asked, 2)
 					})
-					assert.Equal(t, asked, 1)
-					roots = rooted("d")
-					assert.NilError(t, a.RootsChanged(t.Context()))
-					assert.Equal(t, q.took(t, time.Second), "[d b c]")
-					assert.Equal(t, asked, 2)
-				})
 				assert.Equal(t, q.took(t, time.Second), "[d]")
 			})
 			assert.Equal(t, q.took(t, time.Second), "[]")
@@ -215,7 +233,8 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 	})
 }
 
-// A client that does not answer holds nobody up for long, and what it says after all is not lost; one that fails has none.
+// A client that does not answer holds nobody up for long, and what it says after all is not lost;
+// one that fails has none.
 func TestRootsOfSlowClients(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var log bytes.Buffer
@@ -227,14 +246,15 @@ func TestRootsOfSlowClients(t *testing.T) {
 		defer q.ask(w.up)()
 		q.took(t, time.Second)
 		slow := func(wait time.Duration, err error) client.Options {
-			return client.Options{Era: mcp.Legacy, OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
-				select {
-				case <-time.After(wait):
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-				return rooted(wait.String()), err
-			}}
+			return client.Options{Era: mcp.Legacy,
+				OnRoots: func(ctx context.Context) ([]mcp.Root, error) {
+					select {
+					case <-time.After(wait):
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+					return rooted(wait.String()), err
+				}}
 		}
 		w.client(client.Options{Era: mcp.Legacy, Roots: rooted("a")}, func(*client.Client) {
 			assert.Equal(t, q.took(t, time.Second), "[a]")

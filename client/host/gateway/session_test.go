@@ -23,14 +23,16 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// own opens a gateway to a server that is not shared, and returns the sessions for which there is one now.
+// own opens a gateway to a server that is not shared, and returns the sessions for which there is
+// one now.
 func (w *world) own(change func(*host.Server)) (live func() int) {
 	s := w.server("up", w.era)
 	s.PerSession = true
 	var mu sync.Mutex
 	n := 0
 	connect := s.Connect
-	s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+	s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+		error) {
 		c, err := connect(ctx, session, o)
 		if err == nil && session != "" {
 			mu.Lock()
@@ -87,12 +89,18 @@ func TestOwnServers(t *testing.T) {
 // What becomes of one client's server is not what others are offered.
 func TestOwnServersChangeForThemselves(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
-		nothing := func(context.Context, json.RawMessage) (json.RawMessage, error) { return text("x"), nil }
-		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
-		assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
+		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
+			error) {
+			return text("x"), nil
+		}
+		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
+			dispatch.NewCatalog())
+		assert.NilError(t,
+			mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
 		w.own(func(s *host.Server) {
 			shared := s.Connect
-			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+				error) {
 				if session == "" {
 					return shared(ctx, session, o)
 				}
@@ -103,7 +111,8 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
 			time.Sleep(5 * time.Second)
-			assert.NilError(t, mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
+			assert.NilError(t,
+				mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
 			time.Sleep(5 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			w.add("another", nothing)
@@ -113,7 +122,8 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 	})
 }
 
-// A client that goes while its server is being started leaves nothing behind; nor does one that goes while its call is under way, or waits for an answer.
+// A client that goes while its server is being started leaves nothing behind; nor does one that
+// goes while its call is under way, or waits for an answer.
 func TestOwnServersOfClientsThatGo(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		began := make(chan struct{}, 1)
@@ -123,21 +133,26 @@ func TestOwnServersOfClientsThatGo(t *testing.T) {
 			return nil, ctx.Err()
 		})
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			_, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			_, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 			return text("x"), err
 		})
 		live := w.own(func(s *host.Server) {
 			connect := s.Connect
-			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+				error) {
 				time.Sleep(3 * time.Second)
 				return connect(ctx, session, o)
 			}
 		})
-		o := client.Options{Era: era, OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			began <- struct{}{}
-			<-ctx.Done()
-			return nil, ctx.Err()
-		}}
+		o := client.Options{Era: era,
+			OnElicit: func(ctx context.Context, _ mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				began <- struct{}{}
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}}
 		for _, tool := range []string{"up__hold", "up__ask"} {
 			for _, early := range []bool{true, false} {
 				var calling sync.WaitGroup
@@ -173,7 +188,8 @@ func TestTooManyOwnServers(t *testing.T) {
 			assert.NilError(t, err)
 			w.client(client.Options{Era: era}, func(b *client.Client) {
 				_, err := b.CallTool(t.Context(), "up__verbatim", nil)
-				assert.ErrorContains(t, err, `server "up": too many sessions have a server of their own: 1`)
+				assert.ErrorContains(t, err,
+					`server "up": too many sessions have a server of their own: 1`)
 			})
 			_, err = a.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
@@ -186,7 +202,8 @@ func TestTooManyOwnServers(t *testing.T) {
 	})
 }
 
-// A server of one's own is told the roots of its client, and no other's; and nobody else hears its logs.
+// A server of one's own is told the roots of its client, and no other's; and nobody else hears its
+// logs.
 func TestOwnServersHearTheirClients(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.own(nil)
@@ -222,9 +239,13 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 		mu.Lock()
 		assert.Equal(t, len(conns), 3, "%v", conns) // the gateway's own has none
 		for i := range logs {
-			assert.NilError(t, conns[fmt.Sprint(i)].Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: fmt.Appendf(nil, "%d", i)}))
+			assert.NilError(t,
+				conns[fmt.Sprint(i)].Log(t.Context(),
+					mcp.LoggingMessageParams{Level: mcp.LevelError,
+						Data: fmt.Appendf(nil, "%d", i)}))
 		}
-		_ = conns[""].Log(t.Context(), mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`9`)})
+		_ = conns[""].Log(t.Context(),
+			mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`9`)})
 		mu.Unlock()
 		time.Sleep(time.Second)
 		for i := range logs {
@@ -239,25 +260,36 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 func TestPrincipalsAndSessions(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			answer, err := server.Elicit(ctx, "k", mcp.ElicitParams{Message: "?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)})
+			answer, err := server.Elicit(ctx, "k",
+				mcp.ElicitParams{Message: "?",
+					RequestedSchema: json.RawMessage(
+						`{"type":"object","properties":{"a":{"type":"string"}}}`)})
 			if err != nil {
 				return nil, err
 			}
 			return text("%s", answer.Content), nil
 		})
 		w.reopen(gateway.Options{}, w.server("up", w.era))
-		modern := func(c *server.Conn, arguments string) (string, error) { return call(t, c, "up__ask", arguments) }
-		ada, session, bob := w.front.Integration().Stateless("ada"), w.front.Integration().NewConn(t.Context(), nil, "ada"), w.front.Integration().Stateless("bob")
+		modern := func(c *server.Conn, arguments string) (string,
+			error) {
+			return call(t, c, "up__ask", arguments)
+		}
+		ada, session, bob := w.front.Integration().Stateless("ada"),
+			w.front.Integration().NewConn(t.Context(), nil, "ada"),
+			w.front.Integration().Stateless("bob")
 		defer session.Close()
 		asked, err := modern(ada, "")
 		assert.NilError(t, err)
 		state := string(member(t, asked, "requestState"))
 		key := strings.Split(string(member(t, asked, "inputRequests")), `"`)[1]
-		answer := fmt.Sprintf(`,"requestState":%s,"inputResponses":{"%s":{"action":"accept","content":{"a":"b"}}}`, state, key)
+		answer := fmt.Sprintf(
+			`,"requestState":%s,"inputResponses":{"%s":{"action":"accept","content":{"a":"b"}}}`,
+			state, key)
 		_, err = modern(bob, answer)
 		assert.ErrorContains(t, err, "requestState was not made for this request")
 		_, err = modern(session, answer)
-		assert.ErrorContains(t, err, "The call that asked has ended meanwhile", "the principal alone does not do")
+		assert.ErrorContains(t, err, "The call that asked has ended meanwhile",
+			"the principal alone does not do")
 		got, err := modern(w.front.Integration().Stateless("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
@@ -275,7 +307,8 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 		s := w.server("up", w.era)
 		starts := new(atomic.Int64)
 		connect := s.Connect
-		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
 			if session != "" {
 				starts.Add(1)
 			}
@@ -295,18 +328,23 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = request(t, conn, "prompts/get", `"name":"up__greet","arguments":{"who":"a"}`)
 			assert.Check(t, cmp.ErrorContains(err, why))
-			_, err = request(t, conn, "completion/complete", `"ref":{"type":"ref/prompt","name":"up__greet"},"argument":{"name":"who","value":""}`)
+			_, err = request(t, conn, "completion/complete",
+				`"ref":{"type":"ref/prompt","name":"up__greet"},"argument":{"name":"who","value":""}`)
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = call(t, conn, "shared__who", "")
 			assert.Check(t, err)
-			for method, want := range map[string]string{"tools/list": "shared__who", "resources/list": "", "resources/templates/list": "", "prompts/list": ""} {
+			for method, want := range map[string]string{"tools/list": "shared__who",
+				"resources/list": "", "resources/templates/list": "", "prompts/list": ""} {
 				got, err := request(t, conn, method, "")
 				assert.Check(t, err)
-				assert.Check(t, !strings.Contains(got, "up__") && !strings.Contains(got, "mem://") && strings.Contains(got, want), got)
+				assert.Check(t, !strings.Contains(got, "up__") &&
+					!strings.Contains(got, "mem://") && strings.Contains(got, want), got)
 			}
 		}
 		d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
-		e := d.Dispatch(t.Context(), &dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`), Confirmed: true, Principal: "ada"})
+		e := d.Dispatch(t.Context(),
+			&dispatch.Call{Operation: "up.verbatim", Arguments: json.RawMessage(`{}`),
+				Confirmed: true, Principal: "ada"})
 		if assert.Check(t, e.Err != nil) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, cmp.ErrorContains(e.Err, why))
@@ -334,10 +372,15 @@ func request(t *testing.T, c *server.Conn, method, params string) (string, error
 	if params != "" {
 		params += ","
 	}
-	m, err := rpc.ParseMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{`+
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, method, params))
+	m, err := rpc.ParseMessage(
+		fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`,
+			method, params))
 	assert.NilError(t, err)
-	response, err := rpc.AppendResponse(t.Context(), nil, func(ctx context.Context, req *rpc.Request) (any, error) { return c.Handle(ctx, req, nil) }, m.Request())
+	response, err := rpc.AppendResponse(t.Context(), nil,
+		func(ctx context.Context, req *rpc.Request) (any, error) {
+			return c.Handle(ctx, req, nil)
+		}, m.Request())
 	if err != nil {
 		return "", err
 	}

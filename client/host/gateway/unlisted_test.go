@@ -15,17 +15,20 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A resource that is in no list is read where others of its kind are, and is not found where nobody has it.
+// A resource that is in no list is read where others of its kind are, and is not found where nobody
+// has it.
 func TestUnlistedResource(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		asked := ""
-		reads := func(id, known string) func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		reads := func(id, known string) func(_ context.Context,
+			uri string) (*mcp.ReadResourceResult, error) {
 			return func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 				asked += id + " "
 				if uri != known {
 					return nil, server.ResourceNotFound(uri)
 				}
-				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "of " + id}}}, nil
+				return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{{URI: uri, Text: "of " + id}}}, nil
 			}
 		}
 		read := func(uri, want string) {
@@ -45,16 +48,23 @@ func TestUnlistedResource(t *testing.T) {
 		read("mem://one", "of up") // the only one that there is
 		read("mem://none", "")
 
-		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"}, dispatch.NewCatalog())
+		other := server.Options{Logger: quiet}.New(server.Info{Name: "other", Version: "1"},
+			dispatch.NewCatalog())
 		other.Integration().ReadUnlisted(reads("other", "mem://two"))
-		third := server.Options{Logger: quiet}.New(server.Info{Name: "third", Version: "1"}, dispatch.NewCatalog())
+		third := server.Options{Logger: quiet}.New(server.Info{Name: "third", Version: "1"},
+			dispatch.NewCatalog())
 		third.Integration().ReadUnlisted(reads("third", "mem://three"))
 		for _, s := range []*server.Server{w.up, other} {
-			assert.NilError(t, s.AddResource(server.Resource{Resource: mcp.Resource{URI: "mem://" + map[bool]string{true: "a", false: "b"}[s == other], Name: "x"}, Read: reads("listed", "")}))
+			assert.NilError(t,
+				s.AddResource(server.Resource{
+					Resource: mcp.Resource{URI: "mem://" +
+						map[bool]string{true: "a", false: "b"}[s == other], Name: "x"},
+					Read: reads("listed", "")}))
 		}
 		for id, s := range map[string]*server.Server{"other": other, "third": third} {
 			behind := w.server(id, era)
-			behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+				error) {
 				return o.Connect(ctx, w.pipe(s))
 			}
 			assert.NilError(t, w.gateway.Add(behind))
@@ -69,28 +79,40 @@ func TestUnlistedResource(t *testing.T) {
 	})
 }
 
-// Where a front has one server only, resources that are on no list can be read and watched, the server may ask for them, and what it says when it has not got one is the client's.
+// Where a front has one server only, resources that are on no list can be read and watched, the
+// server may ask for them, and what it says when it has not got one is the client's.
 func TestUnlistedOfOne(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		front := w.another("up")
-		w.up.Integration().ReadUnlisted(func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			switch uri {
-			case "mem://secret":
-				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "found"}}}, nil
-			case "mem://asks":
-				answer, err := server.Elicit(ctx, "who", mcp.ElicitParams{Message: "who?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
-				if err != nil {
-					return nil, err
+		w.up.Integration().ReadUnlisted(
+			func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				switch uri {
+				case "mem://secret":
+					return &mcp.ReadResourceResult{
+						Contents: []mcp.ResourceContents{{URI: uri, Text: "found"}}}, nil
+				case "mem://asks":
+					answer, err := server.Elicit(ctx, "who",
+						mcp.ElicitParams{Message: "who?",
+							RequestedSchema: json.RawMessage(
+								`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+					if err != nil {
+						return nil, err
+					}
+					return &mcp.ReadResourceResult{
+							Contents: []mcp.ResourceContents{
+								{URI: uri, Text: string(answer.Content)}}},
+						nil
 				}
-				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: string(answer.Content)}}}, nil
-			}
-			return nil, &rpc.Error{Code: mcp.CodeResourceNotFound, Message: "no book of that name"}
-		})
+				return nil, &rpc.Error{Code: mcp.CodeResourceNotFound,
+					Message: "no book of that name"}
+			})
 		updates := make(chan string, 10)
-		o := client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri }, OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
-		}}
+		o := client.Options{Era: era, OnResourceUpdated: func(uri string) { updates <- uri },
+			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
+					Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+			}}
 		w.at(front, o, func(c *client.Client) {
 			r, err := c.ReadResource(t.Context(), "mem://secret")
 			assert.NilError(t, err)
@@ -122,10 +144,12 @@ func TestUnlistedElsewhere(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		asked := 0
-		w.up.Integration().ReadUnlisted(func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			asked++
-			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
-		})
+		w.up.Integration().ReadUnlisted(
+			func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				asked++
+				return &mcp.ReadResourceResult{
+					Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
+			})
 		w.second("b")
 		reads := func(front *server.Server, can bool) {
 			t.Helper()

@@ -20,7 +20,8 @@ const (
 func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template} }
 
 // nameMembers are the members by which definitions are known.
-var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri", Template: "uriTemplate"}
+var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri",
+	Template: "uriTemplate"}
 
 // Name returns by which name or URI a definition is known; "" if it has none.
 func (kind Kind) Name(definition json.RawMessage) string {
@@ -41,8 +42,8 @@ func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMess
 	return distinct
 }
 
-// withoutContentFields returns the definition of a resource without what changes with its content (2025-06-18,
-// Resource and Annotations). The JSON is valid.
+// withoutContentFields returns the definition of a resource without what changes with its content
+// (2025-06-18, Resource and Annotations). The JSON is valid.
 func withoutContentFields(definition []byte) []byte {
 	if len(definition) == 0 || definition[0] != '{' {
 		return definition
@@ -55,9 +56,10 @@ func withoutContentFields(definition []byte) []byte {
 	})
 }
 
-// removeMember returns an object without a member, and with the values that change makes of the others;
-// nil leaves them.
-func removeMember(object []byte, member string, change func(key, value []byte) []byte) json.RawMessage {
+// removeMember returns an object without a member, and with the values that change makes of the
+// others; nil leaves them.
+func removeMember(object []byte, member string,
+	change func(key, value []byte) []byte) json.RawMessage {
 	b := []byte{'{'}
 	for key, value := range jsonscan.Members(object) {
 		if jsonscan.KeyIs(key, member) {

@@ -34,7 +34,8 @@ var ErrNotFound = errors.New("there is no such")
 type Lock struct {
 	path string
 	mu   sync.Mutex
-	// lastSum and last are the file as it was read last: to read it again takes long if it is large.
+	// lastSum and last are the file as it was read last: to read it again takes long if it is
+	// large.
 	lastSum  [sha256.Size]byte
 	lastRead *file
 }
@@ -86,7 +87,8 @@ func (l *Lock) read() (*file, error) {
 		return nil, fmt.Errorf("pins: %s is no file of pins: %w", l.path, err)
 	}
 	if f.Version != version {
-		return nil, fmt.Errorf("pins: %s is of version %d; this program knows %d", l.path, f.Version, version)
+		return nil, fmt.Errorf("pins: %s is of version %d; this program knows %d", l.path,
+			f.Version, version)
 	}
 	for id, k := range f.Servers {
 		if k == nil {

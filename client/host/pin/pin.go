@@ -43,9 +43,10 @@ import (
 
 // A Server is whose tools they are.
 type Server struct {
-	ID           string          // by which it is known here
-	Name         string          // as it calls itself; its version does not count
-	Capabilities json.RawMessage // the capabilities that it was told the client has, an object; nil for none
+	ID   string // by which it is known here
+	Name string // as it calls itself; its version does not count
+	// the capabilities that it was told the client has, an object; nil for none
+	Capabilities json.RawMessage
 }
 
 // A Verdict is what a definition is, compared with its pin.
@@ -55,7 +56,8 @@ type Verdict struct {
 	Changes []Change // Changed: what is different
 }
 
-// A Change is one difference between two definitions: where it is, as in inputSchema.properties.path.description, and what was and is there, as canonical JSON.
+// A Change is one difference between two definitions: where it is, as in
+// inputSchema.properties.path.description, and what was and is there, as canonical JSON.
 type Change = jsondiff.Change
 
 // A State says how a definition stands to its pin.
@@ -73,10 +75,12 @@ func (v *Verdict) Usable() bool { return v.State == First || v.State == Same }
 
 // A Report is how what a server has of one kind stands.
 type Report struct {
-	First          bool      // nothing of this kind was known
-	Verdicts       []Verdict // in the order of the definitions
-	Missing        []string  // what is pinned and not there any more, sorted
-	IdentityChange string    // the name that the server went by, or "capabilities", if it or they have changed since; "" if not
+	First    bool      // nothing of this kind was known
+	Verdicts []Verdict // in the order of the definitions
+	Missing  []string  // what is pinned and not there any more, sorted
+	// the name that the server went by, or "capabilities", if it or they have changed since; "" if
+	// not
+	IdentityChange string
 }
 
 // entry is a definition as it is remembered.
@@ -85,8 +89,8 @@ type entry struct {
 	Definition json.RawMessage `json:"definition"`
 }
 
-// serverPins is a server as it is remembered. A kind that is nil was never looked at; one that is empty
-// was, and there was none.
+// serverPins is a server as it is remembered. A kind that is nil was never looked at; one that is
+// empty was, and there was none.
 type serverPins struct {
 	Name         string           `json:"name"`
 	Capabilities json.RawMessage  `json:"declared"`
@@ -126,14 +130,16 @@ func (kind Kind) newEntry(definition []byte) (name string, p entry, err error) {
 	}
 	text, err := jsondiff.Canonical(definition)
 	if err != nil {
-		return name, p, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind, name, err)
+		return name, p, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind,
+			name, err)
 	}
 	sum := sha256.Sum256(text)
 	return name, entry{hex.EncodeToString(sum[:]), text}, nil
 }
 
 // newEntries makes pins of definitions, and returns the names in their order.
-func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, pins map[string]entry, err error) {
+func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, pins map[string]entry,
+	err error) {
 	pins = make(map[string]entry, len(definitions))
 	size := 0
 	for _, definition := range definitions {
@@ -142,11 +148,14 @@ func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, pins
 			return nil, nil, err
 		}
 		if _, twice := pins[name]; twice {
-			return nil, nil, fmt.Errorf("there are two %ss of the %s %.100q", kind, nameMembers[kind], name)
+			return nil, nil,
+				fmt.Errorf("there are two %ss of the %s %.100q", kind, nameMembers[kind], name)
 		}
 		names, pins[name] = append(names, name), p
 		if size += len(name) + len(p.Definition); size > maxKind {
-			return nil, nil, fmt.Errorf("the definitions of its %ss are larger than %d bytes, and are not pinned", kind, maxKind)
+			return nil, nil,
+				fmt.Errorf("the definitions of its %ss are larger than %d bytes, and are not pinned",
+					kind, maxKind)
 		}
 	}
 	return names, pins, nil
@@ -164,7 +173,8 @@ func (s *Server) canonicalCapabilities() (json.RawMessage, error) {
 }
 
 // newReport judges definitions by what is known of their kind and server.
-func newReport(k *serverPins, kind Kind, s *Server, declared json.RawMessage, names []string, pins map[string]entry) (r Report) {
+func newReport(k *serverPins, kind Kind, s *Server, declared json.RawMessage, names []string,
+	pins map[string]entry) (r Report) {
 	switch {
 	case k.Name != s.Name:
 		r.IdentityChange = k.Name
