@@ -4,7 +4,8 @@
 //
 //	c, err := client.Spawn(ctx, "weather-server")
 //	if err != nil {
-//		return err // such as: server "weather-server": exited with status 3 before answering: "boom: missing API key"
+//		// server "weather-server": exited with status 3 before answering: "missing API key"
+//		return err
 //	}
 //	defer c.Close()
 //	for tool, err := range c.Tools(ctx) {
@@ -62,8 +63,9 @@
 // (Options.OnSample), or for Options.Roots, which Options.OnRoots has where they change. The same
 // callbacks serve both eras:
 //
-//	legacy   the server sends a request             ─► callback ─► its answer; the call goes on meanwhile
-//	modern   the call's result is "input_required"  ─► callbacks, up to 16 of a call at a time ─► the call is sent again, with the answers
+//	legacy   the server sends a request             ─► callback ─► response, during the call
+//	modern   the call's result is "input_required"  ─► callbacks, at most 16 at a time
+//	                                                ─► the call again, with their results
 //
 // What there is a callback for is declared; anything else is refused. The callback's context ends
 // when the server takes the question back or forgets the session (legacy), the call has to end
@@ -89,7 +91,8 @@
 // A server may go on with a call by itself and promise the result: as a task, which outlives the
 // request. There are two kinds, and one set of methods for both:
 //
-//	modern      the extension io.modelcontextprotocol/tasks, which the client declares: the server decides, for each call of a tool
+//	modern      the extension io.modelcontextprotocol/tasks, which the client declares; the
+//	            server decides for each call of a tool
 //	2025-11-25  the client asks for it, where the server and the tool say that they can
 //
 // [Client.CallTool] hides them. It looks at the task as often as the server suggests, but from 10
@@ -124,11 +127,13 @@
 // used again and by whom (2026-07-28, Caching). For as long, whoever calls for it, in whatever way,
 // gets it from [Options].Cache, and nothing is sent:
 //
-//	which one   that of the same method and params; _meta counts too, but not its progress token, log level and trace context
-//	how long    ttlMs from when it was received; with OnProgress, from when the call was made
-//	for whom    "public": all clients that share the cache; anything else: those of them with the same Options.Principal
-//	until       the server says that the list has changed, or the resource, or one above or below it; it may have said so unheard; Subscribe names
-//	            the resource; the server answers with an error; or room is needed
+//	key         method and params, with _meta except progress token, log level and trace context
+//	how long    ttlMs after it was received; with OnProgress, after the call was made
+//	for whom    "public": all clients that share the cache; otherwise those of them with the same
+//	            Options.Principal
+//	until       the server reports a change of the list, of the resource, or of one above or below
+//	            it, or may have done so unnoticed; Subscribe names the resource; the server answers
+//	            with an error; or the cache is full
 //
 // What was asked for before a change is not kept when it comes after it. Nor are errors, and what
 // depends on the answers to questions. Each page of a list is kept for itself, and handed out when

@@ -26,7 +26,7 @@ type SpawnError = child.StartError
 //	*SpawnError    there is no process
 //	*ExitError     the process ended before it had answered
 //	*TimeoutError  no answer within Options.StartTimeout or the deadline of the context
-//	*LostError     the connection ended before there was an answer; with an *ExitError in it if it was a process
+//	*LostError     the connection ended before an answer; wraps an *ExitError for a process
 //	*rpc.Error     the server refused the handshake
 //
 // Or, with [errors.Is]: the context's error; [rpc.ErrProtocol] for an answer that is none, or a
@@ -53,8 +53,10 @@ func (e *StartError) Unwrap() error { return e.Err }
 //	*TaskCancelledError  the call has become a task, which was cancelled
 //	*TimeoutError        time ran out; [context.DeadlineExceeded] matches too
 //	*LostError           the connection ended before the answer came
-//	*TooLargeError       the server has sent a message larger than Options.Limits.MaxFrame (matches framing.ErrTooLarge)
-//	*framing.FrameError  the request is larger than Options.MaxSend and was not sent (matches framing.ErrTooLarge)
+//	*TooLargeError       the server sent a message over Options.Limits.MaxFrame
+//	                     (matches framing.ErrTooLarge)
+//	*framing.FrameError  the request is over Options.MaxSend and was not sent
+//	                     (matches framing.ErrTooLarge)
 //
 // Or, with [errors.Is]: [context.Canceled]; [rpc.ErrClosed] after Close, and for a LostError;
 // [rpc.ErrProtocol] for an answer that breaks the protocol. A tool that fails is no error at all,

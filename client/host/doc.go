@@ -3,9 +3,10 @@
 //
 //	m := host.NewManager(nil)
 //	defer m.Close()
-//	err := m.Add(host.Server{ID: "files", Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+//	connect := func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 //		return o.Spawn(ctx, client.Command{Path: "stdwire", Args: []string{"serve"}})
-//	}})
+//	}
+//	err := m.Add(host.Server{ID: "files", Connect: connect})
 //	err = m.Use(ctx, "files", "", true, func(c *client.Client) error {
 //		for tool, err := range c.Tools(ctx) {
 //			…

@@ -14,8 +14,8 @@ import (
 	gosdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// newGoSDKVisited is the server of [conformance.ServerTest] with the official Go SDK. It records ids
-// of the sessions to forget.
+// newGoSDKVisited returns the server of [conformance.ServerTest] on the official Go SDK. It records
+// the ids of the sessions to forget.
 func newGoSDKVisited(forgotten *sync.Map) *gosdk.Server {
 	var held holds
 	grown := 0

@@ -1,4 +1,5 @@
-// Package config finds out which servers of MCP are configured, and what they are.
+// Package config reads the configuration files of MCP applications: which servers they define, in
+// whatever form, which definition has precedence, and whether it is trusted.
 //
 //	env, err := config.System("")
 //	c := config.Load(env)
@@ -11,73 +12,79 @@
 //	…
 //	options.Spawn(ctx, endpoint.Command) // or streamable.Dial(endpoint.URL)
 //
-// It starts nothing and knows no network: bytes and an [Environment] go in; servers and
-// diagnostics, each with its place in a file, come out. Only [System] and [Store] touch the
-// machine.
+// The package starts nothing and uses no network. It maps bytes and an [Environment] to servers and
+// diagnostics, each with its position in a file. Only [System] and [Store] access the machine.
 //
 // # Files
 //
-// A file is JSON; comments, commas behind last elements, a byte order mark and an empty file are
-// all right. A key that is there twice is an error. Where the servers are is found out, in this
-// order:
+// A file is JSON with comments and trailing commas; a byte order mark and an empty file are valid.
+// A duplicate key is an error. The first of these members that exists holds the servers:
 //
-//	mcpServers                          Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and most others; and stdwire's own form
-//	servers                             VS Code, Dispatch
-//	context_servers                     Zed
-//	mcp.servers                         opencode 2, VS Code's older settings
-//	mcp                                 opencode, Crush
-//	projects.DIRECTORY.mcpServers       Claude Code's settings, of the working directory
-//	the whole file                      .agents/mcp.json
+//	mcpServers                       Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and
+//	                                 most others; stdwire's own form
+//	servers                          VS Code, Dispatch
+//	context_servers                  Zed
+//	mcp.servers                      opencode 2, VS Code's older settings
+//	mcp                              opencode, Crush
+//	projects.DIRECTORY.mcpServers    Claude Code's settings, for the working directory
+//	the whole file                   .agents/mcp.json
 //
-// Of each server, these fields are known. Others are told in a warning, and kept for [Server.JSON].
+// These members of a server are known. Others cause a warning and are kept for [Server.JSON].
 //
-//	command               the program, or an array of it and its arguments; a command line that is no file is taken apart, with a warning
-//	args, env, cwd        env is environment as well
-//	envFile               a file of NAME=value lines; what is in env wins
-//	inheritEnv            true, or ["AWS_*"]: what is inherited beyond what every program needs; credentials in HTTPS_PROXY, UV_* and npm_config_* only if so named
-//	url, headers          url is serverUrl and httpUrl as well
-//	oauth                 false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate, grantType}: see [OAuth]; is auth as well if that is an
-//	                      object; the names that applications have for its members are understood, callbackPort and enabled too
-//	type                  stdio, local; http, streamable-http, remote, sse; is transport and transportType as well. It need not be there
+//	command          the program, or an array of it and its arguments; a command line that is not
+//	                 the name of a file is split, with a warning
+//	args, env, cwd   also: environment
+//	envFile          a file of NAME=value lines; env has precedence
+//	inheritEnv       true, or ["AWS_*"]: variables to inherit beyond those that every program needs;
+//	                 credentials in HTTPS_PROXY, UV_* and npm_config_* only if named
+//	url, headers     also: serverUrl, httpUrl
+//	oauth            false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate,
+//	                 grantType}, see [OAuth]; also: auth, if it is an object, and the names that
+//	                 applications have for its members, callbackPort and enabled among them
+//	type             stdio, local; http, streamable-http, remote, sse; optional; also: transport,
+//	                 transportType
 //	disabled, enabled
-//	tools                 {allow: ["read_*"], deny: […]}: see [host.Filter]; includeTools, excludeTools and disabledTools are the one or the other
-//	era                   auto, modern, legacy
-//	startTimeoutMs        for the start and the handshake
-//	callTimeoutMs         of a call
-//	timeout               what the application means by it: milliseconds of a call; in Zed seconds; in opencode milliseconds of the start; in mcp-proxy nanoseconds
-//	idleStop              "10m": without calls, until the server is stopped
-//	perSession            true: the server must not be shared; it cannot be used without a session, as by modern clients over HTTP
-//	maxArguments          bytes of the arguments of a call through stdwire serve, 8 MiB if it is not said
-//	maxResult             bytes of a result, 8 MiB, 1 GiB at most; over stdio no client gets more than 10 MiB
+//	tools            {allow: ["read_*"], deny: […]}, see [host.Filter]; also: includeTools,
+//	                 excludeTools, disabledTools
+//	era              auto, modern, legacy
+//	startTimeoutMs   for the start and the handshake
+//	callTimeoutMs    for a call
+//	timeout          as the application defines it: milliseconds of a call; in Zed seconds; in
+//	                 opencode milliseconds of the start; in mcp-proxy nanoseconds
+//	idleStop         "10m": the server is stopped after this time without calls
+//	perSession       true: the server is not shared; requests without a session, such as those of
+//	                 modern clients over HTTP, cannot use it
+//	maxArguments     bytes of the arguments of a call through stdwire serve; default 8 MiB
+//	maxResult        bytes of a result; default 8 MiB, at most 1 GiB; over stdio at most 10 MiB
 //
-// Beside mcpServers and servers, stdwire knows profiles, sets of servers for a task:
+// A file may also define profiles, which are sets of servers:
 //
 //	{"mcpServers": {…}, "profiles": {"cad": ["freecad", "files"], "web": ["chrome-devtools"]}}
 //
 // # Precedence
 //
-// See [Load] for which files are looked for, and which of them wins. The user's own file is
-// stdwire/mcp.json in XDG_CONFIG_HOME; unless that is set, in ~/.config, on Windows in %APPDATA%.
-// What is kept from one run to the next is in XDG_STATE_HOME; unless that is set, in
-// ~/.local/state, on Windows in %LOCALAPPDATA%.
+// [Load] documents which files are searched and which of them has precedence. The user's own file
+// is stdwire/mcp.json in XDG_CONFIG_HOME, by default ~/.config, on Windows %APPDATA%. State is kept
+// in XDG_STATE_HOME, by default ~/.local/state, on Windows %LOCALAPPDATA%.
 //
 // # Variables
 //
-// See [Server.Resolve]. A variable without a value makes that one server unusable, by an error that
-// names the field and the variable.
+// See [Server.Resolve]. A variable without a value makes its server unusable, with an error that
+// names the member and the variable.
 //
 // # Trust
 //
-// Whoever writes a project's files decides what its servers run. So a server from a file that was
-// found in the working directory may be started only after the user has seen it and agreed. A
-// [Store] remembers that by the [Server.TrustDigest], of all that the file says of it and its
-// directory: another definition, or the same in another directory, has to be trusted again. Files
-// that the user named, and the user's own, need no trust.
+// Whoever writes the files of a project decides what its servers run. A server from a file of the
+// working directory may therefore be started only after the user has seen its definition and
+// accepted it. A [Store] records that by [Server.TrustDigest], which covers the whole definition
+// and its directory: a changed definition, or the same one in another directory, must be accepted
+// again. Files that the user names, and the user's own file, need no trust.
 //
 // A profile of such a file that takes the place of one of the user's, or has servers of other
-// files, has no effect before the user has agreed to it in the same way: see [Config].Claims.
+// files, has no effect before the user has agreed to it in the same way: see
+// [Config].ProfilesRequiringTrust.
 //
-// Whoever keeps servers running while files change starts nothing by their word: [Server.Within]
+// Whoever keeps servers running while files change starts nothing by their word: [Server.Intersect]
 // says what of a new definition only takes away.
 //
 // # Secrets

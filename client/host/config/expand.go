@@ -55,12 +55,13 @@ func (e *ResolveError) Reason() string {
 
 func (e *ResolveError) Unwrap() error { return e.Err }
 
-// Resolve replaces the variables in a definition, once: what a value brings along stays as it is.
-// There are
+// Resolve expands the variables in a definition. It does not expand the values of variables:
 //
-//	${NAME}, ${env:NAME}              an environment variable; it has to be set. On Windows, case does not matter
+//	${NAME}, ${env:NAME}              an environment variable, which must be set; its case does not
+//	                                  matter on Windows
 //	${NAME:-text}, ${env:NAME:-text}  the same, or the text if it is not set or empty
-//	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; so is ~/ at the beginning of a path, on Windows also ~\
+//	${workspaceFolder}, ${userHome}   the server's Workspace, and the home directory; also ~/ at the
+//	                                  start of a path, on Windows ~\ too
 //	${input:ID}                       see [Environment]
 //
 // in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one

@@ -51,12 +51,13 @@ type Config struct {
 // one in the later file counts. Otherwise, if STDWIRE_CONFIG is set, it is the same with that one
 // file. Otherwise these are looked for:
 //
-//	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json, opencode.jsonc   in env.Dir: the first that has a place for servers
-//	stdwire/mcp.json                                                                          where UserFile says
+//	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json,   in env.Dir: the first that has
+//	opencode.json, opencode.jsonc                                servers
+//	stdwire/mcp.json                                             the user's own file
 //
 // Servers of the former hide those of the same id in the latter; profiles of the former do so only
-// if the user has agreed to that, see [Config].Claims. A warning names what is hidden. A
-// file that is broken hides what it might have hidden: the rest of its directory.
+// if the user has agreed to that, see [Config].ProfilesRequiringTrust. A warning names what is
+// hidden. A file that is broken hides what it might have hidden: the rest of its directory.
 //
 // All servers start in env.Dir, and relative paths start there too; but in the user's own file and
 // that of STDWIRE_CONFIG at the directory of the file, so that they mean the same wherever the user

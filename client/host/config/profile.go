@@ -13,8 +13,8 @@ type Profile struct {
 	Workspace string   // the directory that it belongs to
 	Project   bool     // its file was found in the workspace, and not named by the user
 
-	// Of one of [Config].Claims: where the user's own file has a profile of this name, zero if it
-	// has none; and those of its servers that are not from its own file.
+	// Of one of [Config].ProfilesRequiringTrust: where the user's own file has a profile of this
+	// name, zero if it has none; and those of its servers that are not from its own file.
 	Overrides    Position
 	OtherServers []*Server
 }

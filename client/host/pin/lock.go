@@ -99,7 +99,8 @@ func (l *Lock) read() (*file, error) {
 				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", l.path, err, id)
 			}
 		}
-		if k.Capabilities, err = (&Server{Capabilities: k.Capabilities}).canonicalCapabilities(); err != nil {
+		declared := Server{Capabilities: k.Capabilities}
+		if k.Capabilities, err = declared.canonicalCapabilities(); err != nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
 		}
 	}
@@ -129,7 +130,9 @@ func (l *Lock) write(f *file) error {
 		return fmt.Errorf("pins: %w", err)
 	}
 	if len(text) >= maxFile {
-		return fmt.Errorf("pins: %s would be larger than %d bytes: forget servers that are not used any more", l.path, maxFile)
+		return fmt.Errorf(
+			"pins: %s would be larger than %d bytes: forget servers that are not used any more",
+			l.path, maxFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return fmt.Errorf("pins: %w", err)
@@ -178,7 +181,8 @@ type comparison struct {
 	report       Report
 }
 
-func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (n comparison, err error) {
+func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (n comparison,
+	err error) {
 	if n.names, n.entries, err = kind.newEntries(definitions); err != nil {
 		return n, err
 	}
@@ -198,7 +202,8 @@ func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (n c
 // Accept pins the current definitions with the accepted names, or all of them if no names are
 // given. If the server is unknown or its identity has changed, its other pins are dropped. If a
 // name is not among the definitions, the error matches [ErrNotFound] and nothing changes.
-func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage, accepted ...string) error {
+func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage,
+	accepted ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.compare(&s, kind, definitions)

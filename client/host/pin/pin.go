@@ -1,10 +1,10 @@
-// Package pin remembers what the tools, prompts, resources and resource templates of servers looked
-// like when they were first used, so that nobody changes them unseen (what is called a rug pull):
-// one whose definition is another than it was is not to be used until somebody has looked at the
-// difference and accepted it.
+// Package pin records the definitions of tools, prompts, resources and resource templates at their
+// first use, so that a server cannot change them unnoticed (a rug pull). A definition that differs
+// from its pin must not be used until the user has seen the difference and accepted it.
 //
 //	lock, err := pin.Open(path)
-//	report, err := lock.Check(pin.Server{ID: "files", Name: "filesystem", Declared: capabilities}, pin.Tool, tools)
+//	server := pin.Server{ID: "files", Name: "filesystem", Capabilities: capabilities}
+//	report, err := lock.Check(server, pin.Tool, tools)
 //	for _, v := range report.Verdicts {
 //		if !v.Usable() {
 //			… // v.Changes says what is different
