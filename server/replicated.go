@@ -10,12 +10,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errReplicated answers a request that needs what a replicated connection does not have.
+// errReplicated is the error of a request that a replicated connection cannot serve.
 var errReplicated = rpc.Errorf(rpc.CodeInvalidRequest,
 	"Invalid Request: servers that share their sessions cannot do this for clients before %s",
 	mcp.Latest)
 
-// A sealedSession is what the session ID of a replicated connection holds.
+// A sealedSession is the content of the session ID of a replicated connection.
 type sealedSession struct {
 	Expires  int64        `json:"e"` // Unix time, seconds
 	Revision mcp.Revision `json:"r"`
@@ -24,7 +24,7 @@ type sealedSession struct {
 var errSealedSession = errors.New(
 	"server: the client's session was opened by none of these servers, or too long ago")
 
-// sealSession is [Integration.SealSession].
+// sealSession implements [Integration.SealSession].
 func (c *Conn) sealSession(lifetime time.Duration) (string, error) {
 	plain, err := json.Marshal(sealedSession{time.Now().Add(lifetime).Unix(), c.Revision()})
 	if err != nil {
@@ -33,7 +33,7 @@ func (c *Conn) sealSession(lifetime time.Duration) (string, error) {
 	return c.server.sealer.sealText(plain, c.sessionBinding()), nil
 }
 
-// restoreSession is [Integration.RestoreSession].
+// restoreSession implements [Integration.RestoreSession].
 func (c *Conn) restoreSession(id string) error {
 	plain, err := c.server.sealer.openText(id, c.sessionBinding())
 	var h sealedSession

@@ -22,47 +22,48 @@ const (
 	isoTime       = "2006-01-02T15:04:05.000Z07:00"
 )
 
-// A task is a call that goes on when its request has been answered, or one that may come to.
+// A task is a call that continues after its request was answered, or one that may become such a
+// call.
 type task struct {
 	server *Server
-	// what the handler runs for: no part of it belongs to the request that came in
+	// the handler's request, which shares nothing with the request that came in
 	request    *request
 	link       *taskLink
 	owner      string
-	quotaOwner string // in whose name it takes its place and memory
+	quotaOwner string // whose quota of slots and memory it uses
 	ttl        time.Duration
 	cancel     context.CancelCauseFunc // the handler's context
-	// the request that came in does not end it any more; nil: it never did
+	// detaches it from the request that came in; nil: it was never attached
 	detachRequest func() bool
-	isTask        atomic.Bool   // it is a task by now
-	createdC      chan struct{} // closed when it has become one
-	initial       mcp.Task      // what it was then
-	// what came of a call that did not become one, when the handler has returned
+	isTask        atomic.Bool   // the call has become a task
+	createdC      chan struct{} // closed when isTask is set
+	initial       mcp.Task      // the task at that moment
+	// of a call that did not become a task, once the handler has returned
 	outcome  outcome
-	cleanups []func() bool // what is not to happen any more when the task has ended
+	cleanups []func() bool // to be stopped when the task ends
 
-	returned bool      // the handler has returned; with the request's mu
-	creation *creation // under way; with the request's mu
+	returned bool      // the handler has returned; guarded by request.mu
+	creation *creation // in progress; guarded by request.mu
 
 	mu        sync.Mutex
-	record    TaskRecord    // as it is now; the store has it but for status messages
-	final     *TaskRecord   // what it will be when the store has it; nil: it has not ended
+	record    TaskRecord    // the current state, which the store has except for status messages
+	final     *TaskRecord   // the final state, until the store has it; nil: not ended
 	ended     chan struct{} // closed when record is final
-	discarded bool          // the store is not to have it any more
-	nextWrite *storeWrite   // that is to come; nil: there is nothing to be written
-	writing   bool          // a goroutine writes
+	discarded bool          // the store is not to keep it
+	nextWrite *storeWrite   // nil: nothing is to be written
+	writing   bool          // a goroutine is writing
 	changed   chan struct{}
-	waiters   int // tasks/result
+	waiters   int // requests tasks/result
 	taskInputs
 }
 
-// A beginning is a call that is being made a task.
+// A creation is a call in the process of becoming a task.
 type creation struct {
 	done chan struct{}
-	err  error // when done
+	err  error // valid once done is closed
 }
 
-// An outcome is what a request is answered with; one of these is set.
+// An outcome is the answer to a request: a result or a failure.
 type outcome struct {
 	result  json.RawMessage
 	failure *rpc.Error
@@ -73,8 +74,7 @@ var (
 	errTaskEnded     = errors.New("server: the task has ended")
 )
 
-// newTask returns a task for a call, whose handler runs apart from the request but as if it were
-// there.
+// newTask returns a task for a call, whose handler runs apart from the request.
 func (r *request) newTask(ttl time.Duration) (*task, error) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context))
 	t := &task{
@@ -101,12 +101,11 @@ func (r *request) newTask(ttl time.Duration) (*task, error) {
 	return t, nil
 }
 
-// created reports whether the call is a task by now. There may be none.
+// created reports whether the call has become a task. t may be nil.
 func (t *task) created() bool { return t != nil && t.isTask.Load() }
 
-// create makes the call a task. Who has asked the client meanwhile, in another goroutine, has done
-// so before it is one, or asks as a task does. Of several who begin at a time, one does, and the
-// others wait for it.
+// create turns the call into a task. Of several concurrent callers, one does so and the others wait
+// for it.
 func (t *task) create() error {
 	t.request.mu.Lock()
 	b, first := t.creation, false
@@ -136,7 +135,7 @@ func (t *task) create() error {
 	return b.err
 }
 
-// tryCreate has the task stored, under an id that nobody can guess, and starts it.
+// tryCreate stores the task under an unguessable id and starts it.
 func (t *task) tryCreate() error {
 	all := &t.server.tasks
 	if err := all.acquire(t.owner, t.quotaOwner); err != nil {
@@ -176,7 +175,7 @@ func (t *task) tryCreate() error {
 	return nil
 }
 
-// start makes the call the task that is in the store by now, unless something has come between.
+// start makes the stored task effective, unless its request has ended meanwhile.
 func (t *task) start() error {
 	t.request.mu.Lock()
 	defer t.request.mu.Unlock()
@@ -201,8 +200,8 @@ func (t *task) start() error {
 	return nil
 }
 
-// handlerReturned notes that the handler has returned: no task begins from now on. It waits for one
-// that is about to, and reports whether the call is one.
+// handlerReturned records that the handler has returned: no task is created from now on. It waits
+// for a creation in progress and reports whether the call is a task.
 func (t *task) handlerReturned() bool {
 	t.request.mu.Lock()
 	t.returned = true
@@ -214,19 +213,19 @@ func (t *task) handlerReturned() bool {
 	return t.created()
 }
 
-// touch notes a change, and wakes who waits for one. With mu.
+// touch records a change and signals it. t.mu must be held.
 func (t *task) touch() {
 	t.record.Task.LastUpdatedAt = time.Now().UTC().Format(isoTime)
 	t.signalChange()
 }
 
-// signalChange wakes who waits for a change. With mu.
+// signalChange wakes those who wait for a change. t.mu must be held.
 func (t *task) signalChange() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 }
 
-// notifyStatus has the client told that the task's status has changed.
+// notifyStatus notifies the client of the task's status.
 func (t *task) notifyStatus() {
 	if t.request.era.modern {
 		t.server.notifyChange(changeNotification{mcp.NotificationTask, t.initial.TaskID})
@@ -236,7 +235,7 @@ func (t *task) notifyStatus() {
 	}
 }
 
-// run runs the handler, whatever it does to its goroutine.
+// run runs the handler on a goroutine of its own.
 func (t *task) run(handle func(*request) (any, error)) {
 	came := outcome{failure: rpc.ErrInternal.(*rpc.Error)}
 	defer t.request.close()
@@ -269,8 +268,8 @@ func (t *task) run(handle func(*request) (any, error)) {
 }
 
 // end ends the task, unless it has ended: completed with a result, failed with an error, or
-// cancelled with neither. Its handler's context ends. It returns when the task is one that has
-// ended, for the store too.
+// cancelled with neither. It cancels the context of the handler and returns when the store has the
+// final state.
 func (t *task) end(came outcome) {
 	t.mu.Lock()
 	switch {
@@ -326,26 +325,26 @@ func (t *task) end(came outcome) {
 	t.notifyStatus()
 }
 
-// setFailed notes with which error the task has failed.
+// setFailed records the error with which the task failed.
 func (r *TaskRecord) setFailed(e *rpc.Error) {
 	r.Task.Status, r.Task.StatusMessage = mcp.TaskFailed,
 		printable.TruncateBytes(e.Message, maxStatusText)
 	r.Task.Error = &mcp.ErrorObject{Code: int64(e.Code), Message: e.Message, Data: e.Data}
 }
 
-// expire ends a task that takes too long.
+// expire ends a task that exceeds its time to live.
 func (t *task) expire() {
 	t.end(outcome{failure: rpc.Errorf(rpc.CodeInternalError,
 		"The task took longer than the %v it may", t.ttl)})
 }
 
-// abandon ends a task that nobody can ask for any more.
+// abandon ends a task that no client can access any more.
 func (t *task) abandon() {
 	t.end(outcome{})
 	t.discard()
 }
 
-// report makes progress the status message.
+// report sets the status message to a progress.
 func (t *task) report(done, total float64, message string) {
 	text := fmt.Sprintf("%g", done)
 	if total > 0 {
@@ -362,7 +361,7 @@ func (t *task) report(done, total float64, message string) {
 	}
 }
 
-// snapshot is the task as it is, also if it has ended.
+// snapshot returns the current state of the task.
 func (t *task) snapshot() TaskRecord {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -16,8 +16,8 @@ var (
 	paramTaskID = []byte("taskId")
 )
 
-// callToolOrTask answers tools/call where there are tasks. Whether the call becomes one is, in the
-// modern era, the server's to say, if the client can have it so; in 2025-11-25 it is the client's,
+// callToolOrTask handles tools/call if the server has tasks. In the modern era the server decides
+// whether the call becomes a task, if the client supports that; in 2025-11-25 the client does,
 // within what the tool allows.
 func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	all := &r.conn.server.tasks
@@ -91,7 +91,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	return rawJSON(text), err
 }
 
-// handlerResult is the outcome as a handler returns it.
+// handlerResult returns the outcome as a handler returns it.
 func (o outcome) handlerResult() (any, error) {
 	if o.failure != nil {
 		return nil, o.failure
@@ -99,7 +99,7 @@ func (o outcome) handlerResult() (any, error) {
 	return rawJSON(o.result), nil
 }
 
-// taskSupport says whether a call with these arguments may be a task.
+// taskSupport returns whether a call with these arguments may be a task.
 func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSupport {
 	if t.service == nil {
 		return t.tasks
@@ -112,7 +112,8 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 
 func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
-// requestedTTL is how long a client of 2025-11-25 wants a task to be kept, within reason.
+// requestedTTL returns the time to live that a client of 2025-11-25 requests, at least a second and
+// at most most.
 func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
 	if task[0] != '{' {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
@@ -132,22 +133,21 @@ func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, erro
 	return min(max(wished, time.Second), most), nil // with less, a client could not even ask
 }
 
-// declaresTasks reports whether the client says, with this request, that it knows the tasks
-// extension.
+// declaresTasks reports whether the request declares the tasks extension.
 func (r *request) declaresTasks() bool {
 	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"),
 		mcp.ExtensionTasks)
 	return len(settings) > 0 && settings[0] == '{'
 }
 
-// experimentalTasks reports whether there are tasks of 2025-11-25. A portable connection has none:
-// its next request may come to a server where the task does not run.
+// experimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
+// none, because its next request may reach a server on which the task does not run.
 func (e *era) experimentalTasks() bool {
 	f, _ := mcp.FeaturesOf(e.revision)
 	return f.ExperimentalTasks && !e.replicated
 }
 
-// errNeedsTasks is the error for a modern client that does not know the tasks extension.
+// errNeedsTasks is the error for a modern client that does not declare the tasks extension.
 func errNeedsTasks() error {
 	data, _ := mcp.Marshal(
 		mcp.MissingRequiredClientCapabilityData{RequiredCapabilities: mcp.ClientCapabilities{
@@ -157,11 +157,11 @@ func errNeedsTasks() error {
 		Message: "the client does not declare the extension " + mcp.ExtensionTasks, Data: data}
 }
 
-// ownerSession begins the owners that are a connection.
+// ownerSession is the prefix of an owner that is a connection.
 const ownerSession = "session "
 
-// taskOwner is whose the tasks of this request's client are. Those of one era do not exist in the
-// other, where their results would make no sense.
+// taskOwner returns the owner of the client's tasks. Tasks of one era do not exist in the other,
+// where their results would have no meaning.
 func (r *request) taskOwner() string {
 	c := r.conn
 	switch {
@@ -173,8 +173,8 @@ func (r *request) taskOwner() string {
 	return ownerSession + c.sessionID()
 }
 
-// serviceSupport says what tasks/list is to tell of a tool that has several operations: which of
-// them may become tasks is found out by calling.
+// serviceSupport returns the task support of a tool with several operations. Which of them may
+// become tasks shows only when they are called.
 func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	for _, op := range s.byAction {
 		if isTask(t.support(op)) {
@@ -184,7 +184,7 @@ func (t *tasks) serviceSupport(s *service) mcp.TaskSupport {
 	return mcp.TaskForbidden
 }
 
-// withExecution are the tools as 2025-11-25 lists them.
+// withExecution returns tools in the form of 2025-11-25.
 func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 	all := maps.Clone(items)
 	for key, i := range items {

@@ -17,10 +17,11 @@ const (
 	maxKeptAnswers = 1 << 20 // bytes of answers that are kept for a handler that runs twice
 )
 
-// taskInputs are what a task asks its client. An answer is for the one goroutine that asked.
+// taskInputs are the requests of a task to its client. Each has one goroutine that waits for the
+// response.
 type taskInputs struct {
-	open map[string]*taskInput // by the key that the client knows
-	// such keys: none is used again, since clients tell by it what they have seen
+	open map[string]*taskInput // by the key that the client sees
+	// keys are not reused, because clients recognize requests by them
 	usedKeys      map[string]bool
 	answered      map[string]answeredInput
 	answeredBytes int // of them
@@ -39,14 +40,14 @@ type inputResponse struct {
 	err    error
 }
 
-// A keptAnswer is what was answered, and the digest of the question. Where a call has to be
-// confirmed, its operation runs twice, and asks the same.
+// An answeredInput is a response and the digest of its request. A call that must be confirmed runs
+// its operation twice, with the same requests.
 type answeredInput struct {
 	digest []byte
 	answer json.RawMessage
 }
 
-// ask asks the client, and blocks until it has answered. It is [exchange.ask] for a task.
+// ask sends a request to the client and waits for its response, as mrtr.ask does for calls.
 func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, digest []byte,
 	valid func(answer []byte) error) (json.RawMessage, error) {
 	t.mu.Lock()
@@ -85,7 +86,7 @@ func (t *task) ask(ctx context.Context, key string, request mcp.InputRequest, di
 	}
 }
 
-// addInputRequest opens a question.
+// addInputRequest adds a request.
 func (t *task) addInputRequest(ctx context.Context, key string,
 	request mcp.InputRequest) (*taskInput, error) {
 	q := &taskInput{key: key, request: request, ctx: ctx, answer: make(chan inputResponse, 1)}
@@ -120,15 +121,14 @@ func (t *task) addInputRequest(ctx context.Context, key string,
 	return q, nil
 }
 
-// respond closes a question, unless there is no such question open.
+// respond closes the request with that key, if it is open, and stores the change.
 func (t *task) respond(key string, r inputResponse) {
 	if t.resolve(key, r) {
 		t.saveAndNotify()
 	}
 }
 
-// resolve is answer, and leaves it to the caller to store it; false: there is no such question
-// open.
+// resolve is respond without storing. It returns false if no such request is open.
 func (t *task) resolve(key string, r inputResponse) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -142,7 +142,7 @@ func (t *task) resolve(key string, r inputResponse) bool {
 	return true
 }
 
-// saveAndNotify has a change of the questions stored and told.
+// saveAndNotify stores a change of the requests and notifies the client.
 func (t *task) saveAndNotify() {
 	if err := t.save(); err != nil {
 		t.server.log.Error("the state of a task cannot be stored", "error", err)
@@ -150,7 +150,7 @@ func (t *task) saveAndNotify() {
 	t.notifyStatus()
 }
 
-// updateInputRequests makes the record say what is asked. With mu.
+// updateInputRequests copies the open requests to the record. t.mu must be held.
 func (t *task) updateInputRequests() {
 	now := &t.record.Task
 	now.Status, now.InputRequests = mcp.TaskWorking, nil
@@ -173,8 +173,8 @@ func (t *task) keepAnswer(key string, k answeredInput) {
 	}
 }
 
-// awaitResult asks a client of 2025-11-25 what there is to be asked, until the task has ended, and
-// returns what came of it (2025-11-25, basic/utilities/tasks, Input Required Status).
+// awaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
+// and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status).
 func (t *task) awaitResult(r *request) (TaskRecord, error) {
 	done := make(chan struct{}) // by who asks
 	asking := 0
@@ -210,7 +210,7 @@ func (t *task) awaitResult(r *request) (TaskRecord, error) {
 	}
 }
 
-// callClient asks one question.
+// callClient sends one request.
 func (t *task) callClient(r *request, q *taskInput) {
 	ctx, cancel := context.WithCancelCause(r)
 	defer cancel(nil)

@@ -5,15 +5,14 @@ import (
 	"sync"
 )
 
-// A leash is a request's link, for as long as the request has no answer. Then what is sent along it
-// is dropped.
+// A taskLink is the link of a request until its response is sent. Later messages are dropped.
 type taskLink struct {
 	mu      sync.Mutex
 	link    Link
 	sending sync.WaitGroup
 }
 
-// close lets nothing more be sent; what is being sent goes on, and sending counts it.
+// close drops later messages. sending counts those in progress.
 func (l *taskLink) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -34,6 +33,5 @@ func (l *taskLink) Notify(ctx context.Context, method string, params any) error 
 	return link.Notify(ctx, method, params)
 }
 
-// Call is for nobody: who calls clients has a task from the start, which asks when the client comes
-// for the result.
+// Call is not used: a call with requests to the client is a task from the start.
 func (l *taskLink) Call(context.Context, string, any, any) error { return errTaskEnded }

@@ -11,12 +11,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxWaiting is how many tasks/result may wait for one task.
+// maxWaiting is the maximum number of concurrent tasks/result requests for one task.
 const maxWaiting = 8
 
 func hasTasks(has declaredKinds) bool { return has.tasks }
 
-// needTasks refuses who cannot have tasks.
+// needTasks returns an error for a client that cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
 	case r.era.modern && !r.declaresTasks():
@@ -30,7 +30,7 @@ func (r *request) needTasks() error {
 	return nil
 }
 
-// findTask finds the task that a request is about: as it is, and if it runs here, what runs.
+// findTask returns the task of a request: its record, and the task itself if it runs here.
 func (r *request) findTask() (*task, TaskRecord, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, TaskRecord{}, err
@@ -54,8 +54,8 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 	return t, *record, nil
 }
 
-// findTask returns the task with that id, nil if there is none. The first is nil too if it does not
-// run here, or has ended.
+// findTask returns the task with that id. The record is nil if there is none; the task is nil if it
+// has ended or runs on another server.
 func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, error) {
 	if t := s.tasks.find(id); t != nil {
 		record := t.snapshot()
@@ -70,7 +70,7 @@ func (s *Server) findTask(ctx context.Context, id string) (*task, *TaskRecord, e
 	return nil, record, nil
 }
 
-// requireLocal returns the task if it runs here. One that runs elsewhere is out of reach.
+// requireLocal returns the task if it runs here, or an error.
 func requireLocal(t *task, record *TaskRecord) (*task, error) {
 	if t == nil && !record.Task.Status.Terminal() {
 		return nil, rpc.Errorf(rpc.CodeInternalError, "The task does not run on this server")
@@ -78,7 +78,7 @@ func requireLocal(t *task, record *TaskRecord) (*task, error) {
 	return t, nil
 }
 
-// getTask answers tasks/get, of both eras.
+// getTask handles tasks/get of both eras.
 func getTask(r *request) (any, error) {
 	_, record, err := r.findTask()
 	if err != nil {
@@ -96,7 +96,8 @@ func (r *request) taskState(now *mcp.Task) (any, error) {
 	return r.encodeResult(result, &result.Result)
 }
 
-// experimental is a task as 2025-11-25 has it, where a tool that fails makes its task fail.
+// experimental returns a task in the form of 2025-11-25, in which a failed tool makes its task
+// fail.
 func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	e := mcp.ExperimentalTask{
 		TaskID: t.TaskID, Status: t.Status, StatusMessage: t.StatusMessage, CreatedAt: t.CreatedAt,
@@ -109,8 +110,8 @@ func experimental(t *mcp.Task) mcp.ExperimentalTask {
 	return e
 }
 
-// updateTask answers tasks/update: it takes answers to what a task has asked, some of them or all.
-// Others are ignored: of questions that nobody asked, or that are answered.
+// updateTask handles tasks/update, which carries responses to requests of a task. Responses to
+// unknown or answered requests are ignored.
 func updateTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -143,8 +144,8 @@ func updateTask(r *request) (any, error) {
 	return r.conn.server.emptyResult(), nil
 }
 
-// cancelTask answers tasks/cancel, of both eras: when it has, the task has ended, though its
-// handler may take a while to notice.
+// cancelTask handles tasks/cancel of both eras. The task has ended when it returns; the handler may
+// take longer.
 func cancelTask(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -167,8 +168,8 @@ func cancelTask(r *request) (any, error) {
 	return r.taskState(&record.Task)
 }
 
-// taskResult answers tasks/result of 2025-11-25: it waits for the task to end, and meanwhile asks
-// the client what the task wants to know.
+// taskResult handles tasks/result of 2025-11-25: it waits for the end of the task and meanwhile
+// sends its requests to the client.
 func taskResult(r *request) (any, error) {
 	t, record, err := r.findTask()
 	if err != nil {
@@ -214,8 +215,8 @@ func (t *task) removeWaiter() {
 	t.waiters--
 }
 
-// listTasks answers tasks/list of 2025-11-25, the oldest first. A cursor is the id of the last task
-// that the client has.
+// listTasks handles tasks/list of 2025-11-25, the oldest task first. The cursor is the id of the
+// last task sent.
 func listTasks(r *request) (any, error) {
 	if err := r.needTasks(); err != nil {
 		return nil, err
@@ -254,8 +255,8 @@ func listTasks(r *request) (any, error) {
 	return r.encodeResult(result, &result.Result)
 }
 
-// appendTask appends the members of what a notification says about a task, as it is now; none if
-// there is no such task any more.
+// appendTask appends the members of a notification about the current state of a task. It appends
+// nothing if the task does not exist any more.
 func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotification) rawJSON {
 	_, record, err := s.findTask(ctx, n.subject)
 	if err != nil || record == nil {
@@ -272,9 +273,8 @@ func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotific
 	return append(params, text[1:len(text)-1]...)
 }
 
-// acceptTasks adds to a subscription the tasks that it asks for, as far as they are the client's,
-// and returns these. How they are now is told first, or it would have to be asked for: a task may
-// have ended just before.
+// acceptTasks adds the requested tasks of the client to a subscription and returns them. It first
+// notifies their current state, because a task may have ended just before.
 func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
 	err error) {
 	if !r.declaresTasks() {
@@ -296,7 +296,7 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 	return accepted, nil
 }
 
-// emptyResult is the result that says no more than that the request was heard.
+// emptyResult returns a result without content.
 func (s *Server) emptyResult() rawJSON {
 	return append(append(rawJSON{'{'}, s.modernSuffix[1:]...), "}}"...)
 }
@@ -305,7 +305,7 @@ func relatedTask(id string) []byte {
 	return append(jsonscan.AppendString([]byte(`{"taskId":`), id), '}')
 }
 
-// withMeta is an object with one more member in its _meta.
+// withMeta adds a member to the _meta of an object.
 func withMeta(object []byte, key string, value []byte) []byte {
 	meta := append(append(jsonscan.AppendString([]byte{'{'}, key), ':'), value...)
 	result := []byte{'{'}

@@ -15,47 +15,43 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// TaskOptions are the settings of tasks: calls of tools that are answered with a promise and go on
-// by themselves. Both kinds are served, the extension io.modelcontextprotocol/tasks to modern
-// clients and the experimental one of 2025-11-25 to clients of that revision, from the same tools:
-// those with [Tool].Tasks, and the operations that For names. A server declares tasks if it has
-// either.
+// TaskOptions configure tasks: calls of tools whose result comes later. Both kinds are served from
+// the same tools, those with [Tool].Tasks and the operations that For selects: the extension
+// io.modelcontextprotocol/tasks for modern clients, and the experimental tasks for clients of
+// 2025-11-25. A server declares tasks if it has such a tool or operation.
 //
-// A task belongs to the principal whose call it was, and does not exist for others. Where nobody is
-// authenticated, a modern client needs no more than its id, which cannot be guessed, and one of
-// 2025-11-25 sees the tasks of its own connection, which end with it. All others outlive their
-// connection, and end with [Server.Close].
+// A task belongs to the principal of its call and does not exist for others. Without authentication
+// a modern client needs only the task's id, which cannot be guessed, and a client of 2025-11-25
+// sees the tasks of its connection, which end with it. All other tasks outlive their connection and
+// end with [Server.Close].
 //
-// Within a task, [Elicit] and its like block until the client has answered, and may be called by
-// several goroutines at a time. [Progress] becomes the task's status message; what is logged for
-// the client is dropped. A handler whose task has ended early, by tasks/cancel, its time or Close,
-// learns it from its context.
+// Within a task, [Elicit] and similar functions block until the client has responded, and are safe
+// for concurrent use. [Progress] becomes the status message of the task; log messages to the client
+// are dropped. The context of the handler ends with the task: by tasks/cancel, its time to live or
+// Close.
 type TaskOptions struct {
-	// For says of an operation of the catalog whether calls of it are tasks: never, if the client
-	// can have it so, or always. nil: never. It is asked when the list of tools is made, and has to
-	// give the same answer each time.
+	// For returns whether calls of an operation are tasks: never, optionally or always. nil: never.
+	// It is called when the list of tools is built and must always return the same value.
 	For func(op *dispatch.Operation) mcp.TaskSupport
-	// TTL is how long a task may take, and how long it is kept after it has ended; a client of
-	// 2025-11-25 may ask for less. 0: 1 hour.
+	// TTL is the maximum duration of a task, and how long it is kept after its end; a client of
+	// 2025-11-25 may request less. 0: 1 hour.
 	TTL time.Duration
-	// PollInterval is how often clients are to ask how far a task is; 0: 1 second.
+	// PollInterval is the suggested interval of tasks/get; 0: 1 second.
 	PollInterval time.Duration
-	// MaxRunning is how many tasks of one client run at a time, and of all clients together 16
-	// times that; 0: 32. Of the latter, a principal has at most half of what the others leave.
+	// MaxRunning is the maximum number of running tasks of one client; of all clients 16 times
+	// that, of which a principal has at most half of what the others leave. 0: 32.
 	MaxRunning int
-	// Store keeps the tasks; nil: [MemoryTasks](1024, 64 MiB).
+	// Store stores the tasks; nil: [MemoryTasks](1024, 64 MiB).
 	Store TaskStore
 }
 
-// BecomeTask has the call of a [Tool] with TaskLater go on as a task: the client gets its answer
-// now, and ctx goes on. Until then, questions to the client are asked as by any call, and the
-// handler may run several times; from then on they are the task's, and it does not run again. It
-// does nothing where the call is a task already, or its client cannot have tasks: the handler goes
-// on all the same.
+// BecomeTask turns the call of a [Tool] with TaskLater into a task: the client is answered now, and
+// ctx continues. Before that, requests to the client work as in any call, and the handler may run
+// several times; after it they are requests of the task, and the handler does not run again.
+// BecomeTask does nothing if the call is a task already or the client cannot have tasks.
 //
-// An error is to be returned from the handler: there are too many tasks, the client has gone, or
-// has not answered yet. It is to be called before the handler returns; of several goroutines that
-// do, one makes the call a task.
+// Return its error from the handler: there are too many tasks, or the client is gone or has not
+// responded yet. Call it before the handler returns. It is safe for concurrent use.
 func BecomeTask(ctx context.Context) error {
 	if r := requestFrom(ctx); r != nil && r.task != nil {
 		return r.task.create()
@@ -63,9 +59,9 @@ func BecomeTask(ctx context.Context) error {
 	return nil
 }
 
-// Close ends all tasks that run, as failed, and blocks until their handlers have returned or ctx
-// ends: the error says then how many have not. There are no new tasks from then on. Connections are
-// none of its business. It may be called any number of times.
+// Close ends all running tasks as failed and waits until their handlers have returned or ctx ends;
+// the error then says how many have not. No task can be created after it. Close does not close
+// connections. It may be called more than once.
 func (s *Server) Close(ctx context.Context) error {
 	for _, t := range s.tasks.beginShutdown() {
 		go t.end(outcome{
@@ -86,18 +82,18 @@ func (s *Server) Close(ctx context.Context) error {
 		s.tasks.runningTotal, context.Cause(ctx))
 }
 
-// tasks are the tasks of a server.
+// tasks holds the tasks of a server.
 type tasks struct {
 	TaskOptions
-	enabled atomic.Bool // a tool or operation may become a task, or might have once
+	enabled atomic.Bool // a tool or operation may become a task, or once could
 
 	mu           sync.Mutex
-	live         map[string]*task // that have not ended, by id
-	running      map[string]int   // how many handlers run, by owner; some for tasks that have ended
+	live         map[string]*task // not ended, by id
+	running      map[string]int   // running handlers by owner, including those of ended tasks
 	runningTotal int              // all of them
-	slots        *quota.Pool      // for them, by principal
+	slots        *quota.Pool      // for handlers, by principal
 	shutDown     bool
-	idle         chan struct{} // closed when shut down, and no handler runs
+	idle         chan struct{} // closed when shut down and no handler runs
 }
 
 func (t *tasks) init(o TaskOptions) {
@@ -115,7 +111,7 @@ func (t *tasks) init(o TaskOptions) {
 	t.enabled.Store(o.For != nil)
 }
 
-// support says whether calls of an operation are tasks.
+// support returns whether calls of an operation are tasks.
 func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 	if t.For == nil {
 		return mcp.TaskForbidden
@@ -123,8 +119,7 @@ func (t *tasks) support(op *dispatch.Operation) mcp.TaskSupport {
 	return t.For(op)
 }
 
-// acquire takes a place for a handler of an owner's task, in the name of its holder, if there is
-// one.
+// acquire takes a slot for a handler of owner's task from the quota of holder.
 func (t *tasks) acquire(owner, holder string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -149,7 +144,7 @@ func (t *tasks) acquire(owner, holder string) error {
 	return nil
 }
 
-// release gives the place back.
+// release returns the slot.
 func (t *tasks) release(owner, holder string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,7 +158,7 @@ func (t *tasks) release(owner, holder string) {
 	}
 }
 
-// add makes a task known by its id; not any more when the server is shut down.
+// add registers a task. It returns false if the server is shut down.
 func (t *tasks) add(id string, one *task) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +180,7 @@ func (t *tasks) find(id string) *task {
 	return t.live[id]
 }
 
-// beginShutdown lets no more tasks begin, and returns those there are.
+// beginShutdown prevents new tasks and returns the running ones.
 func (t *tasks) beginShutdown() (all []*task) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

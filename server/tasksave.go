@@ -8,21 +8,20 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// storeTimeout is how long a [TaskStore] may take for one thing.
+// storeTimeout is the time limit of one call of a [TaskStore].
 const storeTimeout = 10 * time.Second
 
 var errStoreTimeout = errors.New(
 	"server: the store of tasks does not answer, nor heed the end of its context")
 
-// A put is one write of a task to the store. It is called under no lock, one at a time for each
-// task: those who want to write meanwhile share the next.
+// A storeWrite is one write of a task to the store. Writes of a task do not overlap: those
+// requested during a write share the next one.
 type storeWrite struct {
 	done chan struct{}
-	err  error // when done
+	err  error // valid once done is closed
 }
 
-// save has the store keep the task as it is now, or take it out if it was discarded, and blocks
-// until it has.
+// save stores the current state of the task, or deletes a discarded one, and waits for the store.
 func (t *task) save() error {
 	t.mu.Lock()
 	p := t.nextWrite
@@ -45,7 +44,7 @@ func (t *task) save() error {
 	}
 }
 
-// saveLoop writes as long as there is something to be written.
+// saveLoop writes until nothing is left to be written.
 func (t *task) saveLoop() {
 	for {
 		t.mu.Lock()
@@ -72,7 +71,7 @@ func (t *task) saveLoop() {
 	}
 }
 
-// discard takes the task out of the store.
+// discard deletes the task from the store.
 func (t *task) discard() {
 	t.mu.Lock()
 	t.discarded = true
@@ -82,7 +81,7 @@ func (t *task) discard() {
 	}
 }
 
-// A containedStore is a store of the application's, whose methods may panic.
+// A safeStore is a store of the application, whose methods may panic.
 type safeStore struct{ TaskStore }
 
 func (s safeStore) Put(ctx context.Context, t *TaskRecord) error {

@@ -12,42 +12,40 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A TaskStore keeps tasks, so that clients find them again: those that have ended too, until they
-// expire. A server writes a task when it begins, when its status or its questions change, and when
-// it ends, and reads it by its id. With a store that several servers share, any of them tells how
-// far a task is, but only the one where it runs takes answers for it and cancels it. What is still
-// working when its server dies stays so until it expires.
+// A TaskStore stores tasks, so that clients find them until they expire. A server writes a task
+// when it starts, when its status or requests change and when it ends, and reads it by its id. With
+// a store that several servers share, each of them can report the state of a task, but only the
+// server on which it runs accepts responses and cancellation. A task that is working when its
+// server dies stays so until it expires.
 //
-// It is called by any number of goroutines at a time, with contexts that end after 10 seconds at
-// most. Records are not changed once they are in it.
+// The methods are called concurrently, with contexts that end after at most 10 seconds. Records in
+// the store are not modified.
 type TaskStore interface {
-	// Put keeps a task, in place of what there was with its id. An error refuses it: [ErrTasksFull]
-	// if there is no room.
+	// Put stores a task and replaces the one with its id. It returns [ErrTasksFull] if there is no
+	// room.
 	Put(ctx context.Context, t *TaskRecord) error
-	// Get returns the task with that id; nil if there is none. One that has expired may still be
-	// there.
+	// Get returns the task with that id, or nil. It may return an expired one.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns the tasks of an owner, sorted by id, those behind the id after, and most of them
-	// at most.
+	// List returns at most most tasks of an owner, sorted by id, after the id after.
 	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
-	// Delete takes a task away, if it is there.
+	// Delete deletes a task, if it exists.
 	Delete(ctx context.Context, id string) error
 }
 
 // A TaskRecord is a task in a [TaskStore]. encoding/json encodes and decodes it.
 type TaskRecord struct {
-	Task    mcp.Task  `json:"task"` // ids of older tasks sort before those of younger ones
+	Task    mcp.Task  `json:"task"` // ids sort by age, the oldest first
 	Owner   string    `json:"owner"`
-	Expires time.Time `json:"expires"` // when it is to be forgotten
+	Expires time.Time `json:"expires"` // when it is deleted
 }
 
-// ErrTasksFull is the error of a [TaskStore] that has no room for another task, which its client
-// may wait for.
+// ErrTasksFull is the error of a [TaskStore] without room for another task. The client may try
+// again later.
 var ErrTasksFull = errors.New("server: there is no room for another task")
 
-// MemoryTasks returns a store in memory of so many tasks, and about so many bytes. Where there is
-// no room, tasks that have ended make it: those of the owner who takes most, the oldest first.
-// Tasks go when they expire.
+// MemoryTasks returns a store in memory for most tasks and about bytes bytes. When it is full,
+// ended tasks are evicted: those of the owner who uses most, the oldest first. Expired tasks are
+// removed.
 func MemoryTasks(most, bytes int) TaskStore {
 	return &memoryTasks{most: most, bytes: bytes, tasks: map[string]*storedTask{}}
 }
@@ -102,7 +100,7 @@ func (m *memoryTasks) Put(_ context.Context, t *TaskRecord) error {
 	return nil
 }
 
-// evictionCandidate is the ended task that goes first, other than the one that wants room.
+// evictionCandidate returns the ended task to evict first, other than id.
 func (m *memoryTasks) evictionCandidate(id string) *storedTask {
 	usage := map[string]int{}
 	var ended []*storedTask

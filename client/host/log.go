@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// maxLog is how many bytes of a server's log are kept at least; twice as many at most.
+// maxLog is the minimum number of bytes that a log keeps; it keeps at most twice as many.
 const maxLog = 64 << 10
 
-// A Log is the latest of what the processes of a server have written to stderr, one after the
-// other, with a line between them for each start and end. It outlives them, so that it tells why
-// the last one has died. As an [io.Writer] it is for [client.Command].Stderr. It is safe for
-// concurrent use. What is in it is the server's: it has to be made safe before it is shown.
+// A Log holds the latest stderr of the processes of a server, one after the other, with a line for
+// each start and end. It outlives the processes, so that it shows why the last one ended. As an
+// [io.Writer] it is for [client.Command].Stderr. It is safe for concurrent use. Its text is
+// untrusted: escape it before showing it.
 type Log struct {
 	mu      sync.Mutex
 	buf     []byte
-	end     int64         // how many bytes were ever written
+	end     int64         // number of bytes ever written
 	changed chan struct{} // closed by the next write; nil if nobody waits
 }
 
-// Write adds to the log. It does not block and does not fail.
+// Write appends to the log. It does not block and returns no error.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,11 +42,10 @@ func (l *Log) write(p []byte) {
 	}
 }
 
-// Started notes the start of a process. It is for [client.Command].Started: what the process writes
-// comes below.
+// Started records the start of a process. It is for [client.Command].Started.
 func (l *Log) Started(pid int) { l.appendLine("started, process %d", pid) }
 
-// appendLine writes a line of our own.
+// appendLine writes a line of this package.
 func (l *Log) appendLine(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,9 +57,9 @@ func (l *Log) appendLine(format string, args ...any) {
 	l.write(line)
 }
 
-// From returns what was written from a position on: 0 is the beginning, next is the one behind what
-// is returned. missed is how many bytes in front of it are kept no longer; then it begins with a
-// whole line, if there is one. grown is closed when there is more.
+// From returns the text from position at, where 0 is the beginning. next is the position after it.
+// missed is the number of discarded bytes before it; if there are any, text begins with a whole
+// line where possible. grown is closed when there is more text.
 func (l *Log) From(at int64) (text []byte, next, missed int64, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

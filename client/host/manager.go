@@ -13,30 +13,29 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Manager keeps the clients of many servers: it starts each when it is wanted for the first time,
-// sees when it dies and starts it again, less and less often, stops what nobody uses, and ends them
-// all. Its methods may be called from anywhere at any time, but from the callbacks in
-// [Server].Options no Close.
+// A Manager keeps the clients of many servers: it starts each at its first use, restarts it with
+// growing pauses when it ends, stops it when it is unused, and ends all of them. Its methods are
+// safe for concurrent use. Callbacks in [Server].Options must not call Close.
 type Manager struct {
 	onState func(Status)
 	ctx     context.Context
 	cancel  context.CancelFunc
-	wg      sync.WaitGroup // counts up only while not closed
+	wg      sync.WaitGroup // incremented only while not closed
 
 	mu          sync.Mutex
 	closed      bool
 	servers     map[string]*Server
 	order       []string
-	disabled    map[string]bool // disabled servers
+	disabled    map[string]bool // by id
 	logs        map[string]*Log
-	supervisors map[clientKey]*supervisor // of those that were wanted
+	supervisors map[clientKey]*supervisor // of the clients that were used
 }
 
-// An address is which client of a server: the session is "" for one that is shared.
+// A clientKey identifies a client of a server. session is "" for a shared one.
 type clientKey struct{ id, session string }
 
-// NewManager returns a Manager without servers. onState, unless it is nil, is called with every
-// change of a server's state, on the goroutine that sees it, which waits for it.
+// NewManager returns a Manager without servers. onState, unless it is nil, is called for every
+// change of the state of a server, on the goroutine that makes it, which waits for the call.
 func NewManager(onState func(Status)) *Manager {
 	m := &Manager{onState: onState, servers: make(map[string]*Server),
 		disabled: make(map[string]bool), logs: make(map[string]*Log),
@@ -45,8 +44,8 @@ func NewManager(onState func(Status)) *Manager {
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: its clients are closed then, and calls
-// that are under way fail. The log goes on.
+// Add adds a server, or replaces the one with the same ID: it closes the clients of that one, whose
+// calls in flight fail, and keeps its log.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
@@ -75,7 +74,7 @@ func (m *Manager) Add(s Server) error {
 	return nil
 }
 
-// Remove takes a server away, and closes its clients. It reports false if there is none.
+// Remove removes a server and closes its clients. It returns false if there is no such server.
 func (m *Manager) Remove(id string) bool {
 	m.mu.Lock()
 	found := m.servers[id] != nil
@@ -89,7 +88,7 @@ func (m *Manager) Remove(id string) bool {
 	return found
 }
 
-// removeSupervisors takes those keepers out of the table that match, for [end].
+// removeSupervisors removes the supervisors that match from the table, for stopAll.
 func (m *Manager) removeSupervisors(match func(clientKey) bool) (taken []*supervisor) {
 	for a, k := range m.supervisors {
 		if match(a) {
@@ -100,7 +99,7 @@ func (m *Manager) removeSupervisors(match func(clientKey) bool) (taken []*superv
 	return taken
 }
 
-// stopAll ends keepers, all at once, and waits for that.
+// stopAll stops supervisors at once and waits for them.
 func stopAll(keepers []*supervisor) {
 	for _, k := range keepers {
 		k.cancel()
@@ -110,23 +109,23 @@ func stopAll(keepers []*supervisor) {
 	}
 }
 
-// IDs returns the servers, in the order in which they were added.
+// IDs returns the ids of the servers in the order of Add.
 func (m *Manager) IDs() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.order)
 }
 
-// Use calls f with the client of a server, which is started if need be: that takes up to the
-// StartTimeout of its Options, or until ctx ends. Session names whom it is done for; it counts for
-// a Server with PerSession only.
+// Use calls f with the client of a server, which it starts if needed. That takes up to the
+// StartTimeout of the server's Options, or until ctx ends. session is the user of the client; it
+// matters only for a server with PerSession.
 //
-// While f runs the server is not stopped for want of use. If it dies meanwhile, the calls that f
-// makes fail at once. If idempotent is true and f returns such an error, it is called once more
-// with the next client: for what may be done twice.
+// While f runs, the server is not stopped for lack of use. If the server ends, the calls of f fail
+// at once. If idempotent is true and f returns such an error, Use calls f once more with the next
+// client.
 //
-// The error is f's, an [*UnavailableError], the error of ctx, or matches [ErrUnknown],
-// [ErrDisabled], [ErrSessions] or [ErrClosed].
+// The error is that of f, an [*UnavailableError], the error of ctx, or matches [ErrUnknown],
+// [ErrDisabled], [ErrTooManySessions] or [ErrClosed].
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	f func(*client.Client) error) error {
 	for again := idempotent; ; {
@@ -158,7 +157,7 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	}
 }
 
-// supervisor returns the keeper of a server's client, a new one if there is none.
+// supervisor returns the supervisor of a client, which it makes if needed.
 func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,8 +188,8 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	return k, nil
 }
 
-// canAddSession reports whether one more session may have a client of a server. One whose client
-// has failed makes room. With mu.
+// canAddSession reports whether another session may have a client of s. A failed client is removed
+// to make room. m.mu must be held.
 func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
 	var failed *supervisor
@@ -211,7 +210,7 @@ func (m *Manager) canAddSession(s *Server) bool {
 	return n < s.MaxSessions
 }
 
-// Log returns the log of a server, as long as there is the server. The error matches [ErrUnknown].
+// Log returns the log of a server. The error matches [ErrUnknown].
 func (m *Manager) Log(id string) (*Log, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +220,7 @@ func (m *Manager) Log(id string) (*Log, error) {
 	return m.logs[id], nil
 }
 
-// removeSupervisor takes a keeper out of the table that has nothing to keep any more.
+// removeSupervisor removes a supervisor that is not needed any more.
 func (m *Manager) removeSupervisor(k *supervisor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -232,7 +231,7 @@ func (m *Manager) removeSupervisor(k *supervisor) bool {
 	return true
 }
 
-// EndSession closes the clients that a session has for itself.
+// EndSession closes the clients of a session.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
 	gone := m.removeSupervisors(func(a clientKey) bool {
@@ -242,7 +241,7 @@ func (m *Manager) EndSession(session string) {
 	stopAll(gone)
 }
 
-// Disable closes the clients of a server, and has it not started until [Manager.Enable]. The error
+// Disable closes the clients of a server and prevents its start until [Manager.Enable]. The error
 // matches [ErrUnknown].
 func (m *Manager) Disable(id string) error {
 	m.mu.Lock()
@@ -261,7 +260,7 @@ func (m *Manager) Disable(id string) error {
 	return nil
 }
 
-// Enable has a server started again when it is wanted. The error matches [ErrUnknown].
+// Enable allows a disabled server to start at its next use. The error matches [ErrUnknown].
 func (m *Manager) Enable(id string) error {
 	m.mu.Lock()
 	if m.servers[id] == nil {
@@ -277,9 +276,10 @@ func (m *Manager) Enable(id string) error {
 	return nil
 }
 
-// Restart closes the clients of a server; calls that are under way fail. Then it is started anew,
-// whatever has failed before, and whether it was running or not; but for one with PerSession, which
-// the next use starts. It does not wait for that. The error matches [ErrUnknown] or [ErrDisabled].
+// Restart closes the clients of a server, whose calls in flight fail, and starts it again at once,
+// even if it was not running or its start is delayed. A server with PerSession starts at its next
+// use instead. Restart does not wait for the start. The error matches [ErrUnknown] or
+// [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
 	s, off := m.servers[id], m.disabled[id]
@@ -305,8 +305,8 @@ func (m *Manager) Restart(id string) error {
 	return nil
 }
 
-// Status returns what there is to know of all servers, in the order in which they were added, and
-// of those with PerSession of every session.
+// Status returns the status of all servers in the order of Add; for a server with PerSession, of
+// each session.
 func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	var all []Status
@@ -341,8 +341,8 @@ func (m *Manager) reportState(s Status) {
 	}
 }
 
-// Close closes all clients at once, and returns when nothing of the servers that were started here
-// is left: after twice the Grace of the slowest.
+// Close closes all clients and returns when no process is left, which takes up to twice the longest
+// Grace.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true

@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// separator stands between a server's ID and the name of what it offers. Nothing is ever split
-	// at it: what a name stands for is looked up.
+	// separator joins the ID of a server and a name. Names are never split at it; they are looked
+	// up.
 	separator = "__"
-	// DefaultMaxName is how long the names of tools and prompts are at most, unless it is said:
-	// what models take.
+	// DefaultMaxName is the default maximum length of the names of tools and prompts, which models
+	// accept.
 	DefaultMaxName = 64
-	// hashDigits is how many bytes say which name it was that was too long.
+	// hashDigits is the number of digits that distinguish truncated names.
 	hashDigits = 6
 )
 
-// CheckID reports, as nil or an error, whether a server may have that ID: 1 to 32 letters, digits,
-// '.', '_' and '-', beginning with a letter or digit, and without "__", which separates it from the
-// names of its tools.
+// CheckID returns an error unless id is a valid server ID: 1 to 32 letters, digits, '.', '_' and
+// '-', beginning with a letter or digit, and without "__", which separates it from the names of
+// tools.
 func CheckID(id string) error {
 	switch {
 	case !idPattern.MatchString(id):
@@ -40,15 +40,15 @@ func CheckID(id string) error {
 
 var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// PublicName is what a tool or prompt of a server is called among those of all servers:
-// "files__read". Characters that names should not have become '_'. A name that is too long is cut,
-// and ends with six digits that tell it from others that are cut at the same place; it is the same
-// every time.
+// PublicName returns the name of a tool or prompt of a server among those of all servers, such as
+// "files__read". Characters that names must not have become '_'. A name longer than most is
+// truncated and ends with six digits that distinguish it from others with the same beginning. The
+// result is always the same.
 func PublicName(id, name string, most int) string {
 	return truncateName(sanitizeName(id+separator+name), id+separator+name, most)
 }
 
-// sanitizeName is a name with '_' for the characters that it should not have.
+// sanitizeName replaces characters that a name must not have by '_'.
 func sanitizeName(name string) string {
 	return strings.Map(func(c rune) rune {
 		if 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' ||
@@ -59,8 +59,8 @@ func sanitizeName(name string) string {
 	}, name)
 }
 
-// truncateName is a name that is not too long, and differs from those of other things that are cut
-// at the same place.
+// truncateName truncates a name and appends a digest of of, which distinguishes it from other
+// truncated names.
 func truncateName(name, of string, most int) string {
 	if len(name) <= most {
 		return name
@@ -69,17 +69,17 @@ func truncateName(name, of string, most int) string {
 	return name[:most-hashDigits-1] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// maxOperationName is how long the names of operations are at most.
+// maxOperationName is the maximum length of the name of an operation.
 const maxOperationName = 128
 
-// ServiceName is what a server is called among the services of a catalog: its ID, with '_' for the
+// ServiceName returns the name of a server among the services of a catalog: its ID with '_' for
 // dots.
 func ServiceName(id string) string { return strings.ReplaceAll(id, ".", "_") }
 
-// OperationName is what a tool of a server is called as an operation of a catalog: "files.read".
-// What stands before the dot is its [Service]. Characters that the names of operations do not have
-// become '_', and so do the dots of a tool's name, if there is nothing between two of them. A name
-// that is too long is cut as that of [PublicName].
+// OperationName returns the name of a tool as an operation of a catalog, such as "files.read". The
+// part before the dot is the [ServiceName]. Characters that names of operations must not have
+// become '_', and so do the dots of a tool's name if nothing is between two of them. A long name is
+// truncated as by [PublicName].
 func OperationName(id, name string) string {
 	action := sanitizeName(name)
 	if slices.Contains(strings.Split(action, "."), "") {
@@ -88,14 +88,14 @@ func OperationName(id, name string) string {
 	return truncateName(ServiceName(id)+"."+action, id+separator+name, maxOperationName)
 }
 
-// A Filter says which of a server's tools there are, by the names that the server gives them. A
-// pattern is a name in which '*' stands for any characters and '?' for one.
+// A Filter selects tools of a server by the names that the server gives them. In a pattern '*'
+// matches any characters and '?' one.
 type Filter struct {
 	Allow []string // nil allows all
-	Deny  []string // goes before Allow
+	Deny  []string // has precedence over Allow
 }
 
-// Check reports, as nil or an error, whether the patterns are ones that can match something.
+// Check returns an error if a pattern can match no name.
 func (f *Filter) Check() error {
 	for _, pattern := range append(append([]string(nil), f.Allow...), f.Deny...) {
 		if pattern == "" {
@@ -110,7 +110,7 @@ func (f *Filter) Check() error {
 	return nil
 }
 
-// Allows reports whether a tool of that name is one that there is.
+// Allows reports whether the filter passes a tool.
 func (f *Filter) Allows(name string) bool {
 	for _, pattern := range f.Deny {
 		if match(pattern, name) {
@@ -125,9 +125,9 @@ func (f *Filter) Allows(name string) bool {
 	return f.Allow == nil
 }
 
-// And returns a filter of which every tool passes f and g. It is g if that passes nothing that f
-// does not. Of two sets of patterns that only overlap, what is in both is left out if no pattern
-// says it.
+// And returns a filter that passes only tools that both f and g pass. It is g if g passes nothing
+// that f does not. If two sets of patterns merely overlap, the result omits names that both pass
+// but no pattern describes.
 func (f Filter) And(g Filter) Filter {
 	both := Filter{Allow: g.Allow, Deny: g.Deny}
 	for _, pattern := range f.Deny {
@@ -155,8 +155,7 @@ func (f Filter) And(g Filter) Filter {
 	return both
 }
 
-// coveredBy reports whether one of the patterns is sure to match every name that another pattern
-// matches.
+// coveredBy reports whether one of patterns certainly matches every name that pattern matches.
 func coveredBy(patterns []string, pattern string) bool {
 	return slices.ContainsFunc(patterns, func(wide string) bool {
 		if strings.Contains(wide, "?") && strings.Contains(pattern, "*") {
@@ -167,7 +166,7 @@ func coveredBy(patterns []string, pattern string) bool {
 	})
 }
 
-// match takes time in proportion to the product of both lengths.
+// match takes time proportional to the product of both lengths.
 func match(pattern, name string) bool {
 	// the latest '*', and up to where of the name that has been taken to match it
 	star, back := -1, 0

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A keeper looks after one client of a server, from the first use on: it starts it, waits for its
-// end, and starts it again. One goroutine does all of that, so there is never more than one.
+// A supervisor keeps one client of a server, from its first use on: it starts the client, waits for
+// its end and restarts it. A single goroutine does this, so there is never more than one client.
 type supervisor struct {
 	m         *Manager
 	server    *Server
@@ -21,8 +21,8 @@ type supervisor struct {
 	ctx       context.Context
 	cancel    context.CancelFunc
 	done      chan struct{}
-	requested chan struct{} // capacity 1: somebody wants the client
-	unused    chan struct{} // capacity 1: nobody uses it any more
+	requested chan struct{} // capacity 1: the client is needed
+	unused    chan struct{} // capacity 1: the last use has ended
 
 	mu       sync.Mutex
 	state    State
@@ -32,8 +32,8 @@ type supervisor struct {
 	retryAt  time.Time      // Waiting
 	uses     int
 	restarts int
-	failures int           // how often it could not be started
-	changed  chan struct{} // closed at the next change of the state
+	failures int           // number of failed starts
+	changed  chan struct{} // closed at the next change of state
 }
 
 func newSupervisor(m *Manager, s *Server, a clientKey, log *Log) *supervisor {
@@ -44,10 +44,10 @@ func newSupervisor(m *Manager, s *Server, a clientKey, log *Log) *supervisor {
 	return k
 }
 
-// errSupervisorStopped is the error of a keeper that has ended: another may have taken its place.
+// errSupervisorStopped is the error of a supervisor that has ended. Another may have replaced it.
 var errSupervisorStopped = errors.New("the server was stopped meanwhile")
 
-// acquire returns the client when there is one. Every client that was taken is to be released.
+// acquire waits for the client and returns it. The caller must call release.
 func (k *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 	before := -1 // how many failures there were
 	for {
@@ -83,7 +83,7 @@ func (k *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 	}
 }
 
-// maxWaitBefore is how long a use waits for a server that is to be started again.
+// maxWaitBefore returns how long a use waits for a restart.
 func maxWaitBefore(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxWait, time.Until(deadline))
@@ -108,7 +108,7 @@ func (k *supervisor) unavailable(err error, state State, wait time.Duration) err
 	return e
 }
 
-// use calls f with a client that was taken, and releases it.
+// use calls f with an acquired client and releases it.
 func (k *supervisor) use(c *client.Client, f func(*client.Client) error) error {
 	defer k.release()
 	return f(c)
@@ -146,7 +146,7 @@ func (k *supervisor) status() Status {
 	return s
 }
 
-// setState changes the state; f may change what belongs to it.
+// setState changes the state and calls f, which changes what belongs to it.
 func (k *supervisor) setState(state State, f func()) {
 	k.mu.Lock()
 	k.state, k.since = state, time.Now()
@@ -159,7 +159,7 @@ func (k *supervisor) setState(state State, f func()) {
 	k.m.reportState(k.status())
 }
 
-// run is the life of a keeper.
+// run is the goroutine of a supervisor.
 func (k *supervisor) run() {
 	defer close(k.done)
 	defer k.cancel()
@@ -218,7 +218,7 @@ func (k *supervisor) run() {
 	}
 }
 
-// connect has the application connect.
+// connect calls Server.Connect.
 func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	err = contain.Do(func() (err error) {
 		if c, err = k.server.Connect(k.ctx, k.key.session, o); c == nil && err == nil {
@@ -232,8 +232,8 @@ func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// withoutStderr is why a server has ended, without what its process has written: that stands above
-// in the log.
+// withoutStderr returns an error of the end of a server without its stderr, which is in the log
+// already.
 func withoutStderr(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {
@@ -244,7 +244,7 @@ func withoutStderr(err error) error {
 	return &bare
 }
 
-// recordFailure notes why the server does not work, or not any more.
+// recordFailure records why the server does not work.
 func (k *supervisor) recordFailure(err error, worked bool) {
 	k.err = err
 	if !worked {
@@ -252,8 +252,8 @@ func (k *supervisor) recordFailure(err error, worked bool) {
 	}
 }
 
-// backoff returns how long to wait after so many failures in a row, with some chance in it, so that
-// what has died at once does not come back at once.
+// backoff returns the pause after row consecutive failures, randomized so that servers that failed
+// together do not restart together.
 func backoff(row int) time.Duration {
 	wait := firstBackoff
 	for range row - 1 {
@@ -262,8 +262,8 @@ func backoff(row int) time.Duration {
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// waitForStart waits until the server is to be started: somebody wants it, and it has not just
-// failed, or it has failed a while ago. It reports false when the keeper is to end.
+// waitForStart waits until the server is to be started: when it is used and has not just failed, or
+// when the pause after a failure is over. It returns false when the supervisor is to end.
 func (k *supervisor) waitForStart() bool {
 	var due <-chan time.Time
 	wanted := k.requested
@@ -288,8 +288,8 @@ func (k *supervisor) waitForStart() bool {
 	}
 }
 
-// waitForEnd waits until the client has ended, which is an error, or is not used any more for long
-// enough; then, and at the end of the keeper, it is closed.
+// waitForEnd waits until the client ends, which is an error, or is unused for IdleStop. In the
+// latter case, and at the end of the supervisor, it closes the client.
 func (k *supervisor) waitForEnd(c *client.Client) error {
 	defer func() {
 		_ = c.Close()
@@ -317,7 +317,7 @@ func (k *supervisor) waitForEnd(c *client.Client) error {
 	}
 }
 
-// stopIfUnused makes the client one that cannot be taken any more, unless it is in use.
+// stopIfUnused prevents further uses of the client, unless it is in use.
 func (k *supervisor) stopIfUnused() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -25,7 +25,7 @@ func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) 
 	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork,
 		places: map[string]*place{}, targets: map[string]string{"": ""}}
 	r.enter(text, "", to, &url.URL{}, false)
-	for len(r.references) > 0 {
+	for len(r.references) > 0 && r.left >= 0 {
 		// to where no keyword has a schema, and where there may be more of them
 		next := r.references[0]
 		r.references = r.references[1:]
@@ -33,6 +33,9 @@ func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) 
 			value, to, near := r.follow(at)
 			r.enter(value, at, to, near.base, near.draft07)
 		}
+	}
+	if r.left < 0 {
+		return nil, false
 	}
 	moved = r.append(nil, text, "")
 	return moved, !r.dynamic && r.left >= 0

@@ -17,9 +17,9 @@ const (
 	maxDepth = 100
 )
 
-// stripComments makes JSON of JSON with comments: the byte order mark, comments and the commas
-// behind last elements become blanks, so that what is left stands where it stood. It makes no
-// mistake right: the result still has to be validated.
+// stripComments returns JSON with comments as plain JSON of the same length: a byte order mark,
+// comments and trailing commas become spaces, so that offsets stay. It does not validate; the
+// result still has to be.
 func stripComments(data []byte) ([]byte, error) {
 	out := bytes.Clone(data)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
@@ -141,7 +141,7 @@ func (t *text) validate() error {
 	return nil
 }
 
-// root is the value of the text; false if there is none.
+// root returns the value of the text, or false if it is empty.
 func (t *text) root() (value, bool) {
 	start := jsonscan.Space(t.data, 0)
 	if start == len(t.data) {
@@ -151,7 +151,7 @@ func (t *text) root() (value, bool) {
 	return value{t, start, end}, true
 }
 
-// position returns where in the file a byte stands.
+// position returns the position of a byte in the file.
 func (t *text) position(offset int) Position {
 	before := t.data[:min(offset, len(t.data))]
 	line := bytes.LastIndexByte(before, '\n') + 1

@@ -2,8 +2,8 @@ package config
 
 import "fmt"
 
-// A Position is a place in a file. Line and Column count from 1, the column in characters; Line is
-// 0 where the file as a whole is meant.
+// A Position is a place in a file. Line and Column count from 1, the column in characters. Line is
+// 0 for the file as a whole.
 type Position struct {
 	File         string
 	Line, Column int
@@ -16,13 +16,13 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// A Severity says what a [Diagnostic] means for what it is about.
+// A Severity is the severity of a [Diagnostic].
 type Severity uint8
 
 const (
-	// Warning: it works, but perhaps not as was meant.
+	// Warning: it works, but perhaps not as intended.
 	Warning Severity = iota + 1
-	// Error: the server, or if none is named the file, cannot be used.
+	// Error: the server, or the file if no server is named, cannot be used.
 	Error
 )
 
@@ -33,16 +33,16 @@ func (s Severity) String() string {
 	return "warning"
 }
 
-// A Diagnostic says what is wrong in a file, and what to do about it. It never quotes a value that
-// may be secret.
+// A Diagnostic describes a problem in a file and its remedy. It never quotes a value that may be
+// secret.
 type Diagnostic struct {
 	Position
 	Severity Severity
-	Server   string // the id of the server that it is about; "" is the file
+	Server   string // the id of the server, or ""
 	Message  string
 }
 
-// Error is the place, the server and the message on one line.
+// Error returns the position, the server and the message on one line.
 func (d Diagnostic) Error() string {
 	where := d.Position.String() + ": "
 	if d.Server != "" {

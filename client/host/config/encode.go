@@ -64,12 +64,12 @@ func (s *Server) definition() definition {
 	return d
 }
 
-// A Setting is a field of a definition, as text.
+// A Setting is a member of a definition, as text.
 type Setting struct{ Name, Value string }
 
-// Settings are those fields of the definition, in stdwire's own form, that say how a server is
-// dealt with: the era, times, limits, sharing, whether it is disabled, and which of its tools there
-// are. Those that are not said are left out.
+// Settings returns those members of the definition, in stdwire's own form, that say how a server is
+// managed: era, times, limits, sharing, disabled, and the filter of its tools. Default values are
+// omitted.
 func (s *Server) Settings() (all []Setting) {
 	d := s.definition()
 	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil
@@ -85,7 +85,7 @@ func (s *Server) Settings() (all []Setting) {
 	return all
 }
 
-// shortDuration is 5m for 5m0s.
+// shortDuration formats 5m0s as 5m.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -96,7 +96,7 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// milliseconds is nil for a default, and 0 for ever.
+// milliseconds returns nil for a default and 0 for no limit.
 func milliseconds(d time.Duration) *int64 {
 	if d == 0 {
 		return nil
@@ -105,8 +105,8 @@ func milliseconds(d time.Duration) *int64 {
 	return &ms
 }
 
-// JSON returns the definition in stdwire's own form, on one line, with the fields that only other
-// applications know. It has the values that were written down.
+// JSON returns the definition in stdwire's own form on one line, with the members that only other
+// applications know. Variables are not expanded.
 func (s *Server) JSON() []byte {
 	text := encode(s.definition())
 	for _, o := range s.extraFields {
@@ -121,8 +121,8 @@ func (s *Server) JSON() []byte {
 	return text
 }
 
-// Encode returns a file in stdwire's own form, without a line end behind it: servers, and what
-// belongs to them if that is not nil.
+// Encode returns a file in stdwire's own form, without a final line end: servers, and inputs and
+// profiles unless they are nil.
 func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []byte {
 	text := append([]byte(`{"mcpServers":`), serversJSON(servers)...)
 	if len(inputs) > 0 {
@@ -138,7 +138,7 @@ func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []b
 	return indent(append(text, '}'), "")
 }
 
-// serversJSON is one of all servers by their ids.
+// serversJSON returns an object of servers by id.
 func serversJSON(servers []*Server) []byte {
 	text := []byte{'{'}
 	for i, s := range servers {
@@ -151,7 +151,7 @@ func serversJSON(servers []*Server) []byte {
 	return append(text, '}')
 }
 
-// JSON returns the description of an input, on one line.
+// JSON returns the description of an input on one line.
 func (input Input) JSON() []byte {
 	return encode(struct {
 		Type        string `json:"type"`
@@ -161,7 +161,7 @@ func (input Input) JSON() []byte {
 	}{"promptString", input.ID, input.Description, input.Password})
 }
 
-// encode is for values that always can be.
+// encode encodes values that cannot fail to encode.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -170,7 +170,7 @@ func encode(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// indent sets JSON out over lines, all but the first behind a prefix.
+// indent formats JSON over several lines, with prefix before all but the first.
 func indent(text []byte, prefix string) []byte {
 	step := "  "
 	if strings.HasPrefix(prefix, "\t") {

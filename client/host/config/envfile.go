@@ -8,7 +8,7 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// envFile returns the path of the server's EnvFile, and its variables, never nil.
+// envFile returns the path of the server's EnvFile, and its variables, which are not nil.
 func (x *resolver) envFile() (path string, env map[string]string) {
 	env = map[string]string{}
 	if x.server.EnvFile == "" {
@@ -31,10 +31,9 @@ func (x *resolver) envFile() (path string, env map[string]string) {
 	return path, env
 }
 
-// parseEnv reads lines of NAME=value: with "export" before them or not, empty, or comments behind a
-// #. A value between double quotes may have \n, \r, \t, \" and \\ in it; between single quotes,
-// everything is as it stands. What stands behind " #" after a value is a comment. The error tells
-// the line, and not what is in it.
+// parseEnv parses lines of NAME=value, with an optional "export", empty lines and # comments. A
+// value in double quotes may contain \n, \r, \t, \" and \\; one in single quotes is taken unchanged.
+// " #" after a value starts a comment. The error names the line but not its content.
 func parseEnv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	n := 0

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// An Environment is all that the rest of the system has to do with what a configuration means.
-// [System] is that of this process.
+// An Environment is everything outside the files that the meaning of a configuration depends on.
+// [System] returns that of this process.
 type Environment struct {
 	// in which project files are looked for, and servers start; absolute, and always by the same
 	// name, as it is part of what is trusted
@@ -29,14 +29,14 @@ type Environment struct {
 	// [Config.Claims]. Nil is never.
 	Trusts func(*Profile) bool
 
-	// Inputs has values for ${input:ID} by their ids. Those that are not there are looked for in
-	// STDWIRE_INPUT_ID; for the rest, Ask asks somebody. Without Ask they have no value.
+	// Inputs has values for ${input:ID} by id. Missing ones are taken from STDWIRE_INPUT_ID, then
+	// from Ask. Without Ask they have no value.
 	Inputs map[string]string
 	Ask    func(Input) (string, error)
 }
 
-// System returns the environment of this process, with dir in place of its working directory unless
-// that is "". Nobody is asked for inputs.
+// System returns the environment of this process, with dir as its working directory unless that is
+// "". It has no Ask.
 func System(dir string) (*Environment, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
@@ -60,7 +60,7 @@ func System(dir string) (*Environment, error) {
 	return env, nil
 }
 
-// readFile reads a file, unless it is none or has more than [MaxFile] bytes.
+// readFile reads a regular file of at most [MaxFile] bytes.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, syscall.ENOTDIR) { // nor can there be one

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// bracePattern is how opencode writes a variable.
+// bracePattern matches a variable in the form of opencode.
 var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's
@@ -24,24 +24,24 @@ var variablePattern = regexp.MustCompile(
 
 // A Missing is a variable without a value.
 type Missing struct {
-	Field    string // in which it stands: env.TOKEN, args[2]
-	Variable string // as it is written, without a default: ${TOKEN}
+	Field    string // where it stands: env.TOKEN, args[2]
+	Variable string // without a default: ${TOKEN}
 	Reason   string
 }
 
-// A ResolveError says why a server's definition cannot be made an [Endpoint].
+// A ResolveError reports why a definition cannot be resolved to an [Endpoint].
 type ResolveError struct {
 	Server   string
 	Position Position
-	Missing  []Missing // those that have no value
-	Err      error     // anything else
+	Missing  []Missing // variables without a value
+	Err      error     // any other error
 }
 
 func (e *ResolveError) Error() string {
 	return fmt.Sprintf("%s: server %q: %s", e.Position, e.Server, e.Reason())
 }
 
-// Reason is the error without the place and the server.
+// Reason returns the error without the position and the server.
 func (e *ResolveError) Reason() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -85,13 +85,13 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	return e, nil
 }
 
-// An expansion is under way.
+// A resolver resolves one definition.
 type resolver struct {
 	server  *Server
 	env     *Environment
 	answers map[string]string // of inputs
 	missing []Missing
-	err     error // the first
+	err     error // the first error
 }
 
 func (x *resolver) fail(format string, args ...any) {
@@ -137,7 +137,7 @@ func (x *resolver) endpoint() *Endpoint {
 	return e
 }
 
-// absolute is a path that does not depend on where this process is.
+// absolute returns a path that does not depend on the working directory of this process.
 func (x *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -145,7 +145,7 @@ func (x *resolver) absolute(path string) string {
 	return filepath.Join(cmp.Or(x.server.base, x.server.Workspace), path)
 }
 
-// pairs expands values, in the order of their names so that inputs are asked for in an order.
+// pairs expands values in the order of their names, so that inputs are asked for in a fixed order.
 func (x *resolver) pairs(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -158,7 +158,7 @@ func (x *resolver) pairs(field string, values map[string]string) map[string]stri
 	return out
 }
 
-// path expands what may be a path.
+// path expands text that may be a path.
 func (x *resolver) path(field, text string) string {
 	if rest, ok := cutHome(text); ok {
 		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
@@ -166,7 +166,7 @@ func (x *resolver) path(field, text string) string {
 	return x.expand(field, text)
 }
 
-// cutHome returns what follows ~/, on Windows also ~\, at the beginning of a path.
+// cutHome returns the rest of a path after ~/, on Windows also after ~\.
 func cutHome(path string) (rest string, ok bool) {
 	if len(path) < 2 || path[0] != '~' || !os.IsPathSeparator(path[1]) {
 		return path, false
@@ -205,7 +205,7 @@ func (x *resolver) expand(field, text string) string {
 	return b.String()
 }
 
-// lookupVariable returns the value of one that is named, or why it has none.
+// lookupVariable returns the value of a variable, or why it has none.
 func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
 	why string) {
 	switch {
@@ -255,7 +255,7 @@ func (x *resolver) lookupInput(kind, id string) (value, why string) {
 	return value, ""
 }
 
-// inputVariable is the environment variable for an input.
+// inputVariable returns the environment variable of an input.
 func inputVariable(id string) string {
 	return "STDWIRE_INPUT_" + strings.Map(func(c rune) rune {
 		if 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' {
@@ -265,8 +265,8 @@ func inputVariable(id string) string {
 	}, strings.ToUpper(id))
 }
 
-// urlProblem says what is wrong with a URL, without quoting it; "" if nothing, or if that depends
-// on variables.
+// urlProblem returns what is wrong with a URL without quoting it, or "" if nothing is, or if it
+// depends on variables.
 func urlProblem(text string) string {
 	if strings.Contains(text, "${") {
 		return ""

@@ -13,8 +13,8 @@ import (
 
 var urlNames = []string{"url", "serverUrl", "httpUrl"}
 
-// A field is one that a server's definition may have, under all names that applications have for
-// it. The first is stdwire's.
+// A field is a member of a definition under all names that applications have for it. The first is
+// stdwire's.
 type field struct {
 	names []string
 	read  func(r *reader, v value)
@@ -60,7 +60,7 @@ func serverFields() []field {
 	}
 }
 
-// fieldNames are all names that fields have.
+// fieldNames returns all names of fields.
 func fieldNames() (names []string) {
 	for _, f := range serverFields() {
 		names = append(names, f.names...)
@@ -68,7 +68,7 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// readFields reads all of a server's definition.
+// readFields reads all members of a definition.
 func (r *reader) readFields(v value) {
 	byName := map[string]*field{}
 	for _, f := range serverFields() {
@@ -108,12 +108,12 @@ func (r *reader) unknownField(m member) {
 	r.warnf(m.offset, "unknown field %.60q; it does nothing here", m.name)
 }
 
-// typeError complains of a value's type.
+// typeError reports a value of the wrong type.
 func (r *reader) typeError(v value, what string) {
 	r.errorf(v.start, "%s wants %s, and is %s", r.field, what, v.kind())
 }
 
-// readString reads a text.
+// readString reads a string.
 func (r *reader) readString(v value) string {
 	text, ok := v.string()
 	if !ok {
@@ -122,7 +122,7 @@ func (r *reader) readString(v value) string {
 	return r.normalizeVariables(text)
 }
 
-// readScalar reads a text, or what can only be meant as one: true, 8080.
+// readScalar reads a string, or a boolean or number that can only be meant as one.
 func (r *reader) readScalar(v value) (string, bool) {
 	switch v.data[v.start] {
 	case '"':
@@ -134,7 +134,7 @@ func (r *reader) readScalar(v value) (string, bool) {
 	return string(v.raw()), true
 }
 
-// normalizeVariables brings variables into the one form that Resolve knows.
+// normalizeVariables converts variables to the form that Resolve expands.
 func (r *reader) normalizeVariables(text string) string {
 	if r.braceVariables {
 		text = bracePattern.ReplaceAllString(text, "$${env:$1}")
@@ -185,7 +185,7 @@ func (r *reader) readEnv(v value) map[string]string {
 	return all
 }
 
-// namePrefix is as much of a name that is none as cannot be a value.
+// namePrefix returns the part of an invalid name that cannot be a value.
 func namePrefix(name string) string {
 	if i := strings.IndexAny(name, " =:"); i >= 0 {
 		return name[:i+1] + "…"
@@ -208,7 +208,7 @@ func (r *reader) readHeaders(v value) map[string]string {
 	return all
 }
 
-// isToken reports a name that a header may have (RFC 9110, section 5.6.2).
+// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
 		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
@@ -234,7 +234,7 @@ func (r *reader) readInheritEnv(v value) {
 	}
 }
 
-// A transport is how a server is reached, if its definition says so.
+// A transport is the kind of server that a definition declares, if it does.
 type transport uint8
 
 const (
@@ -242,8 +242,7 @@ const (
 	httpTransport
 )
 
-// transportNames are the words that there are, in small letters and without what stands between
-// them.
+// transportNames are the known values of type, in lower case and without separators.
 var transportNames = map[string]transport{
 	"stdio": stdioTransport, "local": stdioTransport,
 	// the client finds out about HTTP+SSE
@@ -285,7 +284,7 @@ func (r *reader) readBool(v value) bool {
 	return is
 }
 
-// readSize reads a size.
+// readSize reads a number of bytes.
 func (r *reader) readSize(v value) int {
 	const most = 1 << 30
 	n, ok := v.integer()
@@ -298,7 +297,7 @@ func (r *reader) readSize(v value) int {
 
 const maxTime = 30 * 24 * time.Hour
 
-// readDuration reads a number of units. 0 is for ever, and becomes negative.
+// readDuration reads a number of units. 0, for no limit, becomes negative.
 func (r *reader) readDuration(v value, unit time.Duration) time.Duration {
 	n, ok := v.integer()
 	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
@@ -314,7 +313,7 @@ func unitName(unit time.Duration) string {
 		time.Millisecond: "milliseconds", time.Second: "seconds"}[unit]
 }
 
-// negativeIfZero makes a negative time of 0.
+// negativeIfZero returns a negative duration for 0.
 func negativeIfZero(d time.Duration) time.Duration {
 	if d == 0 {
 		return -1
@@ -336,8 +335,8 @@ func (r *reader) readIdleStop(v value) {
 	r.server.IdleStop = negativeIfZero(d)
 }
 
-// applyTimeout gives "timeout" the meaning that it has in the application. What is said more
-// clearly wins.
+// applyTimeout applies the member timeout, whose meaning depends on the application. More specific
+// members have precedence.
 func (r *reader) applyTimeout() {
 	if r.timeout == nil {
 		return
@@ -360,7 +359,7 @@ func (r *reader) applyTimeout() {
 	}
 }
 
-// readOptions reads what mcp-proxy has in an object of its own.
+// readOptions reads the object options of mcp-proxy.
 func (r *reader) readOptions(v value) {
 	if !v.isObject() {
 		r.typeError(v, "an object")

@@ -10,21 +10,21 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A shape is a way in which applications write down servers: where in the file they are, and what
-// differs in meaning.
+// A format is how an application writes servers: where they are in the file, and what differs in
+// meaning.
 type format struct {
 	keys         string // the path of keys to the servers, for messages
 	locate       func(root value, workspace string) (value, bool)
 	timeoutUnit  time.Duration // of "timeout"
-	startTimeout bool          // "timeout" is for the start, not for calls
-	// "timeout" may be meant otherwise: the shape is that of many applications
+	startTimeout bool          // timeout is for the start, not for calls
+	// timeout may have another meaning: several applications use the format
 	ambiguousTimeout bool
-	braceVariables   bool // variables are written {env:NAME} too
-	// the file may have what only stdwire knows beside the servers: profiles
+	braceVariables   bool // variables may be written as {env:NAME}
+	// the file may have members that only stdwire knows beside the servers, such as profiles
 	isNative bool
 }
 
-// formats are looked for in this order. The first that is there counts.
+// formats returns the formats in the order in which they are tried. The first that matches is used.
 func formats() []format {
 	return []format{
 		{keys: "mcpServers", locate: memberNamed("mcpServers"), timeoutUnit: time.Millisecond,
@@ -48,16 +48,16 @@ func formats() []format {
 	}
 }
 
-// asMCPProxy is a shape that has the servers where others have them, and is known by a key beside
-// them.
+// asMCPProxy returns the variant of a format that mcp-proxy uses, which a key beside the servers
+// identifies.
 func (s format) asMCPProxy() format {
 	// it encodes a Go duration
 	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false
 	return s
 }
 
-// memberNamed finds what stands under a key. If that is no object, it is found too, to be
-// complained of.
+// memberNamed returns a function that finds the member of that name. It also finds one that is not
+// an object, so that this is reported.
 func memberNamed(key string) func(value, string) (value, bool) {
 	return func(root value, _ string) (value, bool) { return root.member(key) }
 }
@@ -107,14 +107,15 @@ func isServer(v value) bool {
 	})
 }
 
-// serverSection is what there is of servers in a file.
+// A serverSection is the part of a file that defines servers.
 type serverSection struct {
 	format
 	servers value
-	parent  value // the object that has inputs, profiles and a default for timeouts
+	parent  value // the object with inputs, profiles and the default timeout
 }
 
-// findServers looks for the servers of a file; false if it has none, and is not wrong for that.
+// findServers finds the servers of a file. It returns false if there are none, which is not an
+// error.
 func (r *reader) findServers(root value) (serverSection, bool) {
 	if !root.isObject() {
 		r.errorf(root.start, "the file wants to be an object, and is %s", root.kind())
@@ -151,7 +152,7 @@ func (r *reader) findServers(root value) (serverSection, bool) {
 	return *f, true
 }
 
-// warnNoServers says so, if the file is one that is for servers.
+// warnNoServers adds a warning if the file should have servers.
 func (r *reader) warnNoServers(root value) {
 	members := root.members()
 	if r.sharedFile || len(members) == 0 {

@@ -11,59 +11,56 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A State is what became of a file.
+// A State is the state of a file.
 type State string
 
 const (
 	Used     State = "used"
 	Absent   State = "absent"
-	Empty    State = "empty"    // it is there, and has no place for servers
-	Shadowed State = "shadowed" // it has one, and a file before it in the same directory as well
-	// it cannot be read, or has an error that concerns all of it: none of its servers is used
+	Empty    State = "empty"    // exists, without servers
+	Shadowed State = "shadowed" // has servers, but so has an earlier file of the same directory
+	// cannot be read, or has an error that concerns all of it: none of its servers is used
 	Broken State = "broken"
 )
 
-// A Found is a file that was looked for.
+// A FileStatus describes a file that was searched for.
 type FileStatus struct {
 	Source
 	State   State
-	Servers int   // how many it has
+	Servers int   // their number
 	Err     error // why it is broken
 }
 
-// A Config is all that is configured, from all files.
+// A Config is everything that is configured, from all files.
 type Config struct {
-	// what wins comes first; among those of a file, in its order. Servers with errors and disabled
-	// ones are among them
+	// by precedence, within a file in its order; including disabled servers and those with errors
 	Servers  []*Server
-	Profiles map[string][]string // that are in effect; see [Config.Profile]
-	// of a project, that are in effect only if they are trusted, whether they are or not
+	Profiles map[string][]string // in effect; see [Config.Profile]
+	// of a project, in effect only if they are trusted, whether they are or not
 	ProfilesRequiringTrust []*Profile
-	Files                  []FileStatus // that were looked for, what wins first
+	Files                  []FileStatus // that were searched for, by precedence
 	Diagnostics            []Diagnostic
 
 	activeProfiles map[string]*Profile
 }
 
-// Load finds out what is configured.
+// Load loads the configuration.
 //
-// If files are given, they are all there is, and have to be there: of servers with the same id the
-// one in the later file counts. Otherwise, if STDWIRE_CONFIG is set, it is the same with that one
-// file. Otherwise these are looked for:
+// If files are given, only they are read, and they must exist; of servers with the same id the one
+// in the later file is used. Otherwise, if STDWIRE_CONFIG is set, only that file is read. Otherwise
+// Load searches mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json and
+// opencode.jsonc in env.Dir, of which the first that has servers is used, and reads the user's own
+// file (see [UserFile]).
 //
-//	mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json,   in env.Dir: the first that has
-//	opencode.json, opencode.jsonc                                servers
-//	stdwire/mcp.json                                             the user's own file
+// Servers of the former hide servers of the latter with the same id. Profiles of the former do so
+// only if the user has accepted that; see [Config].ProfilesRequiringTrust. A warning names what is
+// hidden. A broken file hides whatever it might have hidden: the other files of its directory.
 //
-// Servers of the former hide those of the same id in the latter; profiles of the former do so only
-// if the user has agreed to that, see [Config].ProfilesRequiringTrust. A warning names what is
-// hidden. A file that is broken hides what it might have hidden: the rest of its directory.
+// Servers start in env.Dir, and relative paths start there, too; those of the user's own file and
+// of STDWIRE_CONFIG start at the directory of the file, so that they do not depend on the working
+// directory.
 //
-// All servers start in env.Dir, and relative paths start there too; but in the user's own file and
-// that of STDWIRE_CONFIG at the directory of the file, so that they mean the same wherever the user
-// is.
-//
-// Load does not fail: what is wrong is in the Diagnostics, and in the servers.
+// Load does not fail: problems are in Diagnostics and in the servers.
 func Load(env *Environment, files ...string) *Config {
 	c := &Config{Profiles: map[string][]string{}, activeProfiles: map[string]*Profile{}}
 	l := &loader{Config: c, env: env}
@@ -105,7 +102,7 @@ func (l *loader) loadLocation(sources location) {
 	}
 }
 
-// loadFile reads and judges a file.
+// loadFile reads a file and determines its state.
 func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	found := FileStatus{Source: source, State: Used}
 	broken := func(err error) (*File, FileStatus) {
@@ -145,7 +142,7 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile takes the servers and profiles of a file, as far as there are none of the same name.
+// addFile adds the servers and profiles of a file whose names are not taken yet.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
@@ -181,18 +178,18 @@ func (l *loader) checkProfiles() {
 	}
 }
 
-// An UnknownError says that there is no server or profile of that name.
+// An UnknownError reports that there is no server or profile of that name.
 type UnknownError struct {
 	Kind string // "server" or "profile"
 	Name string
-	Hint string // which may be meant, or which there are; not part of the text
+	Hint string // similar names, or all names; not part of the text
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with an id, which may be disabled, and may have to be trusted first
-// (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of
-// a file that may have such a server but is broken.
+// Server returns the server with that id, which may be disabled and may require trust (see
+// [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
+// broken file that may define it.
 func (c *Config) Server(id string) (*Server, error) {
 	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
 	for _, f := range c.Files {
@@ -213,9 +210,9 @@ func (c *Config) Server(id string) (*Server, error) {
 	return c.Servers[i], c.Servers[i].Err
 }
 
-// Select returns the servers of a profile, in its order; for "" all there are. Those with errors
-// are among them, and disabled ones. The error is an [*UnknownError], or an [*UntrustedError] for
-// one of the Claims.
+// Select returns the servers of a profile in its order, or all servers if profile is "", including
+// disabled ones and those with errors. The error is an [*UnknownError], or an [*UntrustedError] for
+// a profile that requires trust.
 func (c *Config) Select(profile string) (servers []*Server, err error) {
 	if profile == "" {
 		return c.Servers, nil

@@ -2,23 +2,20 @@ package config
 
 import "path/filepath"
 
-// pathVariable is the environment variable with the path of a file that is used in place of those
-// that are searched for.
+// pathVariable is the environment variable that names a file to use instead of searching.
 const pathVariable = "STDWIRE_CONFIG"
 
-// projectFiles are looked for in a directory, in this order. The first that has a place for servers
-// counts.
+// projectFiles are searched for in a directory, in this order. The first that has servers is used.
 var projectFiles = []Source{
 	{Path: "mcp.json"}, {Path: ".mcp.json"}, {Path: ".dispatch/mcp.json"},
 	{Path: ".vscode/mcp.json"},
 	{Path: "opencode.json", sharedFile: true}, {Path: "opencode.jsonc", sharedFile: true},
 }
 
-// A place is where files are looked for: the servers of all places are used, but of each place
-// those of one file only.
+// A location is a list of files of which one is used. The servers of all locations are used.
 type location []Source
 
-// search returns where files are looked for, what wins first.
+// search returns the locations by precedence.
 func search(env *Environment, files []string) (places []location) {
 	absolute := func(path string) string {
 		if filepath.IsAbs(path) {
@@ -45,23 +42,22 @@ func search(env *Environment, files []string) (places []location) {
 	return []location{project, {{Path: UserFile(env), Workspace: env.Dir, relativeToFile: true}}}
 }
 
-// UserFile is the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, which is
-// ~/.config unless it is set, on Windows %APPDATA%.
+// UserFile returns the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, by default
+// ~/.config, on Windows %APPDATA%.
 func UserFile(env *Environment) string { return configHome.file(env, "mcp.json") }
 
-// StateFile is the path of a file that is kept from one run to the next: stdwire/name in
-// XDG_STATE_HOME, which is ~/.local/state unless it is set, on Windows %LOCALAPPDATA%. Of env, it
-// needs Home and LookupEnv only.
+// StateFile returns the path of a file that is kept between runs: stdwire/name in XDG_STATE_HOME,
+// by default ~/.local/state, on Windows %LOCALAPPDATA%. It uses only Home and LookupEnv of env.
 func StateFile(env *Environment, name string) string { return stateHome.file(env, name) }
 
-// A base is a directory for files of one kind of all programs, as the XDG Base Directory
-// Specification has it on every system.
+// A baseDir is a base directory of the XDG Base Directory Specification, which is applied on every
+// system.
 type baseDir struct {
-	variables []string // that may have its path, what counts first
-	homePath  string   // where it is in the home directory
+	variables []string // in order of precedence
+	homePath  string   // relative to the home directory
 }
 
-// file is the path of one of stdwire's.
+// file returns the path of a file of stdwire.
 func (b baseDir) file(env *Environment, name string) string {
 	dir := filepath.Join(env.Home, b.homePath)
 	for _, variable := range b.variables {

@@ -10,7 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An ExistsError says that a file has other servers of the ids of those that were to be added.
+// An ExistsError reports that a file has different servers with the ids of those that were to be
+// added.
 type ExistsError struct {
 	File string
 	IDs  []string
@@ -20,14 +21,14 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s has another %s already", e.File, strings.Join(e.IDs, ", "))
 }
 
-// Merge returns the content of a file with servers and inputs added to it. The rest stays as it is,
-// comments and layout too. data is the content as it is now, which may be empty, and path is for
-// messages. Servers that are there already, and the same, are left alone; others of the same id are
-// an [*ExistsError], unless replace is set: then their definitions are replaced, with all comments
-// in them.
+// Merge returns the content of a file with servers and inputs added. The rest stays unchanged, with
+// comments and layout. data is the current content, which may be empty; path is for messages.
+// Servers that exist unchanged are left alone. Different servers with the same id are an
+// [*ExistsError], unless replace is set: then their definitions are replaced, with the comments in
+// them.
 //
-// The file has to be in stdwire's own form, which mcpServers and VS Code's servers are. Any other
-// error is a [Diagnostic] or says what is wrong.
+// The file must be in stdwire's own form, mcpServers or servers. Any other error is a [Diagnostic],
+// or says what is wrong.
 func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input,
 	replace bool) ([]byte, error) {
 	source := Source{Path: path, Workspace: env.Dir, sharedFile: true}
@@ -66,7 +67,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	return merged, nil
 }
 
-// An addition is a member of an object, or without a name an element of an array.
+// An insertion is a new member of an object or, without a name, a new element of an array.
 type insertion struct {
 	name  string
 	value []byte
@@ -87,7 +88,7 @@ type editor struct {
 	rootMembers []insertion // members for the root
 }
 
-// An edit replaces bytes from start to end.
+// An edit replaces the bytes from start to end.
 type edit struct {
 	start, end int
 	text       []byte
@@ -130,7 +131,7 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 	return nil
 }
 
-// inputs adds those that the file does not describe yet.
+// inputs adds the inputs that the file does not describe yet.
 func (e *editor) inputs(f *File, root value, inputs []Input) error {
 	var added []insertion
 	for _, input := range inputs {
@@ -152,7 +153,7 @@ func (e *editor) inputs(f *File, root value, inputs []Input) error {
 	return nil
 }
 
-// arrayJSON is one of all values.
+// arrayJSON returns an array of all values.
 func arrayJSON(all []insertion) []byte {
 	text := []byte{'['}
 	for i, a := range all {
@@ -164,8 +165,8 @@ func arrayJSON(all []insertion) []byte {
 	return append(text, ']')
 }
 
-// insert adds members to an object, or elements to an array, behind those that are there and the
-// comments behind these.
+// insert adds members to an object or elements to an array, after the existing ones and the
+// comments that follow them.
 func (e *editor) insert(container value, added []insertion) {
 	if len(added) == 0 {
 		return
@@ -212,7 +213,7 @@ func (e *editor) insert(container value, added []insertion) {
 	e.edits = append(e.edits, edit{at, closing, text})
 }
 
-// hasComma reports whether one stands behind the last value of a container, before it is closed.
+// hasComma reports whether a comma follows the last value of a container.
 func (e *editor) hasComma(last, closing int) bool {
 	for i := last; i < closing; {
 		switch e.raw[i] {
@@ -227,7 +228,7 @@ func (e *editor) hasComma(last, closing int) bool {
 	return false
 }
 
-// indentation is the white space at the beginning of the line that a byte stands on.
+// indentation returns the white space at the beginning of the line of a byte.
 func (e *editor) indentation(at int) string {
 	start := bytes.LastIndexByte(e.raw[:at], '\n') + 1
 	end := start

@@ -9,18 +9,18 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// OAuth is what a definition says about how to be let in by a server with a URL. Texts of a
-// [Server] may have variables in them, those of an [Endpoint] have not.
+// OAuth is how to authorize requests to a server at a URL. The strings of a [Server] may contain
+// variables; those of an [Endpoint] do not.
 type OAuth struct {
 	// "oauth": false; no token is asked for, and none that is there is used
 	Disabled     bool
-	ClientID     string // "" registers the client dynamically
+	ClientID     string // "": the client is registered dynamically
 	ClientSecret string
 	// the authorization server that knows ClientID, and the only one that may see ClientSecret;
 	// required with that
 	Issuer      string
-	Scope       string // of several, with blanks between them
-	RedirectURI string // where the browser comes back to; "" is any port of this machine
+	Scope       string // separated by spaces
+	RedirectURI string // "": any port of this machine
 	// its authorization server may be in a private network, though the server is not
 	AllowPrivate bool
 	// "grantType": "client_credentials"; the client acts for itself, with its secret, and no user
@@ -33,7 +33,7 @@ const (
 	clientCredentials = "client_credentials"
 )
 
-// An ownOAuth is an [OAuth] in stdwire's own form: false, or an object.
+// An oauthJSON is an [OAuth] in stdwire's own form: false, or an object.
 type oauthJSON OAuth
 
 // MarshalJSON implements [json.Marshaler].
@@ -65,8 +65,7 @@ func (o *oauthJSON) MarshalJSON() ([]byte, error) {
 	return append(text, '}'), nil
 }
 
-// readOAuth reads what applications write about that: true, false, or an object, whose members have
-// one name in each of them.
+// readOAuth reads oauth: true, false or an object with the names of any application.
 func (r *reader) readOAuth(v value) {
 	if on, ok := v.bool(); ok {
 		r.server.OAuth = &OAuth{Disabled: !on}
@@ -136,7 +135,7 @@ func (r *reader) readOAuth(v value) {
 	}
 }
 
-// oauth expands the variables.
+// oauth expands the variables of o.
 func (x *resolver) oauth(o *OAuth) *OAuth {
 	if o == nil {
 		return nil
@@ -159,7 +158,7 @@ func (x *resolver) oauth(o *OAuth) *OAuth {
 	return e
 }
 
-// isIssuer reports the URL of an authorization server that a secret may be sent to.
+// isIssuer reports whether text is the URL of an authorization server that may receive a secret.
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&

@@ -11,37 +11,37 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// MaxServers is how many servers a file may have.
+// MaxServers is the maximum number of servers of a file.
 const MaxServers = 256
 
 const (
-	maxDiagnostics = 1000 // of a file; one with more is not used
+	maxDiagnostics = 1000 // of a file; a file with more of them is broken
 	maxInputs      = 100
 	maxProfiles    = 256 // each with as many servers as a file
 )
 
-// A Source is a file that servers may come from.
+// A Source is a file that may define servers.
 type Source struct {
 	Path      string
-	Workspace string // the directory that its servers belong to and start in, absolute
-	Project   bool   // it was found in the workspace: whoever has written it need not be the user
-	// a server whose name cannot be an id gets the most similar one, with a warning
+	Workspace string // the absolute directory that its servers belong to and start in
+	Project   bool   // found in the workspace, so that its author need not be the user
+	// a server whose name is not a valid id gets the most similar one, with a warning
 	Rename bool
 
-	sharedFile bool // it is for other things as well, and need not have servers
-	required   bool // the user has named it: it has to be there
-	// it is the same wherever the user is: relative paths in it start at its own directory
+	sharedFile bool // for other purposes as well; it need not have servers
+	required   bool // named by the user; it must exist
+	// relative paths start at its directory, not at the workspace
 	relativeToFile bool
 }
 
-// A File is what one file says.
+// A File is the content of one file.
 type File struct {
 	Source
-	Servers     []*Server           // in the order of the file, those with errors too
-	Profiles    map[string][]string // sets of servers' ids, by name
+	Servers     []*Server           // in the order of the file, including those with errors
+	Profiles    map[string][]string // ids of servers by name
 	Inputs      []Input
 	Diagnostics []Diagnostic
-	// HasServers says that the file has a place for servers, though there may be none in it.
+	// HasServers reports that the file has a member for servers, which may be empty.
 	HasServers bool
 
 	profileAt map[string]Position
@@ -49,8 +49,8 @@ type File struct {
 	section   serverSection
 }
 
-// Err returns the first error that concerns the file as a whole; nil if there is none. Then none of
-// its servers can be relied on.
+// Err returns the first error that concerns the file as a whole, or nil. If it is not nil, none of
+// the servers is usable.
 func (f *File) Err() error {
 	for _, d := range f.Diagnostics {
 		if d.Severity == Error && d.Server == "" {
@@ -60,9 +60,9 @@ func (f *File) Err() error {
 	return nil
 }
 
-// Parse reads a file: JSON, with comments and commas behind last elements if need be, in any of the
-// shapes that applications have for the servers of MCP. An empty file has none. Of env it needs
-// Exists and Home. It does not fail: what is wrong is in the Diagnostics.
+// Parse parses a file: JSON, with comments and trailing commas, in any of the forms of MCP
+// applications. An empty file has no servers. It uses only Exists and Home of env. Parse does not
+// fail: problems are in Diagnostics.
 func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
 	r := &reader{Source: source, file: f, environment: env}
@@ -87,7 +87,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 	return f
 }
 
-// A reader is at work on a file.
+// A reader parses one file.
 type reader struct {
 	*text
 	Source
@@ -95,7 +95,7 @@ type reader struct {
 	file        *File
 	environment *Environment
 
-	// Of the server that is being read; nil between servers.
+	// while a server is read; nil otherwise
 	server    *Server
 	field     string
 	transport transport
@@ -128,17 +128,17 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	}
 }
 
-// hasTooManyDiagnostics reports that nothing more is told, because the file as a whole is broken by
-// now. To find a place takes time, so what does that in a loop has to look.
+// hasTooManyDiagnostics reports that diagnostics are no longer recorded, because the file is
+// broken. Loops check it, because finding a position takes time.
 func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
 
-// lineColumn is a position in the same file.
+// lineColumn returns a position in the same file, for messages.
 func (r *reader) lineColumn(at int) string {
 	p := r.position(at)
 	return fmt.Sprintf("%d:%d", p.Line, p.Column)
 }
 
-// members returns an object's members, and complains of those whose name is there twice.
+// members returns the members of an object and reports duplicates.
 func (r *reader) members(v value) []member {
 	first := map[string]member{}
 	return slices.DeleteFunc(v.members(), func(m member) bool {
@@ -184,7 +184,7 @@ func (r *reader) readServers(all value) {
 	}
 }
 
-// defaultTimeout is the default that opencode has for the timeouts of all servers.
+// defaultTimeout returns opencode's default for the timeouts of all servers.
 func (r *reader) defaultTimeout() *value {
 	if r.keys != "mcp.servers" {
 		return nil
@@ -195,7 +195,7 @@ func (r *reader) defaultTimeout() *value {
 	return nil
 }
 
-// readServer reads the server that was begun.
+// readServer reads one server.
 func (r *reader) readServer(m member) {
 	s := r.server
 	if host.CheckID(s.ID) != nil {
@@ -217,7 +217,7 @@ func (r *reader) readServer(m member) {
 	}
 }
 
-// invalidID deals with a server whose name is no id.
+// invalidID handles a server whose name is not a valid id.
 func (r *reader) invalidID(m member) {
 	id := SuggestID(m.name)
 	_, taken := r.file.section.servers.member(id)
@@ -236,7 +236,7 @@ func (r *reader) invalidID(m member) {
 	}
 }
 
-// checkTransport sees that there is what a server needs, and nothing that another kind does.
+// checkTransport reports missing members and those of another kind of server.
 func (r *reader) checkTransport(m member) {
 	s := r.server
 	switch {
@@ -259,7 +259,7 @@ func (r *reader) checkTransport(m member) {
 	}
 }
 
-// readCommand reads a program, which may bring arguments along.
+// readCommand reads a program, which may include arguments.
 func (r *reader) readCommand(v value) {
 	s := r.server
 	if v.isArray() {
@@ -286,8 +286,8 @@ func (r *reader) readCommand(v value) {
 		"command has spaces in it, and is no file: it is taken apart; write its arguments as args")
 }
 
-// splitCommand takes a command line apart; nil if it is not a plain one. A backslash may be part of
-// a Windows path.
+// splitCommand splits a command line, or returns nil if it is not a plain one. A backslash may be
+// part of a Windows path.
 func splitCommand(line string) (words []string) {
 	if strings.ContainsAny(line, "\\\n") {
 		return nil
@@ -316,7 +316,7 @@ func (r *reader) exists(command string) bool {
 	return r.environment.Exists(command)
 }
 
-// base is what relative paths start at.
+// base returns the directory at which relative paths start.
 func (s Source) base() string {
 	if s.relativeToFile {
 		return filepath.Dir(s.Path)
@@ -324,7 +324,7 @@ func (s Source) base() string {
 	return s.Workspace
 }
 
-// readInputs reads what VS Code asks the user for.
+// readInputs reads the inputs of VS Code.
 func (r *reader) readInputs(beside value) {
 	all, _ := beside.member("inputs")
 	for i, v := range all.elements() {
@@ -352,7 +352,7 @@ func (r *reader) readInputs(beside value) {
 	}
 }
 
-// readProfiles reads the sets of servers.
+// readProfiles reads the profiles.
 func (r *reader) readProfiles(root value) {
 	all, ok := root.member("profiles")
 	if !r.isNative || !ok {
@@ -385,7 +385,7 @@ func (r *reader) readProfiles(root value) {
 	}
 }
 
-// suggestion says which of the servers' ids may be meant, or which there are.
+// suggestion returns similar ids of servers, or all ids.
 func suggestion(id string, servers []*Server) string {
 	var ids []string
 	for _, s := range servers {

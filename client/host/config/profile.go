@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A Profile is a set of servers that a file has a name for.
+// A Profile is a named set of servers.
 type Profile struct {
 	Name      string
-	Servers   []string // their ids
+	Servers   []string // ids
 	Position           // of its name
 	Workspace string   // the directory that it belongs to
-	Project   bool     // its file was found in the workspace, and not named by the user
+	Project   bool     // its file was found in the workspace, not named by the user
 
 	// Of one of [Config].ProfilesRequiringTrust: where the user's own file has a profile of this
 	// name, zero if it has none; and those of its servers that are not from its own file.
@@ -19,17 +19,17 @@ type Profile struct {
 	OtherServers []*Server
 }
 
-// requiresTrust reports whether the profile decides about what is not its own file's.
+// requiresTrust reports whether the profile affects anything outside its own file.
 func (p *Profile) requiresTrust() bool {
 	return p.Overrides != (Position{}) || p.OtherServers != nil
 }
 
-// Profile returns the profile of that name that is in effect, nil if none is.
+// Profile returns the profile of that name that is in effect, or nil.
 func (c *Config) Profile(name string) *Profile { return c.activeProfiles[name] }
 
-// resolveProfiles finds out which profiles are in effect. One of a project's file neither takes the
-// place of one of the user's nor has servers from elsewhere unless it is trusted: it would offer
-// what the user left out.
+// resolveProfiles determines which profiles are in effect. A profile of a project's file must be
+// trusted to replace a profile of the user or to contain servers of other files, because it could
+// offer what the user excluded.
 func (l *loader) resolveProfiles() {
 	for i, p := range l.allProfiles {
 		if other := l.activeProfiles[p.Name]; other != nil {
@@ -52,8 +52,7 @@ func (l *loader) resolveProfiles() {
 	}
 }
 
-// findConflicts notes what a project's profile decides about, with the profiles of the files after
-// its own.
+// findConflicts records what a project's profile affects, given the profiles of the later files.
 func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	for _, o := range others {
 		if o.Name == p.Name {
@@ -67,7 +66,7 @@ func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	}
 }
 
-// trustReason says in words what it decides about.
+// trustReason describes what the profile affects.
 func (p *Profile) trustReason() string {
 	var all []string
 	if p.Overrides != (Position{}) {

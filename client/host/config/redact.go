@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// redacted stands for what is not shown.
+// redacted replaces what is not shown.
 const redacted = "…"
 
-// Redacted returns a copy in which everything that may be a secret is "…": values of variables and
-// headers, the user and the query of URLs, arguments that look like secrets or stand behind a flag
-// that announces one, and all of the fields that only other applications know. Variables are still
-// there, as ${NAME}, without defaults.
+// Redacted returns a copy in which everything that may be secret is "…": values of variables and
+// headers, the user and query of URLs, arguments that look like secrets or follow a flag that
+// announces one, and the members that only other applications know. Variables remain as ${NAME},
+// without defaults.
 func (s *Server) Redacted() *Server {
 	c := *s
 	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
@@ -37,7 +37,7 @@ func redactValues(values map[string]string) map[string]string {
 	return out
 }
 
-// redactText leaves nothing of a text but its variables.
+// redactText removes everything from a text but its variables.
 func redactText(text string) string {
 	var b strings.Builder
 	end := 0
@@ -113,23 +113,23 @@ func redactQuery(query string) string {
 }
 
 var (
-	// secretName matches the name of a flag, variable or parameter whose value is a secret.
+	// secretName matches the name of a flag, variable or parameter whose value is secret.
 	secretName = regexp.MustCompile(
 		`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
 			`connection[-_]?string|dsn`)
-	// secretValue matches what looks like one, wherever it stands.
+	// secretValue matches what looks like a secret anywhere.
 	secretValue = regexp.MustCompile(
 		`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
-	// longRandom matches what, with a digit in it, is hardly a word: a key in a URL's path.
+	// longRandom matches a word that, with a digit in it, is probably a key in the path of a URL.
 	longRandom = regexp.MustCompile(`^[A-Za-z0-9_=-]{20,}$`)
-	// assignment matches NAME=value, with a flag's dashes before it or not.
+	// assignment matches NAME=value, with or without the dashes of a flag.
 	assignment = regexp.MustCompile(`^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*)=(.*)$`)
 )
 
-// valueFlags are flags that announce a secret, though not by their names: docker's and curl's.
+// valueFlags are flags of docker and curl whose value may be secret.
 var valueFlags = []string{"-e", "--env", "-H", "-u", "--user"}
 
-// redactArgs hides arguments that may be secrets.
+// redactArgs hides arguments that may be secret.
 func redactArgs(args []string) []string {
 	out := slices.Clone(args)
 	for i, arg := range args {
@@ -157,7 +157,7 @@ func redactArgs(args []string) []string {
 	return out
 }
 
-// redactWord hides what looks like a secret, and what is in URLs.
+// redactWord hides what looks like a secret, and the secret parts of URLs.
 func redactWord(word string) string {
 	if u, err := url.Parse(word); strings.Contains(word, "://") && (err != nil || u.Scheme != "") {
 		return redactURL(word)

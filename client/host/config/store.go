@@ -13,23 +13,22 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// maxTrusted is how many servers a [Store] holds.
+// maxTrusted is the maximum number of entries of a [Store].
 const maxTrusted = 10_000
 
-// A Store remembers which servers and profiles from project files the user has trusted, in a file
-// that only the user can read; on Windows, where files have no such permissions, whoever the access
-// control list of its directory lets in. It may be used by several processes and goroutines: a
-// change reads the file anew and replaces it in one step. Of two changes at the same moment, one
-// may be lost, so that the user is asked once more.
+// A Store records which servers and profiles of project files the user trusts, in a file that only
+// the user can read; on Windows, those whom the access control list of its directory admits. It is
+// safe for concurrent use by several processes and goroutines: a change reads the file again and
+// replaces it atomically. Of two simultaneous changes one may be lost, and the user is asked again.
 type Store struct {
-	// Path of the file. It need not be there, nor its directory.
+	// Path is the path of the file. Neither the file nor its directory need exist.
 	Path string
 }
 
-// UserStore is the store of the user: trust.json where [StateFile] says.
+// UserStore returns the store of the user: trust.json at [StateFile].
 func UserStore(env *Environment) *Store { return &Store{StateFile(env, "trust.json")} }
 
-// A trusted is one server or profile that may have an effect.
+// A trustEntry is a trusted server or profile.
 type trustEntry struct {
 	Workspace string `json:"workspace"`
 	Server    string `json:"server,omitempty"`
@@ -37,7 +36,7 @@ type trustEntry struct {
 	Digest    string `json:"sha256"`
 }
 
-// sameSubject reports whether both are about the same thing.
+// sameSubject reports whether t and o are about the same server or profile.
 func (t trustEntry) sameSubject(o trustEntry) bool {
 	return t.Workspace == o.Workspace && t.Server == o.Server && t.Profile == o.Profile
 }
@@ -50,9 +49,9 @@ func (p *Profile) trustEntry() trustEntry {
 	return trustEntry{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
 }
 
-// Check returns nil for a server that may be started: one from a file that the user named, or one
-// that is trusted as it is. Otherwise the error is an [*UntrustedError], or says why the store
-// cannot be read.
+// Check returns nil for a server that may be started: one of a file that the user named, or one
+// that is trusted in its current definition. Otherwise the error is an [*UntrustedError], or says
+// why the store cannot be read.
 func (st *Store) Check(s *Server) error {
 	if !s.Project {
 		return nil
@@ -70,8 +69,8 @@ func (st *Store) Check(s *Server) error {
 	return err
 }
 
-// CheckProfile returns nil for a profile that may have an effect: see [Config.Claims]. Its errors
-// are those of Check.
+// CheckProfile returns nil for a profile that may take effect; see [Config].ProfilesRequiringTrust.
+// Its errors are those of Check.
 func (st *Store) CheckProfile(p *Profile) error {
 	known, err := st.has(p.trustEntry())
 	if err == nil && known != trustedNow {
@@ -88,7 +87,7 @@ const (
 	trustedNow
 )
 
-// has looks something up that may be trusted in any of these forms.
+// has looks up something that may be trusted in any of these forms.
 func (st *Store) has(forms ...trustEntry) (known int, err error) {
 	all, err := st.read()
 	if err != nil {
@@ -104,24 +103,24 @@ func (st *Store) has(forms ...trustEntry) (known int, err error) {
 	return trustedBefore, nil
 }
 
-// Trust remembers servers as they are now.
+// Trust records the current definitions of servers as trusted.
 func (st *Store) Trust(servers ...*Server) error {
 	_, err := st.change(trustEntries(servers), true)
 	return err
 }
 
-// TrustProfile remembers profiles as they are now.
+// TrustProfile records the current definitions of profiles as trusted.
 func (st *Store) TrustProfile(profiles ...*Profile) error {
 	_, err := st.change(trustEntries(profiles), true)
 	return err
 }
 
-// Revoke forgets servers, and returns how many of them were known, trusted as they are or not.
+// Revoke removes servers, and returns how many of them were recorded, in whatever definition.
 func (st *Store) Revoke(servers ...*Server) (int, error) {
 	return st.change(trustEntries(servers), false)
 }
 
-// RevokeProfile does that with profiles.
+// RevokeProfile is Revoke for profiles.
 func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
 	return st.change(trustEntries(profiles), false)
 }
@@ -167,7 +166,7 @@ func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err er
 	return forgotten, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
 }
 
-// read returns what is in the store. What it cannot be sure of it does not take for trust.
+// read returns the entries of the store. Invalid entries are ignored.
 func (st *Store) read() ([]trustEntry, error) {
 	info, err := os.Stat(st.Path)
 	switch {

@@ -2,8 +2,8 @@ package config
 
 import "github.com/stdwire/stdwire/client/host"
 
-// readTools reads tools: {allow, deny}, or only what is allowed. Whatever is wrong with it is an
-// error: a filter that is not understood must not let everything pass.
+// readTools reads tools: {allow, deny}, or an array of allowed patterns. Every problem is an error,
+// because an unknown filter must not pass everything.
 func (r *reader) readTools(v value) {
 	f := &r.server.Filter
 	if v.isArray() {
@@ -27,7 +27,8 @@ func (r *reader) readTools(v value) {
 	}
 }
 
-// setAllow sets what is allowed, which only one field may do: of two, either would widen the other.
+// setAllow sets the allowed patterns. Two fields may not set them, because each would widen the
+// other.
 func (r *reader) setAllow(v value, patterns []string) {
 	if r.server.Filter.Allow != nil {
 		r.errorf(v.start,
@@ -45,7 +46,7 @@ func (r *reader) readPatterns(v value) []string {
 	return all
 }
 
-// readToolFilter reads that of mcp-proxy.
+// readToolFilter reads toolFilter of mcp-proxy.
 func (r *reader) readToolFilter(v value) {
 	mode, _ := v.member("mode")
 	list, _ := v.member("list")

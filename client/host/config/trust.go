@@ -6,18 +6,17 @@ import (
 	"fmt"
 )
 
-// Digest is the SHA-256 of what a server is: its workspace, its id and its definition in stdwire's
-// own form, whether it is disabled aside. Variables are in it as they are written, with their
-// defaults and without their values, so that a token may change; and so are, by their names only,
-// the files that the definition names.
+// Digest returns the SHA-256 of the server's workspace, id and definition in stdwire's own form,
+// except whether it is disabled. Variables are included with their defaults but without their
+// values, so that a token may change; files that the definition names are included by name.
 func (s *Server) Digest() string {
 	d := s.definition()
 	d.Disabled = false
 	return digest(s.Workspace, s.ID, d)
 }
 
-// TrustDigest is the SHA-256 of all that a server's file says of it: what [Server.Digest] is of,
-// whether it is disabled, and how its inputs are described. It is what a user agrees to.
+// TrustDigest returns the SHA-256 of everything that the file says about the server: Digest,
+// whether it is disabled, and the descriptions of its inputs. This is what a user accepts.
 func (s *Server) TrustDigest() string {
 	if !s.Disabled && len(s.Inputs) == 0 {
 		return s.Digest()
@@ -25,7 +24,7 @@ func (s *Server) TrustDigest() string {
 	return digest(s.Workspace, s.ID, s.definition(), s.Inputs)
 }
 
-// TrustDigest is the SHA-256 of all that a profile is. What it hides is decided by its name.
+// TrustDigest returns the SHA-256 of a profile. Its name decides what it hides.
 func (p *Profile) TrustDigest() string { return digest(p.Workspace, "profile", p.Name, p.Servers) }
 
 func digest(parts ...any) string {
@@ -33,9 +32,9 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intersect returns what s is without giving anything that was does not give: was itself, disabled
-// if s is, with the tools that both let pass. It is s, and whole is true, if that is all by which
-// they differ.
+// Intersect returns what s offers without anything that was does not offer: was itself, disabled if
+// s is, with the tools that both allow. If they differ in nothing else, it returns s, and whole is
+// true.
 func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
 	within := *was
 	within.Disabled = was.Disabled || s.Disabled
@@ -46,13 +45,12 @@ func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
 	return &within, false
 }
 
-// An UntrustedError says that a server or profile comes from a file that the user need not have
-// written, and that the user has not said yet that it may have an effect.
+// An UntrustedError reports that a server or profile of a project's file is not trusted.
 type UntrustedError struct {
-	Server   string // "" if it is a profile
+	Server   string // "" for a profile
 	Profile  string
 	Position Position
-	Changed  bool // it was trusted, and has changed since
+	Changed  bool // an earlier definition was trusted
 }
 
 func (e *UntrustedError) Error() string {

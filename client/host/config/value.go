@@ -17,7 +17,7 @@ func (v value) raw() []byte { return v.data[v.start:v.end] }
 func (v value) isObject() bool { return v.text != nil && v.data[v.start] == '{' }
 func (v value) isArray() bool  { return v.text != nil && v.data[v.start] == '[' }
 
-// text returns what a string says.
+// string returns the value of a string.
 func (v value) string() (string, bool) { return jsonscan.Text(v.raw()) }
 
 func (v value) bool() (is, ok bool) {
@@ -30,13 +30,13 @@ func (v value) bool() (is, ok bool) {
 	return false, false
 }
 
-// integer returns a number that is written without fraction and exponent.
+// integer returns a number without fraction and exponent.
 func (v value) integer() (int64, bool) {
 	n, err := strconv.ParseInt(string(v.raw()), 10, 64)
 	return n, err == nil
 }
 
-// kind is what messages call the type of a value.
+// kind returns the type of a value, for messages.
 func (v value) kind() string {
 	switch v.data[v.start] {
 	case '{':
@@ -53,15 +53,14 @@ func (v value) kind() string {
 	return "a number"
 }
 
-// A member is one of an object's.
+// A member is a member of an object.
 type member struct {
 	name   string
 	offset int // of the name
 	value
 }
 
-// members returns the members of an object, in order and with all that have the same name; nil for
-// anything else.
+// members returns the members of an object in order, duplicates included; nil for other values.
 func (v value) members() (all []member) {
 	if !v.isObject() {
 		return nil
@@ -78,7 +77,7 @@ func (v value) members() (all []member) {
 	return all
 }
 
-// member returns an object's first member of that name.
+// member returns the first member of that name.
 func (v value) member(name string) (value, bool) {
 	for _, m := range v.members() {
 		if m.name == name {
@@ -88,7 +87,7 @@ func (v value) member(name string) (value, bool) {
 	return value{}, false
 }
 
-// elements returns the elements of an array; nil for anything else.
+// elements returns the elements of an array; nil for other values.
 func (v value) elements() (all []value) {
 	if !v.isArray() {
 		return nil
