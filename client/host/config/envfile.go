@@ -32,8 +32,8 @@ func (x *resolver) envFile() (path string, env map[string]string) {
 }
 
 // parseEnv parses lines of NAME=value, with an optional "export", empty lines and # comments. A
-// value in double quotes may contain \n, \r, \t, \" and \\; one in single quotes is taken unchanged.
-// " #" after a value starts a comment. The error names the line but not its content.
+// value in double quotes may contain \n, \r, \t, \" and \\; one in single quotes is taken
+// unchanged. " #" after a value starts a comment. The error names the line but not its content.
 func parseEnv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	n := 0
