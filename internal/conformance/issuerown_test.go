@@ -256,7 +256,7 @@ func (w *issued) keysChange() {
 	assert.Assert(t, second.has().AccessToken != revoked)
 	got, challenge = status(t, w.f.url, "Bearer "+bearer)
 	assert.Equal(t, got, http.StatusUnauthorized)
-	assert.Assert(t, strings.Contains(challenge, "a key that is not known here"), challenge)
+	assert.Assert(t, strings.Contains(challenge, "signed with an unknown key"), challenge)
 }
 
 // token is one of the machine's for a server.

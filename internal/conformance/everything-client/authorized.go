@@ -160,7 +160,7 @@ func authorizer(name, url string) (*auth.Authorizer, error) {
 var refusing = map[string]string{
 	"auth/resource-mismatch":        "the metadata is of another resource: https://evil.example.com/mcp",
 	"auth/metadata-issuer-mismatch": "the metadata is of another authorization server: issuer https://attacker.example.com",
-	"auth/iss-supported-missing":    "the answer the authorization response has no iss",
+	"auth/iss-supported-missing":    "the authorization response has no iss",
 	"auth/iss-wrong-issuer":         "the authorization response is from another authorization server",
 	"auth/iss-unexpected":           "the authorization response is from another authorization server",
 	"auth/iss-normalized":           "the authorization response is from another authorization server",
