@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -130,9 +129,7 @@ func TestProcEvalCancelled(t *testing.T) {
 	pids := b.started(t)
 	cancel()
 	failed(t, b, <-done, dispatch.Cancelled, "")
-	// it may have been cancelled during their start
-	eventually(t, "the processes are gone",
-		func() bool { return !slices.ContainsFunc(pids, alive) })
+	gone(t, pids...)
 }
 
 func TestProcEvalShutdown(t *testing.T) {

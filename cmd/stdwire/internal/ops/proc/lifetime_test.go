@@ -77,8 +77,7 @@ func TestProcIdle(t *testing.T) {
 	waited := run[ReadOutput](t, b, "proc.read",
 		args{"session": busy, "until": "output", "wait_ms": 1200})
 	assert.Assert(t, waited.Running)
-	eventually(t, "the idle one is ended",
-		func() bool { return !alive(pids[0]) && !alive(pids[1]) && !alive(pids[2]) })
+	gone(t, pids...)
 	eventually(t, "so is the other, once nobody uses it",
 		func() bool { return len(b.sessions.List(context.Background())) == 0 })
 	fails(t, b, "proc.read", args{"session": idle}, dispatch.NotRunning, "")
