@@ -199,8 +199,8 @@ func (b *bench) pids(t testing.TB, session string) []int {
 	return all
 }
 
-// gone waits until the processes have ended. A killed descendant, which is not waited for, may still
-// be exiting when its output is at its end.
+// gone waits until the processes have ended. A killed descendant, which is not waited for, may
+// still be exiting when its output is at its end.
 func gone(t testing.TB, pids ...int) {
 	t.Helper()
 	for _, pid := range pids {
