@@ -21,8 +21,8 @@ type Catalog struct {
 	open map[Gate]bool // never changes
 
 	mu sync.Mutex
-	// all that were registered, also those behind a closed gate, so that names stay unique whatever
-	// is open
+	// all that were registered, by flat name, also those behind a closed gate, so that names stay
+	// unique whatever is open
 	ops       map[string]*Operation
 	codes     map[Code]CodeInfo
 	listeners map[*listener]struct{}
@@ -95,18 +95,19 @@ func (c *Catalog) Codes() []CodeInfo {
 }
 
 // Register adds operations: all of them, or none if it returns an error. It refuses names that are
-// taken and codes that are not declared. An operation whose gate is closed is checked and added,
-// but Lookup and Operations do not return it.
+// taken and codes that are not declared. Names that differ only in '.' and '_' clash, because a
+// surface without a hierarchy, such as MCP, has '_' for both. An operation whose gate is closed is
+// checked and added, but Lookup and Operations do not return it.
 func (c *Catalog) Register(ops ...*Operation) error {
 	return c.change(func() (changed bool, err error) {
 		for i, op := range ops {
 			if err = c.check(op); err != nil {
 				for _, admitted := range ops[:i] {
-					delete(c.ops, admitted.Name())
+					delete(c.ops, admitted.flatName())
 				}
 				return false, err
 			}
-			c.ops[op.Name()] = op
+			c.ops[op.flatName()] = op
 			changed = changed || c.open[op.spec.Gate]
 		}
 		return changed, nil
@@ -120,12 +121,14 @@ func (c *Catalog) Replace(op *Operation) error {
 		if op == nil {
 			return false, c.check(op)
 		}
-		old := c.ops[op.Name()]
-		delete(c.ops, op.Name())
+		old := c.ops[op.flatName()]
+		if old != nil && old.Name() == op.Name() {
+			delete(c.ops, op.flatName())
+		}
 		if err = c.check(op); err == nil {
-			c.ops[op.Name()] = op
+			c.ops[op.flatName()] = op
 		} else if old != nil {
-			c.ops[op.Name()] = old
+			c.ops[op.flatName()] = old
 		}
 		return err == nil && (c.open[op.spec.Gate] || old != nil && c.open[old.spec.Gate]), err
 	})
@@ -135,8 +138,12 @@ func (c *Catalog) check(op *Operation) error {
 	if op == nil {
 		return errors.New("dispatch: cannot register a nil operation")
 	}
-	if _, taken := c.ops[op.Name()]; taken {
+	switch other, taken := c.ops[op.flatName()]; {
+	case taken && other.Name() == op.Name():
 		return fmt.Errorf("dispatch: operation %q: the name is taken", op.Name())
+	case taken:
+		return fmt.Errorf("dispatch: operation %q: the name clashes with %q: both are %s in MCP",
+			op.Name(), other.Name(), op.flatName())
 	}
 	for _, code := range op.spec.Errors {
 		if _, ok := c.codes[code]; !ok {
@@ -153,10 +160,14 @@ func (c *Catalog) check(op *Operation) error {
 func (c *Catalog) Remove(names ...string) (removed int) {
 	_ = c.change(func() (bool, error) {
 		for _, name := range names {
-			if op, ok := c.ops[name]; ok && c.open[op.spec.Gate] {
+			op := c.ops[flatName(name)]
+			if op == nil || op.Name() != name {
+				continue
+			}
+			if c.open[op.spec.Gate] {
 				removed++
 			}
-			delete(c.ops, name)
+			delete(c.ops, flatName(name))
 		}
 		return removed > 0, nil
 	})
@@ -242,9 +253,9 @@ func (c *Catalog) snapshot() *snapshot {
 	}
 	s := &snapshot{byName: make(map[string]*Operation, len(c.ops)),
 		sorted: make([]*Operation, 0, len(c.ops)), codes: c.codes}
-	for name, op := range c.ops {
+	for _, op := range c.ops {
 		if c.open[op.spec.Gate] {
-			s.byName[name] = op
+			s.byName[op.Name()] = op
 			s.sorted = append(s.sorted, op)
 		}
 	}

@@ -34,6 +34,12 @@ type Options struct {
 	// internal_error.
 	Missing func(ctx context.Context, operation string) error
 
+	// Translate, if set, is called with each error of an operation that would become
+	// internal_error, before it is logged: one that has no code. If it returns an error with a
+	// code, such as an [*Error], the caller gets that, and nothing is logged. With [ShowError] the
+	// caller gets the text of every error; a function with errors.Is and errors.As chooses.
+	Translate func(err error) error
+
 	// Interceptors wrap each call of an existing operation, validation included. The first is the
 	// outermost.
 	Interceptors []Interceptor
@@ -57,6 +63,8 @@ type Dispatcher struct {
 	blocked blocklist
 	missing func(context.Context, string) error
 	handle  Handler
+
+	translate func(error) error
 }
 
 const slowByDefault = 10 * time.Second
@@ -68,7 +76,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	}
 	d := &Dispatcher{
 		catalog: c, log: contain.Logger(o.Logger), timeout: o.Timeout, slow: o.Slow,
-		blocked: newBlocklist(o.Blocklist), missing: o.Missing,
+		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
 	}
 	if d.slow == 0 {
 		d.slow = slowByDefault
@@ -105,13 +113,14 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // cancelled, internal_error. Only the Error is shown, not the errors that wrap it.
 // context.DeadlineExceeded becomes timeout and context.Canceled becomes cancelled, and so does any
 // other error after the call's context has ended. All else becomes internal_error with a fixed
-// text: undeclared codes, panics, and results that cannot be encoded or violate the output schema.
-// The cause is logged, and errors.Is and errors.As find it in [Envelope.Err].
+// text: errors without a code, unless [Options].Translate gives them one, undeclared codes, panics,
+// and results that cannot be encoded or violate the output schema. The cause is logged, and
+// errors.Is and errors.As find it in [Envelope.Err]; for an undeclared code, they find
+// [ErrUndeclared], for which tests can look.
 //
 // The timeout only ends the context. Dispatch waits for an operation that ignores its context,
 // because Go cannot stop a goroutine. A result without an error counts even after the timeout.
-func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope) {
-	start := time.Now()
+func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) Envelope {
 	op, ok := d.catalog.Lookup(call.Operation)
 	if !ok && d.missing != nil {
 		if err := d.awaitOperation(ctx, call.Operation); err != nil {
@@ -124,6 +133,13 @@ func (d *Dispatcher) Dispatch(ctx context.Context, call *Call) (result Envelope)
 			Err:     Errorf(UnknownOperation, "there is no operation %.100q", call.Operation),
 			Session: call.Session}
 	}
+	return d.Run(ctx, op, call)
+}
+
+// Run runs a call of an operation that need not be in the catalog, as Dispatch does from step 2 on.
+// [Call.Operation] should be the operation's name.
+func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result Envelope) {
+	start := time.Now()
 	result = d.recoverHandle(ctx, op, call)
 	result.Session = call.Session
 	if result.Success() && call.Original != nil {
@@ -157,12 +173,12 @@ func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
 // envelope.
 func (d *Dispatcher) recoverRun(ctx context.Context, op *Operation, call *Call) (result Envelope) {
 	failure := contain.Call(func() {
-		data, err := d.run(ctx, op, call)
+		data, text, err := d.run(ctx, op, call)
 		if err != nil {
 			result = Envelope{Err: d.operationError(ctx, op, call, err)}
 			return
 		}
-		result = Envelope{Data: data}
+		result = Envelope{Data: data, Text: text}
 	})
 	if failure != nil {
 		return d.panicEnvelope(ctx, op, call, failure)
@@ -170,20 +186,21 @@ func (d *Dispatcher) recoverRun(ctx context.Context, op *Operation, call *Call) 
 	return result
 }
 
-func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.RawMessage, error) {
+func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data json.RawMessage,
+	text string, err error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err // the caller no longer waits
+		return nil, "", err // the caller no longer waits
 	}
 	arguments := call.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
 	if err := op.validate(arguments); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if op.spec.Kind == Eval {
 		if err := d.blocked.check(arguments); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	if timeout := cmp.Or(op.spec.Timeout, d.timeout); timeout > 0 {
@@ -193,9 +210,9 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (json.R
 	}
 	in := &callContext{Context: ctx, call: call, log: d.log}
 	defer in.end()
-	data, err := op.run(in, arguments)
+	data, text, err = op.run(in, arguments)
 	if ended := ctx.Err(); err != nil && ended != nil {
 		err = fmt.Errorf("%w: %w", ended, err) // so that a plain error counts as a consequence
 	}
-	return data, err
+	return data, text, err
 }

@@ -13,6 +13,9 @@ type Envelope struct {
 	Data    json.RawMessage
 	Err     *Error // nil on success
 	Session string // the id of the session that the call ran in, "" for none
+	// what [Spec].Text has made of the data for people and models, "" for nothing; it is not part
+	// of the JSON
+	Text string
 
 	Original json.RawMessage // what the data is taken from, if that says more; see [Call]
 }

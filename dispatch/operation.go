@@ -30,7 +30,10 @@ type Spec struct {
 	Idempotent  bool // calling again with the same arguments changes nothing more
 	OpenWorld   bool // it reaches beyond what this program controls, say the network
 	// the codes it may return, beside those that any may (see [Dispatcher.Dispatch])
-	Errors  []Code
+	Errors []Code
+	// AnyCode allows codes beyond Errors, for an operation that is outside of a catalog and whose
+	// callers do not branch on codes
+	AnyCode bool
 	Timeout time.Duration // of its context; 0: the dispatcher's default
 	Gate    Gate          // "": always open
 
@@ -39,6 +42,11 @@ type Spec struct {
 	// formats are enforced, and properties that are left out get its defaults. Data is checked
 	// against an Output that is given; one that is inferred it fits by construction.
 	Input, Output json.RawMessage
+
+	// Text, if set, is a func(Out) string that returns the data as a person or a model reads it: in
+	// MCP it is the text of the result, where the client also gets the envelope as structured
+	// content. Without it, the text is the envelope's JSON.
+	Text any
 
 	Examples []Example
 }
@@ -60,9 +68,9 @@ type Operation struct {
 
 	results sync.Pool // of *[]byte: memory to encode a result in
 
-	// run decodes arguments that fit the input schema, sees that what has to be is confirmed, calls
-	// the function, and encodes what it returns.
-	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
+	// run decodes arguments that fit the input schema, requires the confirmation of a destructive
+	// call, calls the function, and encodes what it returns, also as text if the spec has Text.
+	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, string, error)
 }
 
 const maxName = 128 // bytes, as many as an MCP tool name may have
@@ -97,7 +105,12 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 	if err := op.compile(reflect.TypeFor[In](), reflect.TypeFor[Out]()); err != nil {
 		return nil, fmt.Errorf("dispatch: operation %q: %w", spec.Name, err)
 	}
-	op.run = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+	text, ok := spec.Text.(func(Out) string)
+	if !ok && spec.Text != nil {
+		return nil, fmt.Errorf("dispatch: operation %q: Text is a %T and must be a %T", spec.Name,
+			spec.Text, text)
+	}
+	op.run = func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, string, error) {
 		v := new(struct { // one allocation for both
 			in  In
 			out Out
@@ -107,12 +120,16 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 			err = Confirm(ctx, "%s This cannot be undone.", op.spec.Summary)
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if v.out, err = fn(ctx, v.in); err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		return op.encode(&v.out)
+		data, err := op.encode(&v.out)
+		if err != nil || text == nil {
+			return data, "", err
+		}
+		return data, text(v.out), nil
 	}
 	return op, nil
 }
@@ -169,6 +186,11 @@ func (op *Operation) Spec() Spec { return op.spec }
 
 // Name returns the dotted name.
 func (op *Operation) Name() string { return op.spec.Name }
+
+// flatName returns the name without hierarchy.
+func (op *Operation) flatName() string { return flatName(op.spec.Name) }
+
+func flatName(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
 // Service returns what stands before the first dot of the name, all of a name without one.
 func (op *Operation) Service() string {

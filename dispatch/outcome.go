@@ -9,17 +9,25 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
+// ErrUndeclared is matched by [Envelope.Err] if the operation has returned a code that it does not
+// declare in [Spec].Errors, so that the caller got internal_error instead.
+var ErrUndeclared = errors.New("dispatch: the operation does not declare the code of its error")
+
+// ShowError returns an error that shows the text of err to the caller. It is for
+// [Options].Translate, to show all errors of a program, and for a function, to show one. The code
+// is internal_error, unless err has a code already. ShowError returns nil for nil.
+func ShowError(err error) error {
+	if err == nil || asError(err) != nil {
+		return err
+	}
+	return Errorf(InternalError, "%w", err)
+}
+
 // operationError returns the error that the caller receives for an operation's error.
 func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Call,
 	err error) *Error {
 	if e := asError(err); e != nil {
-		info, _ := d.catalog.CodeInfo(e.Code)
-		if !info.Universal && !slices.Contains(op.spec.Errors, e.Code) {
-			d.report(ctx, slog.LevelError, "operation returned a code that it does not declare", op,
-				call, slog.String("code", string(e.Code)), slog.Any("error", err))
-			return internal(err)
-		}
-		return e
+		return d.declared(ctx, op, call, e, err)
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -27,8 +35,26 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 	case errors.Is(err, context.Canceled):
 		return Errorf(Cancelled, "the call was cancelled").because(err)
 	}
+	if d.translate != nil {
+		if translated := d.translate(err); asError(translated) != nil {
+			return d.declared(ctx, op, call, asError(translated), err)
+		}
+	}
 	d.report(ctx, slog.LevelError, "operation failed", op, call, slog.Any("error", err))
 	return internal(err)
+}
+
+// declared returns e if the operation may return its code. err is what the operation returned.
+func (d *Dispatcher) declared(ctx context.Context, op *Operation, call *Call, e *Error,
+	err error) *Error {
+	info, _ := d.catalog.CodeInfo(e.Code)
+	if op.spec.AnyCode || info.Universal || slices.Contains(op.spec.Errors, e.Code) {
+		return e
+	}
+	d.report(ctx, slog.LevelError,
+		"operation returned a code that it does not declare; add it to Errors of its Spec", op,
+		call, slog.String("code", string(e.Code)), slog.Any("error", err))
+	return internal(errors.Join(ErrUndeclared, err))
 }
 
 // completeError completes an error of an operation or an interceptor, so that it has a known code,

@@ -170,8 +170,14 @@ func (c *Call) AddTool(err error) error {
 func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client,
 	arguments []byte) (json.RawMessage, error) {
 	follow := progressView{std, c.Tool, c.watch}
-	return follow.send(ctx, func(progress ...client.CallOption) (json.RawMessage, error) {
-		return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments),
-			append(progress, client.Timeout(c.Timeout))...)
-	})
+	result, err := follow.send(ctx,
+		func(progress ...client.CallOption) (json.RawMessage, error) {
+			return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments),
+				append(progress, client.Timeout(c.Timeout))...)
+		})
+	if err != nil && err == context.Cause(ctx) { // the call returned as it was interrupted
+		err = &client.CallError{Server: c.Target.Name(), Method: mcp.MethodCallTool, Tool: c.Tool,
+			Err: err}
+	}
+	return result, err
 }
