@@ -257,8 +257,8 @@ func (m *upstreamServer) putTool(s *server.Server, public string, d definition[m
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	return s.AddTool(
-		server.Tool{Tool: offered, NeedsSession: m.perSession,
+	return s.AddRawTool(
+		server.RawTool{Tool: offered, NeedsSession: m.perSession,
 			Definition: m.publicDefinition(d.passed, name, public, d.item.Description),
 			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 				return m.g.callTool(ctx, m.target(ctx, name, idempotent), arguments)
