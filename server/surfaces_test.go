@@ -68,7 +68,7 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Kind: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
-			return server.PrincipalFrom(ctx), nil
+			return dispatch.PrincipalFrom(ctx), nil
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	h := api.Options{Principal: func(*http.Request) (string, error) { return "ada", nil }}.New(d)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -40,8 +41,10 @@ func (x *exchange) call() *refusal {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
 	}
+	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), dispatch.PrincipalKey{},
+		x.principal)
 	return x.answer(
-		x.dispatcher.Dispatch(quota.NewContext(x.r.Context(), x.account), &dispatch.Call{
+		x.dispatcher.Dispatch(ctx, &dispatch.Call{
 			Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
 			Confirmed: b.confirm,
 			Principal: x.principal, RequestID: x.id, Surface: surface,

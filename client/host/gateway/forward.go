@@ -49,7 +49,7 @@ func principal(ctx context.Context) string {
 	if call := dispatch.CallFrom(ctx); call != nil {
 		return call.Principal
 	}
-	return server.PrincipalFrom(ctx)
+	return dispatch.PrincipalFrom(ctx)
 }
 
 // askable reports whether the client of the request in ctx can be asked a question. The caller of
