@@ -82,6 +82,8 @@ var layers = []struct {
 	{"client/streamable",
 		[]string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse",
 			"framing", "rpc", "rpc/mcp", "client"}},
+	{"client/mcptest", []string{"rpc", "rpc/mcp", "client", "client/streamable", "server",
+		"server/streamable"}},
 
 	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose",
 		"internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
