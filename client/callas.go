@@ -12,7 +12,7 @@ import (
 
 // CallAs calls a tool and decodes what it returns into a T:
 //
-//   - the data of an envelope {"success":true,"data":…,"error":null}, as stdwire's operations return
+//   - the data of an envelope {"success":true,"data":…,"error":null}, the result of an operation
 //   - other structured content
 //   - without structured content, the text of the result: as it is if T is a string, else as JSON
 //

@@ -153,7 +153,8 @@ type Options struct {
 	PublicLists bool
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
-	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's principal.
+	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
+	// principal.
 	Middleware, Outgoing []rpc.Middleware
 	// Hooks observe the messages of all connections.
 	Hooks rpc.Hooks
