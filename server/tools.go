@@ -226,7 +226,7 @@ func (r *request) runOperation(tool, operation string, typed *typedTool,
 	s := r.conn.server
 	call := dispatch.Call{
 		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp",
-		Principal: r.conn.principal, Client: r.conn.ctx,
+		Principal: r.conn.principal, Client: r.conn.ctx, ArgumentsAreJSON: true,
 		Confirmed: s.o.TrustClients,
 	}
 	level, err := r.logLevel()

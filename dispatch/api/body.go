@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A body is what a request asks for. The params are a slice of the request's text; they need not be
-// an object.
+// A body is what a request asks for. The params are a slice of the request's text, so they are
+// JSON, but need not be an object.
 type body struct {
 	action, instance, session string
 	params                    json.RawMessage

@@ -47,7 +47,7 @@ func (x *exchange) call() *refusal {
 		x.dispatcher.Dispatch(ctx, &dispatch.Call{
 			Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
 			Confirmed: b.confirm,
-			Principal: x.principal, RequestID: x.id, Surface: surface,
+			Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 		}))
 }
 
