@@ -88,6 +88,9 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	return d
 }
 
+// Logger returns [Options].Logger or its default, for the surfaces of the dispatcher.
+func (d *Dispatcher) Logger() *slog.Logger { return d.log }
+
 // Catalog returns the catalog of the operations.
 func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 

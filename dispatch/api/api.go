@@ -25,10 +25,10 @@ type Options struct {
 	// what the caller must keep secret.
 	Principal func(*http.Request) (string, error)
 
-	// Hosts are the only names and addresses that a request's Host header may have, without port;
+	// AllowedHosts are the only names and addresses that a request's Host header may have, without port;
 	// case does not count. None: where a request comes to a loopback address, localhost, 127.0.0.1
 	// and ::1, and elsewhere any. Behind a proxy on the same machine, name those that it passes on.
-	Hosts []string
+	AllowedHosts []string
 
 	MaxBody int64 // bytes of a request's body; 0: 4 MiB
 	// MaxCalls is how many requests are served at a time; 0: 256. A principal has at most half of
@@ -38,8 +38,8 @@ type Options struct {
 	// principal has a share of it, see package quota. Bodies and answers up to 64 KiB are not
 	// counted. Handlers may share a pool.
 	Memory *quota.Pool
-	// hears of refused principals, once a second for each address, and of what panics, never of
-	// headers or bodies; nil: slog.Default()
+	// Logger receives refused principals, at most once a second for each address, and panics, never
+	// headers or bodies; nil: the dispatcher's.
 	Logger *slog.Logger
 }
 
@@ -56,10 +56,10 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
 	}
-	o.Logger = contain.Logger(o.Logger)
-	o.Hosts = slices.Clone(o.Hosts)
-	for i, host := range o.Hosts {
-		o.Hosts[i] = hostname(host)
+	o.Logger = contain.Logger(cmp.Or(o.Logger, d.Logger()))
+	o.AllowedHosts = slices.Clone(o.AllowedHosts)
+	for i, host := range o.AllowedHosts {
+		o.AllowedHosts[i] = hostname(host)
 	}
 	return &handler{
 		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger,

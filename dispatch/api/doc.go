@@ -38,7 +38,7 @@
 //
 //	400  invalid_input      the body is not JSON, or not of the form above
 //	401  permission_denied  [Options].Principal does not know the caller
-//	403  permission_denied  a page of another web site, or an unknown Host (see [Options].Hosts)
+//	403  permission_denied  a page of another web site, or an unknown Host (see [Options].AllowedHosts)
 //	404  unknown_operation  there is no such path
 //	405  invalid_input      the path is for other methods; Allow has them
 //	408  timeout            the body did not come within 30 seconds

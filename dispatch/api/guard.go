@@ -29,8 +29,8 @@ func (x *exchange) guard() *refusal {
 
 // mayBeCalled reports whether a request for the host of that name is one for this handler.
 func (x *exchange) mayBeCalled(name string) bool {
-	if len(x.o.Hosts) > 0 {
-		return slices.Contains(x.o.Hosts, name)
+	if len(x.o.AllowedHosts) > 0 {
+		return slices.Contains(x.o.AllowedHosts, name)
 	}
 	address, ok := x.r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return !ok || !address.IP.IsLoopback() || slices.Contains(loopback[:], name)

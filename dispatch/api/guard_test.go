@@ -54,7 +54,7 @@ func TestHosts(t *testing.T) {
 		{[]string{"api.test"}, "192.0.2.1", "192.0.2.1", false},
 		{[]string{"api.test"}, "192.0.2.1", "attacker.test", false},
 	} {
-		s := newSurface(c, api.Options{Hosts: test.allowed})
+		s := newSurface(c, api.Options{AllowedHosts: test.allowed})
 		for _, method := range []string{"POST", "GET"} { // what a page may read is worth as much
 			r := at(request(t, method, "/v1/manifest", "{}"), test.address)
 			r.Host = test.host

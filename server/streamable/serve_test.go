@@ -2,8 +2,11 @@ package streamable_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -60,4 +63,21 @@ func TestServe(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, l.Close())
 	assert.ErrorIs(t, streamable.Serve(t.Context(), l, s), net.ErrClosed)
+}
+
+// Without a logger of its own, the handler logs where the server does.
+func TestLoggerIsTheServers(t *testing.T) {
+	var log strings.Builder
+	s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
+		server.Info{Name: "test", Version: "1"}, nil)
+	h := streamable.Options{Principal: func(*http.Request) (string, error) {
+		return "", errors.New("no such token")
+	}}.New(s)
+	defer h.Close()
+	r := httptest.NewRequest("POST", "http://localhost/", strings.NewReader(`{}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	assert.Equal(t, w.Code, http.StatusUnauthorized)
+	assert.Assert(t, strings.Contains(log.String(), "no such token"), log.String())
 }
