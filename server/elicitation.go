@@ -59,7 +59,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 			return nil
 		case mcp.ElicitAccept:
 		default:
-			return fmt.Errorf("%.50q is no action", result.Action)
+			return fmt.Errorf("%.50q is not an elicitation action", result.Action)
 		}
 		if form == nil {
 			return nil

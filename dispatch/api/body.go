@@ -15,7 +15,7 @@ type body struct {
 	confirm                   bool
 }
 
-// keys are what a body may have, and how their values are read.
+// keys are the members of a body.
 var keys = [...]struct {
 	name, want string
 	set        func(b *body, value []byte) (ok bool)
@@ -42,7 +42,7 @@ var keys = [...]struct {
 	}},
 }
 
-// parse reads a body. The error is an [dispatch.InvalidInput].
+// parse parses a body. The error has the code [dispatch.InvalidInput].
 func parse(text []byte) (*body, *dispatch.Error) {
 	if err := jsonscan.Valid(text); err != nil {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "the body: %s", err)

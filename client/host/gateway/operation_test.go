@@ -135,7 +135,7 @@ func TestOperationIsDescribed(t *testing.T) {
 		})
 }
 
-// Nothing of a result is lost, and nothing is there twice without need.
+// Nothing of a result is lost, and nothing occurs twice without need.
 func TestOperationGives(t *testing.T) {
 	asOperations(t, gateway.Options{}, nil,
 		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
