@@ -9,12 +9,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// DefaultBlocklist returns the words that a payload of kind [Eval] may not have if
-// [Options.Blocklist] does not say otherwise: what in shell text takes a machine down, wipes it,
-// gains rights, or leaves behind what nobody owns. The slice is the caller's.
+// DefaultBlocklist returns the default of [Options.Blocklist]: words that in shell text shut down a
+// machine, erase it, gain privileges, or leave processes behind. The caller owns the slice.
 //
-// A blocklist catches mistakes, and models that get carried away. It is no defence against who
-// means to get around it: that is what gates and the operating system are for.
+// A blocklist catches mistakes of people and models. It does not stop an attacker; gates and the
+// operating system do.
 func DefaultBlocklist() []string {
 	return []string{
 		"sudo", "su -", "su root", "doas", "pkexec",
@@ -31,7 +30,7 @@ func DefaultBlocklist() []string {
 	}
 }
 
-// A blocklist is words, normal.
+// A blocklist is a list of words in normal form.
 type blocklist []string
 
 func newBlocklist(words []string) (b blocklist) {
@@ -43,7 +42,7 @@ func newBlocklist(words []string) (b blocklist) {
 	return b
 }
 
-// check looks for the words in all strings of a JSON value, names included.
+// check returns an error if a string of a JSON value, names included, has one of the words.
 func (b blocklist) check(value []byte) error {
 	return b.within(bytes.TrimLeft(value, " \t\r\n"), "")
 }
@@ -86,14 +85,14 @@ func (b blocklist) text(quoted []byte, path string) error {
 	return nil
 }
 
-// normal takes out of a text what a shell does not see either, or makes no difference: quotes,
-// backslashes, letter case, white space beyond a blank.
+// normal returns a text without what makes no difference to a shell: quotes, backslashes, letter
+// case and repeated white space.
 func normal(text []byte) string {
 	dst := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == '\\' && i+1 < len(text) && (text[i+1] == '\n' || text[i+1] == '\\'):
-			i++ // a line that goes on, or a backslash that does not make it go on
+			i++ // a line continuation, or an escaped character
 		case c == '"', c == '\'', c == '\\':
 		case c == ' ' || '\t' <= c && c <= '\r':
 			if len(dst) > 0 && dst[len(dst)-1] != ' ' {
@@ -108,8 +107,8 @@ func normal(text []byte) string {
 	return strings.TrimRight(string(dst), " ")
 }
 
-// contains reports whether word is in text, not as a part of another word; where it ends in *, as
-// the beginning of one.
+// contains reports whether text has the whole word; for one that ends in *, whether it has a word
+// that begins with it.
 func contains(text, word string) bool {
 	word, open := strings.CutSuffix(word, "*")
 	for from := 0; ; {

@@ -73,7 +73,7 @@ func (c *callContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// CallFrom returns the call to which ctx belongs, nil if there is none.
+// CallFrom returns the call to which ctx belongs, or nil.
 func CallFrom(ctx context.Context) *Call {
 	if c := find(ctx); c != nil {
 		return c.call

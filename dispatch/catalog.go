@@ -193,7 +193,7 @@ func (c *Catalog) change(edit func() (changed bool, err error)) error {
 // A listener is a function that was registered with OnChange.
 type listener struct {
 	fn    func()
-	timer *time.Timer // runs from the first change that it was not told of
+	timer *time.Timer // runs from the first change since the last call of fn
 }
 
 const burst = 10 * time.Millisecond
@@ -227,7 +227,7 @@ func (c *Catalog) notify(l *listener) {
 		return
 	}
 	if failure := contain.Run(l.fn); failure != nil {
-		contain.Logger(nil).Error("a function that hears of changes of the catalog did not return",
+		contain.Logger(nil).Error("a function of OnChange did not return",
 			"error", failure, "stack", string(failure.Stack))
 	}
 }

@@ -45,7 +45,7 @@ func invalid(err error) *Error {
 		problems[i] = problem{cause.InstancePath, cause.Property, cause.Reason}
 	}
 	if failure.Omitted > 0 {
-		code = InvalidInput // of those nothing is known
+		code = InvalidInput // their keywords are unknown
 	}
 	return Errorf(code, "invalid arguments: %s",
 		failure.Error()).With(map[string]any{"errors": problems})
@@ -53,9 +53,9 @@ func invalid(err error) *Error {
 
 // A problem is one error in the arguments, in the details of invalid_input and missing_param.
 type problem struct {
-	// a JSON Pointer into the arguments, "" for them all
+	// a JSON Pointer into the arguments; "" for the whole
 	Path string `json:"path"`
-	// that is missing from, or unknown in, the object at Path
+	// the property that is missing from, or unknown in, the object at Path
 	Property string `json:"property,omitempty"`
 	Reason   string `json:"reason"`
 }
@@ -72,7 +72,7 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 	return settle(op.selectors, into, CallFrom(ctx))
 }
 
-const maxShown = 40 // bytes of a value that a message repeats
+const maxShown = 40 // maximum bytes of a value in a message
 
 // decodeError returns the error for arguments that the schema allows and the Go type does not: a
 // number out of range, a repeated key, or text that a method of the type refuses.
@@ -92,7 +92,7 @@ func decodeError(err error) error {
 		p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
 }
 
-// reason says what is wrong, "" if that is not for the caller to know.
+// reason returns what is wrong, "" if the caller must not see it.
 func reason(err error) string {
 	if errors.Is(err, jsonexact.ErrDuplicateKey) {
 		return jsonexact.ErrDuplicateKey.Error()

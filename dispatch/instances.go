@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Instance is embedded in an operation's input type to let the caller choose among the named
+// Instance is embedded in an operation's input type to let the caller select one of the named
 // targets of a service. It adds the optional argument "instance" to the input and [UnknownInstance]
-// to the declared codes, and the dispatcher fills it from [Call.Instance] where a surface has its
-// own place for it:
+// to the declared codes. The dispatcher sets it from [Call.Instance] if a surface passes the
+// instance separately:
 //
 //	type Query struct {
 //		dispatch.Instance
@@ -33,16 +33,16 @@ func instanceOf(input any) (argument *string, embedded bool) {
 	return &in.instance().Instance, true
 }
 
-// Instances holds the named targets of a service, one of them the default. It does not change once
-// made, and is safe for concurrent use.
+// Instances are the named targets of a service, one of which is the default. They never change and
+// are safe for concurrent use.
 type Instances[T any] struct {
 	standard string
 	named    map[string]T
 	names    []string
 }
 
-// NewInstances returns these instances. standard names the default one; "" if there is none, so
-// that every call has to name one. A name is letters, digits, '_' and '-'.
+// NewInstances returns the given instances. standard is the name of the default; with "", every
+// call has to name one. A name consists of letters, digits, '_' and '-'.
 func NewInstances[T any](standard string, named map[string]T) (*Instances[T], error) {
 	for name := range named {
 		if !isSegment(name) {
@@ -55,8 +55,8 @@ func NewInstances[T any](standard string, named map[string]T) (*Instances[T], er
 	return &Instances[T]{standard, maps.Clone(named), slices.Sorted(maps.Keys(named))}, nil
 }
 
-// Get returns the instance of that name, the default one for "". The error is an [UnknownInstance]
-// that lists the names there are, in its message and as the array "instances" in its details.
+// Get returns the instance with this name, or the default for "". The error is [UnknownInstance];
+// its message, and the array "instances" in its details, list the names.
 func (s *Instances[T]) Get(name string) (T, error) {
 	chosen := name
 	if chosen == "" {
@@ -78,8 +78,8 @@ func (s *Instances[T]) Get(name string) (T, error) {
 	return none, Errorf(UnknownInstance, "no instance %q; %s", name, there).With(details)
 }
 
-// Default returns the name of the default instance, "" if there is none.
+// Default returns the name of the default instance; "" if there is no default.
 func (s *Instances[T]) Default() string { return s.standard }
 
-// Names returns all names, sorted. The slice is the caller's.
+// Names returns all names, sorted. The caller owns the slice.
 func (s *Instances[T]) Names() []string { return slices.Clone(s.names) }

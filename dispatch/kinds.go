@@ -1,16 +1,15 @@
 package dispatch
 
 // A Kind is the effect of an operation. The set is closed: [New] refuses other kinds. Surfaces and
-// policies use it; it is never part of an operation's input.
+// policies use it; it is not part of an operation's input.
 type Kind string
 
 const (
-	Read Kind = "read" // looks, and changes nothing
-	// adds or changes, and takes nothing away that cannot be had back
-	Write       Kind = "write"
-	Destructive Kind = "destructive" // takes away or overwrites for good, and has to be confirmed
-	Lifecycle   Kind = "lifecycle"   // starts or ends something that lives on between calls
-	Wait        Kind = "wait"        // waits for something to happen, and changes nothing
+	Read        Kind = "read"        // changes nothing
+	Write       Kind = "write"       // adds or changes; what it replaces can be restored
+	Destructive Kind = "destructive" // cannot be undone and has to be confirmed
+	Lifecycle   Kind = "lifecycle"   // starts or ends something that outlives the call
+	Wait        Kind = "wait"        // waits for an event and changes nothing
 	Eval        Kind = "eval"        // runs code that the caller sent
 )
 
@@ -27,7 +26,7 @@ func (k Kind) known() bool {
 type Gate string
 
 const (
-	GateWrite Gate = "write" // change what is there
+	GateWrite Gate = "write" // change data
 	GateExec  Gate = "exec"  // start other programs
 	GateEval  Gate = "eval"  // run code that a caller sends
 )

@@ -32,16 +32,16 @@ type manifestExample struct {
 	Input   json.RawMessage `json:"input"`
 }
 
-// Manifest returns all that the catalog lists as one JSON object, for documentation and for
-// comparing what two builds offer:
+// Manifest returns the operations and codes of the catalog as one JSON object, for documentation
+// and to compare what two builds offer:
 //
 //	{"operations":[{"name","title","summary","description","kind","destructive","idempotent",
 //	  "open_world","gate","timeout_ms","errors","input","output",
 //	  "examples":[{"summary","input"}]}],
 //	 "codes":[{"code","recoverable","http_status","exit_code","summary"}]}
 //
-// Operations are sorted by name and codes by code. title, gate, timeout_ms, output and examples are
-// left out if there is none. The same operations give the same bytes. They are the caller's.
+// Operations are sorted by name and codes by code. Empty members title, gate, timeout_ms, output
+// and examples are omitted. The same operations give the same bytes. The caller owns the slice.
 func (c *Catalog) Manifest() json.RawMessage {
 	m := manifest{Operations: []manifestOperation{}, Codes: c.Codes()}
 	for _, op := range c.Operations() {

@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// awaitOperation calls Options.Missing. The error is for the caller.
+// awaitOperation calls Options.Missing and returns the error to show.
 func (d *Dispatcher) awaitOperation(ctx context.Context, operation string) *Error {
 	about := slog.String("operation", operation)
 	var err error

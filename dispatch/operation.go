@@ -21,15 +21,16 @@ type Spec struct {
 	Name    string
 	Title   string // for people, optional
 	Summary string // one sentence, required
-	// everything a caller has to know; the summary if empty. The declared codes are added to it
+	// Description is the full description; "": the summary. The declared codes are added to it.
 	Description string
 	Kind        Kind
-	// every call of it takes away or overwrites for good, and has to be confirmed; set for the kind
-	// Destructive
+	// Destructive says that no call can be undone, so that each has to be confirmed. The kind
+	// Destructive implies it.
 	Destructive bool
-	Idempotent  bool // calling again with the same arguments changes nothing more
-	OpenWorld   bool // it reaches beyond what this program controls, say the network
-	// the codes it may return, beside those that any may (see [Dispatcher.Dispatch])
+	Idempotent  bool // a second call with the same arguments has no further effect
+	OpenWorld   bool // it interacts with the outside world, for example the network
+	// Errors are the codes that it may return, in addition to the universal ones: see
+	// [Dispatcher.Dispatch].
 	Errors []Code
 	// AnyCode allows codes beyond Errors, for an operation that is outside of a catalog and whose
 	// callers do not branch on codes
@@ -37,10 +38,10 @@ type Spec struct {
 	Timeout time.Duration // of its context; 0: the dispatcher's default
 	Gate    Gate          // "": always open
 
-	// Input and Output are JSON Schemas (2020-12 unless they say otherwise) of the arguments and of
-	// the data. nil: inferred from the Go types by schema.For. Input must be of type object. Its
-	// formats are enforced, and properties that are left out get its defaults. Data is checked
-	// against an Output that is given; one that is inferred it fits by construction.
+	// Input and Output are JSON Schemas (2020-12 unless they have a $schema) of the arguments and
+	// of the data. nil: inferred from the Go types by [schema.For]. Input must be of type object.
+	// Its formats are enforced, and missing properties get its defaults. Data is checked against a
+	// given Output; it always fits an inferred one.
 	Input, Output json.RawMessage
 
 	// Text, if set, is a func(Out) string that returns the data as a person or a model reads it: in
@@ -57,43 +58,41 @@ type Example struct {
 	Input   json.RawMessage
 }
 
-// An Operation is one thing that can be done: a checked and compiled [Spec] and the function behind
-// it. It is made by [New], never changes, and is safe for concurrent use.
+// An Operation is a checked and compiled [Spec] with its function. It is made by [New], never
+// changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
 	input     *schema.Schema
-	selectors []selector // that the input type embeds
-	// to check data against; nil for a schema that was inferred from the type that is encoded
+	selectors []selector // of the input type
+	// the schema that data is checked against; nil for an inferred schema, which data always fits
 	output *schema.Schema
 
-	results sync.Pool // of *[]byte: memory to encode a result in
+	results sync.Pool // of *[]byte: memory for encoding results
 
 	// run decodes arguments that fit the input schema, requires the confirmation of a destructive
 	// call, calls the function, and encodes what it returns, also as text if the spec has Text.
 	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, string, error)
 }
 
-const maxName = 128 // bytes, as many as an MCP tool name may have
+const maxName = 128 // bytes, as for the name of an MCP tool
 
-// New returns an operation. fn is called with a context that carries the call (see [CallFrom],
-// [Progress], [Logger]) and ends when the call is cancelled or out of time, by any number of
-// goroutines at a time.
+// New returns an operation. fn is called concurrently, with a context that carries the call (see
+// [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or its time is over.
 //
-// The arguments are decoded into In as encoding/json does, after they have passed the input schema,
-// but that a key must be a field's name to the letter, and must not occur twice. Where In has
-// methods to decode itself, what they return is shown to the caller only if it is an [*Error]. Out
-// is encoded once, as encoding/json does without escapes for HTML; a nil slice or map in it is
-// null, which the inferred schema allows. Two types are special:
+// The arguments are validated by the input schema and decoded into In as encoding/json does, except
+// that keys are case-sensitive and must not be repeated. If In has methods to decode itself, their
+// errors are shown to the caller only if they are an [*Error]. Out is encoded as encoding/json
+// does, without escapes for HTML; a nil slice or map in it is null, which the inferred schema
+// allows. Two types are special:
 //
-//   - In = json.RawMessage gets the arguments as they came, defaults filled in. They may be kept
-//     only while fn runs. Without Spec.Input they may be any object.
-//   - Out = json.RawMessage is data that is encoded already. It is checked to be JSON, and is the
-//     dispatcher's from then on.
+//   - In = json.RawMessage gets the arguments as JSON, with the defaults filled in. They are valid
+//     until fn returns. Without Spec.Input they may be any object.
+//   - Out = json.RawMessage is the data as JSON. It is checked, and then belongs to the dispatcher.
 //
 // In = struct{} takes no arguments, Out = struct{} returns {}.
 //
-// The error names the operation and what is wrong with its spec. Whether its codes exist is for
-// [Catalog.Register] to say.
+// The error names the operation and the mistake in its spec. [Catalog.Register] checks that its
+// codes exist.
 func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Operation, error) {
 	if fn == nil {
 		return nil, fmt.Errorf("dispatch: operation %q: the function is nil", spec.Name)
@@ -134,7 +133,7 @@ func New[In, Out any](spec Spec, fn func(context.Context, In) (Out, error)) (*Op
 	return op, nil
 }
 
-// describe checks what the spec says in words.
+// describe checks the descriptive fields of the spec.
 func (op *Operation) describe() error {
 	s := &op.spec
 	for segment := range strings.SplitSeq(s.Name, ".") {
@@ -172,16 +171,15 @@ func (op *Operation) describe() error {
 	return nil
 }
 
-// declare adds a code that the operation may return by what it is.
+// declare adds a code that follows from the kind of the operation.
 func (op *Operation) declare(code Code) {
 	if !slices.Contains(op.spec.Errors, code) {
 		op.spec.Errors = append(op.spec.Errors, code)
 	}
 }
 
-// Spec returns the description that the operation was made from, with Input and Output filled in:
-// Input always, Output if anything is known of it. What it refers to is shared and must not be
-// changed.
+// Spec returns the spec of the operation, with its Input, and with its Output if there is a schema
+// for the data. The slices in it are shared and must not be changed.
 func (op *Operation) Spec() Spec { return op.spec }
 
 // Name returns the dotted name.
@@ -192,28 +190,27 @@ func (op *Operation) flatName() string { return flatName(op.spec.Name) }
 
 func flatName(name string) string { return strings.ReplaceAll(name, ".", "_") }
 
-// Service returns what stands before the first dot of the name, all of a name without one.
+// Service returns the part of the name before its first dot, or the whole name.
 func (op *Operation) Service() string {
 	service, _, _ := strings.Cut(op.spec.Name, ".")
 	return service
 }
 
-// Action returns what stands behind the first dot of the name, "" for a name without one.
+// Action returns the part of the name after its first dot, or "".
 func (op *Operation) Action() string {
 	_, action, _ := strings.Cut(op.spec.Name, ".")
 	return action
 }
 
-// Destructive reports whether a call of the operation may take away or overwrite something for
-// good, and has to be confirmed then: it declares [ConfirmationRequired], as every operation does
-// for which the spec or the kind says that all its calls are destructive. One that is so only at
-// times declares it by itself, and asks with [Confirm].
+// Destructive reports whether a call of the operation may have to be confirmed because it cannot be
+// undone: whether it declares [ConfirmationRequired]. An operation whose Spec is Destructive always
+// does; one that cannot be undone for some arguments only declares it itself and calls [Confirm].
 func (op *Operation) Destructive() bool {
 	return slices.Contains(op.spec.Errors, ConfirmationRequired)
 }
 
-// Description returns the text that a surface shows: the description, or else the summary, and as
-// its last line the declared codes:
+// Description returns the text that a surface shows: the description or else the summary, with the
+// declared codes as its last line:
 //
 //	Errors: not_found, state_error
 func (op *Operation) Description() string {
@@ -236,8 +233,8 @@ func (op *Operation) Description() string {
 // must not be changed.
 func (op *Operation) Input() json.RawMessage { return op.spec.Input }
 
-// Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is
-// shared and must not be changed.
+// Output returns the JSON Schema of the data in one line; nil if there is no schema. It is shared
+// and must not be changed.
 func (op *Operation) Output() json.RawMessage { return op.spec.Output }
 
 func isSegment(s string) bool {

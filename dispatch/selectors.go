@@ -5,14 +5,14 @@ import (
 	"reflect"
 )
 
-// A selector is an argument that selects what the call is about, which a surface can also give in
-// the [Call]. There are two: [Instance] and [Session].
+// A selector is an argument that a surface can also pass in the [Call]. There are two: [Instance]
+// and [Session].
 type selector struct {
 	name     string                                            // of the argument
-	typeName string                                            // of what is embedded
+	typeName string                                            // of the embedded type
 	value    func(input any) (argument *string, embedded bool) // nil if it is embedded as a pointer
 	inCall   func(*Call) *string
-	unknown  Code // what a value that names nothing fails with
+	unknown  Code // the code for an unknown value
 }
 
 var allSelectors = [...]selector{
@@ -47,8 +47,8 @@ func pointee(input any) any {
 	return v.Interface()
 }
 
-// settle makes one of the two places where a caller can select. They must not disagree: one may
-// have been used to decide whether the call is allowed.
+// settle merges the selectors in the arguments with those of the call. It returns an error if they
+// differ, because one of them may have decided whether the call is allowed.
 func settle(chosen []selector, input any, call *Call) error {
 	if len(chosen) > 0 {
 		input = pointee(input)

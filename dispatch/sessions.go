@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Session is embedded in an operation's input type to let the caller say in which session it runs.
-// It adds the optional argument "session" to the input and [NotRunning] to the declared codes, and
-// the dispatcher fills it from [Call.Session] where a surface has its own place for it:
+// Session is embedded in an operation's input type to let the caller select a session. It adds the
+// optional argument "session" to the input and [NotRunning] to the declared codes. The dispatcher
+// sets it from [Call.Session] if a surface passes the session separately:
 //
 //	type Input struct {
 //		dispatch.Session
@@ -39,34 +39,35 @@ func sessionOf(input any) (argument *string, embedded bool) {
 	return &in.session().Session, true
 }
 
-// SessionOptions are the settings of [Sessions]; the zero value is ready for use.
+// SessionOptions are the settings of [Sessions]. The zero value is ready for use.
 type SessionOptions[T any] struct {
-	// Close frees what a session holds. It is called once for every session, by whoever ends it,
-	// and has to return soon once its context has ended. It must not wait for another
-	// [Sessions.Close] of the same session, which waits for it. nil: there is nothing to free.
+	// Close frees the resources of a session. It is called once for every session and has to
+	// return soon after its context has ended. It must not call [Sessions.Close] for the same
+	// session, which waits for it. nil: there is nothing to free.
 	Close func(ctx context.Context, id string, value T) error
-	// how many sessions there may be at a time; 0: 64. A principal may have half of what the others
-	// leave: see package quota
+	// Max is the maximum number of sessions; 0: 64. A principal has at most half of what the others
+	// leave: see package quota.
 	Max  int
-	Idle time.Duration // a session that no call has used for so long is closed; 0: never
-	// hears of sessions that do not close, if nobody else does; nil: slog.Default()
+	Idle time.Duration // how long a session may be unused before it is closed; 0: forever
+	// Logger receives sessions that do not close, unless a caller gets the error; nil:
+	// slog.Default().
 	Logger *slog.Logger
 }
 
-// Sessions are what lives on between calls: each is opened by one call and used by later ones. It
-// ends when it is closed, is idle for too long, when the client that opened it is gone
-// ([Call.Client]), or with the program ([Sessions.Shutdown]).
+// Sessions hold values that outlive a call: one call opens a session, and later calls use it. A
+// session ends when it is closed, when it has been idle for too long, when the client that opened
+// it has disconnected ([Call.Client]), or with the program ([Sessions.Shutdown]).
 //
-// A session belongs to the principal that opened it; for the calls of others it does not exist.
-// Outside of a call the program sees all of them. All methods are safe for concurrent use, but with
-// the context of a call they are for the operation's own goroutine.
+// A session belongs to the principal that opened it and does not exist for the calls of others.
+// Outside of a call, the program sees all sessions. All methods are safe for concurrent use, but
+// with the context of a call they may be called only on the operation's own goroutine.
 type Sessions[T any] struct {
 	o    SessionOptions[T]
 	room *quota.Pool // Max places, by principal
 
 	mu      sync.Mutex
-	order   []*session[T] // as they were opened, those that are being closed included
-	opening int           // that are still to come into order
+	order   []*session[T] // in the order of opening, those that are being closed included
+	opening int           // sessions that are not in order yet
 	down    bool
 	quiet   chan struct{} // closed when down and nothing is opening
 }
@@ -77,11 +78,11 @@ type session[T any] struct {
 	users     map[*callContext]bool // calls that use it
 	timer     *time.Timer
 	unwatch   func() bool
-	closed    chan struct{} // made when it is being closed, closed when it is
-	err       error         // of that
+	closed    chan struct{} // nil until it is being closed; closed when it is closed
+	err       error         // of closing
 }
 
-// SessionInfo is what is known of a session.
+// SessionInfo describes a session.
 type SessionInfo[T any] struct {
 	ID     string
 	Value  T
@@ -89,7 +90,7 @@ type SessionInfo[T any] struct {
 	Used   time.Time // when a call last began or ended to use it
 }
 
-const closeWithin = 10 * time.Second // for sessions whose end nobody waits for
+const closeWithin = 10 * time.Second // for sessions that end without a call of Close
 
 // NewSessions returns an empty set of sessions.
 func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
@@ -98,13 +99,13 @@ func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
 }
 
-// Open opens a session: open does what it takes, and returns the value and the id by which the
-// session is known from then on. Room for it is taken before. The session becomes that of the call
+// Open opens a session with the function open, which returns its value and the id by which calls
+// refer to it. A place for the session is reserved before. The session becomes that of the call
 // ([Envelope.Session]).
 //
-// The error is open's, or a [StateError]: there are as many sessions as there may be, they are
-// being shut down, or the id is taken, as it is until a session is closed. An id that is "" is an
-// error too. What open returned without an error has been closed then.
+// The error is that of open, or a [StateError]: there are too many sessions, they are being shut
+// down, or the id is in use, as it is until a session is closed. The id "" is an error, too. If
+// open has returned a value and Open fails, the value has been closed.
 func (s *Sessions[T]) Open(ctx context.Context,
 	open func(context.Context) (id string, value T, err error)) (id string, err error) {
 	call := CallFrom(ctx)
@@ -151,7 +152,7 @@ func (s *Sessions[T]) reserve(call *Call) error {
 	return nil
 }
 
-// ownerOf is in whose name a call takes places.
+// ownerOf returns the quota owner of a call.
 func ownerOf(call *Call) string {
 	if call == nil {
 		return ""
@@ -195,14 +196,13 @@ func (s *Sessions[T]) admit(ctx context.Context, e *session[T]) error {
 	return nil
 }
 
-// Get returns the session of that id. "" stands for the call's own session, if it has one, and
-// otherwise for the only one there is. The session becomes that of the call ([Envelope.Session]),
-// also if it was not named, and is not idle until the operation has returned; outside of a call, it
-// is idle from now on.
+// Get returns the value of the session with this id. "" stands for the call's own session, if it
+// has one, and otherwise for the only session there is. The session becomes that of the call
+// ([Envelope.Session]), and is not idle until the operation has returned. Outside of a call, Get
+// restarts its idle time.
 //
-// The error is [NotRunning] if there is none, or none of that id, and [InvalidInput] if there are
-// several and none is named. It lists the ids there are, in its message and as the array "sessions"
-// in its details.
+// The error is [NotRunning] if there is no session, or none with this id, and [InvalidInput] if id
+// is "" and there are several. Its message, and the array "sessions" in its details, list the ids.
 func (s *Sessions[T]) Get(ctx context.Context, id string) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,7 +248,7 @@ func (e *session[T]) belongs(call *Call) bool {
 	return call == nil || call.Principal == e.principal
 }
 
-// ids are those of all sessions that a call may know of.
+// ids returns the ids of all sessions that exist for a call.
 func (s *Sessions[T]) ids(call *Call) []string {
 	ids := []string{}
 	for _, e := range s.order {
@@ -261,7 +261,7 @@ func (s *Sessions[T]) ids(call *Call) []string {
 
 func listed(ids []string) any { return map[string]any{"sessions": ids} }
 
-// pin keeps a session from being idle while a call uses it.
+// pin stops the idle timer of a session while a call uses it.
 func (s *Sessions[T]) pin(ctx context.Context, e *session[T]) {
 	e.Used = time.Now()
 	in := find(ctx)
@@ -285,7 +285,7 @@ func (s *Sessions[T]) pin(ctx context.Context, e *session[T]) {
 	})
 }
 
-// rest has a session that no call uses any more be idle from now on.
+// rest starts the idle timer of a session that no call uses.
 func (s *Sessions[T]) rest(e *session[T]) {
 	e.Used = time.Now()
 	if len(e.users) == 0 && e.timer != nil && e.closed == nil {
@@ -295,7 +295,7 @@ func (s *Sessions[T]) rest(e *session[T]) {
 
 func (s *Sessions[T]) expire(e *session[T]) {
 	s.mu.Lock()
-	// The timer may have gone off and come too late: a call uses the session again.
+	// A call may have begun to use the session after the timer has fired.
 	mine := len(e.users) == 0 && time.Since(e.Used) >= s.o.Idle && e.claim()
 	s.mu.Unlock()
 	if mine {
@@ -303,8 +303,8 @@ func (s *Sessions[T]) expire(e *session[T]) {
 	}
 }
 
-// List returns the sessions that the call may know of, or all outside of a call, in the order in
-// which they were opened. The slice is the caller's.
+// List returns the sessions that exist for the call, or all outside of a call, in the order in
+// which they were opened. The caller owns the slice.
 func (s *Sessions[T]) List(ctx context.Context) []SessionInfo[T] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,11 +10,11 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Close ends a session and blocks until it is closed, also if somebody else is at it, or until ctx
-// has ended. It may be called any number of times: closed says whether this call ended it; a
-// session of that id that there is not, or not any more, is no error. "" stands for the session
-// that [Sessions.Get] would return, and fails as that does. The session becomes that of the call
-// ([Envelope.Session]). Otherwise the error is that of [SessionOptions.Close]; the session is gone
+// Close ends a session and blocks until it is closed, also if another goroutine is closing it, or
+// until ctx ends. It may be called any number of times: closed reports whether this call ended the
+// session. A session that does not exist, or no longer exists, is not an error. "" stands for the
+// session that [Sessions.Get] would return, with the same errors. The session becomes that of the
+// call ([Envelope.Session]). Any other error is that of [SessionOptions.Close]; the session is gone
 // all the same.
 func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err error) {
 	call := CallFrom(ctx)
@@ -28,7 +28,7 @@ func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err er
 	return s.end(ctx, e)
 }
 
-// closable finds a session for Close, those that are being closed included. It may return nil
+// closable returns the session that Close closes, which may already be closing. It may return nil
 // without an error.
 func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 	s.mu.Lock()
@@ -47,7 +47,7 @@ func (s *Sessions[T]) closable(call *Call, id string) (*session[T], error) {
 	return nil, nil
 }
 
-// discard closes a session that nobody waits for, unless somebody else is at it.
+// discard closes a session in the background, unless it is already closing.
 func (s *Sessions[T]) discard(e *session[T]) {
 	s.mu.Lock()
 	mine := e.claim()
@@ -57,8 +57,8 @@ func (s *Sessions[T]) discard(e *session[T]) {
 	}
 }
 
-// end closes a session, or waits until somebody else has. first says whether this was the first to
-// try.
+// end closes a session, or waits until another goroutine has closed it. first reports whether this
+// call closed it.
 func (s *Sessions[T]) end(ctx context.Context, e *session[T]) (first bool, err error) {
 	s.mu.Lock()
 	first = e.claim()
@@ -72,7 +72,7 @@ func (s *Sessions[T]) end(ctx context.Context, e *session[T]) (first bool, err e
 	return false, e.err
 }
 
-// await waits for a channel to be closed; false if ctx ended before.
+// await waits until a channel is closed. It returns false if ctx ended first.
 func await(ctx context.Context, closed <-chan struct{}) bool {
 	select {
 	case <-closed:
@@ -80,14 +80,15 @@ func await(ctx context.Context, closed <-chan struct{}) bool {
 	case <-ctx.Done():
 	}
 	select {
-	case <-closed: // of two that are ready, select takes any
+	case <-closed: // select may have chosen ctx although both were ready
 		return true
 	default:
 		return false
 	}
 }
 
-// claim takes a session out of use, for the caller to finish; false if somebody else did.
+// claim marks a session as closing. The caller has to call finish, unless claim returns false:
+// another goroutine is closing it.
 func (e *session[T]) claim() bool {
 	if e.closed != nil {
 		return false
@@ -102,7 +103,7 @@ func (e *session[T]) claim() bool {
 	return true
 }
 
-// finish closes what was claimed.
+// finish closes a session that was claimed.
 func (s *Sessions[T]) finish(ctx context.Context, e *session[T]) error {
 	defer func() {
 		s.mu.Lock()
@@ -124,7 +125,7 @@ func (s *Sessions[T]) free(ctx context.Context, e *session[T]) error {
 	return contain.Do(func() error { return s.o.Close(ctx, e.ID, e.Value) })
 }
 
-// finishAlone closes what was claimed, and nobody waits for.
+// finishAlone closes a session that was claimed and logs the error.
 func (s *Sessions[T]) finishAlone(e *session[T]) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -133,10 +134,10 @@ func (s *Sessions[T]) finishAlone(e *session[T]) {
 	}
 }
 
-// Shutdown closes all sessions, the last opened first, and blocks until they are; none can be
-// opened any more. If ctx has a deadline, each session has its share of the time that is left. When
-// ctx has ended the rest is closed with a context that has ended. The error tells of the sessions
-// that did not close.
+// Shutdown closes all sessions, the one opened last first, and blocks until they are closed. No
+// session can be opened after it. If ctx has a deadline, each session gets its share of the time
+// that is left. After ctx has ended, the rest is closed with a context that has ended. The error
+// names the sessions that did not close.
 func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.down {
@@ -159,7 +160,7 @@ func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endWithin closes a session in its share of the time that ctx leaves to so many of them.
+// endWithin closes a session in its share of the time that ctx leaves for n of them.
 func (s *Sessions[T]) endWithin(ctx context.Context, e *session[T], left int) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An Account is what one piece of work, such as the answering of a request, holds of a pool. Its
-// methods are safe for concurrent use. A nil account holds nothing and refuses nothing, for work
-// that nobody bounds.
+// An Account is the part of a pool that one piece of work holds, such as the answering of a
+// request. Its methods are safe for concurrent use. A nil account holds nothing and refuses
+// nothing, for work without a limit.
 type Account struct {
 	pool  *Pool
 	owner string
@@ -17,10 +17,10 @@ type Account struct {
 	closed bool
 }
 
-// Open returns an account of an owner, which is to be closed.
+// Open returns an account of an owner. The caller must close it.
 func (p *Pool) Open(owner string) *Account { return &Account{pool: p, owner: owner} }
 
-// Owner returns in whose name the account takes; "" for a nil account.
+// Owner returns the owner of the account; "" for a nil account.
 func (a *Account) Owner() string {
 	if a == nil {
 		return ""
@@ -38,8 +38,8 @@ func (a *Account) Take(n int64) error {
 	return a.take(n)
 }
 
-// Resize has the account hold n, be that more or less than it does. The error is that of
-// [Pool.Take], and the account holds what it did.
+// Resize changes what the account holds to n. The error is that of [Pool.Take]; the account then
+// holds what it did before.
 func (a *Account) Resize(n int64) error {
 	if a == nil {
 		return nil
@@ -69,7 +69,7 @@ func (a *Account) Wait(ctx context.Context, n int64) error {
 	return nil
 }
 
-// Held returns how much the account holds.
+// Held returns the amount that the account holds.
 func (a *Account) Held() int64 {
 	if a == nil {
 		return 0

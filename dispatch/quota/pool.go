@@ -16,13 +16,13 @@ var (
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
-// IsRefusal reports whether err is one of these, and not that of something else which was done
-// meanwhile.
+// IsRefusal reports whether err is one of these errors.
 func IsRefusal(err error) bool {
 	return errors.Is(err, ErrShare) || errors.Is(err, ErrTotal) || errors.Is(err, ErrNever)
 }
 
-// Anonymous is the owner for callers that are not known where others are. No principal is named so.
+// Anonymous is the owner for unauthenticated callers of a surface that authenticates others. No
+// principal has this name.
 const Anonymous = "\x00anonymous"
 
 // A Pool divides a total among owners. All methods are safe for concurrent use.
@@ -47,7 +47,7 @@ type waiter struct {
 	room chan struct{} // closed when n was taken
 }
 
-// NewPool returns a pool of that total, which must be positive.
+// NewPool returns a pool with that total, which must be positive.
 func NewPool(total int64) *Pool {
 	if total <= 0 {
 		panic(fmt.Sprintf("quota: a total of %d", total))
@@ -58,8 +58,8 @@ func NewPool(total int64) *Pool {
 // Total returns the amount that the pool divides.
 func (p *Pool) Total() int64 { return p.total }
 
-// Take takes n for an owner, who has to give it back with [Pool.Give]. It does not block. The error
-// matches [ErrShare], [ErrTotal] or [ErrNever]; nothing is taken then. n must not be negative.
+// Take takes n for an owner, who has to return it with [Pool.Give]. It does not block. The error
+// matches [ErrShare], [ErrTotal] or [ErrNever]; then nothing is taken. n must not be negative.
 func (p *Pool) Take(name string, n int64) error { return p.grow(name, 0, n) }
 
 // grow is Take for more of what is held already, so that the error is about all of it.
@@ -72,9 +72,9 @@ func (p *Pool) grow(name string, held, n int64) error {
 	return err
 }
 
-// Wait takes n for an owner as [Pool.Take] does, and blocks while that is more than may be held at
-// the moment. Owners that wait are served in turn; a smaller amount may pass a larger one that
-// waits. The error is the context's cause, or matches [ErrNever].
+// Wait takes n for an owner as [Pool.Take] does, but blocks while the rule does not allow that
+// much. Waiting owners are served in turn; a smaller amount may overtake a larger one. The error is
+// the context's cause, or matches [ErrNever].
 func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	p.mu.Lock()
 	o := p.owner(name)
@@ -113,7 +113,7 @@ func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	return context.Cause(ctx)
 }
 
-// Give gives back what an owner has taken. Giving more than is held panics.
+// Give gives back what an owner has taken. Giving back more than the owner holds panics.
 func (p *Pool) Give(name string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -127,7 +127,7 @@ func (p *Pool) Give(name string, n int64) {
 	p.serve()
 }
 
-// Most returns how much an owner may hold when nobody else holds anything.
+// Most returns how much an owner may hold while no other owner holds anything.
 func (p *Pool) Most(name string) int64 {
 	if name == "" {
 		return p.total
@@ -161,8 +161,8 @@ func (p *Pool) Used() int64 {
 	return p.held
 }
 
-// Heaviest returns the owner that holds the most, and how much that is; 0 if nobody holds anything.
-// It takes time in proportion to the number of owners.
+// Heaviest returns the owner that holds the most, and how much it holds; 0 if the pool is empty.
+// Its time is proportional to the number of owners.
 func (p *Pool) Heaviest() (name string, held int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
