@@ -103,7 +103,8 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
-	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
+	p.ctx, p.cancel = context.WithCancelCause(
+		context.WithValue(context.WithoutCancel(o.Context), peerKey{}, p))
 	p.state = state{
 		pending:  make(map[int64]*Pending),
 		inflight: make(map[ID]*inboundMessage),

@@ -126,6 +126,24 @@ func rpcScenario(w *world) {
 	_ = far.Close()
 	_ = peer.Close()
 	_ = peer.Wait()
+	routerScenario(w)
+}
+
+func routerScenario(w *world) {
+	var r rpc.Router
+	rpc.Handle(&r, "request", func(context.Context, struct{}) (any, error) {
+		w.at("rpc.Handle")
+		return nil, nil
+	})
+	rpc.HandleNotification(&r, "notification", func(context.Context, struct{}) error {
+		w.at("rpc.HandleNotification")
+		return nil
+	})
+	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve})
+	_ = client.Notify(w.ctx, "notification", nil)
+	_ = client.Call(w.ctx, "request", nil, nil)
+	_ = client.Close()
+	_ = server.Wait()
 }
 
 // A tool is the input of operations.
