@@ -200,7 +200,7 @@ func TestCallContext(t *testing.T) {
 
 func TestPending(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
-		start := func() *rpc.Pending {
+		start := func() *rpc.Call {
 			c, err := w.peer.Start(t.Context(), "m", nil)
 			assert.NilError(t, err)
 			return c
@@ -249,7 +249,7 @@ func TestTooManyPending(t *testing.T) {
 	o := rpc.Options{}
 	o.Limits.MaxPending = 3
 	onWire(t, o, func(t *testing.T, w *wire) {
-		var calls []*rpc.Pending
+		var calls []*rpc.Call
 		for range 3 {
 			c, err := w.peer.Start(t.Context(), "m", nil)
 			assert.NilError(t, err)

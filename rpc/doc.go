@@ -7,7 +7,7 @@
 // # The path of a message
 //
 //	            ┌──────────── reader ───────────┐
-//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Pending with its id
+//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Call with its id
 //	                          ├─ cancellation ──┼─► the handler's context
 //	                          └─ request or     │   ordered lane       goroutine
 //	                             notification ──┼─► notifications run ─► (none)

@@ -79,7 +79,7 @@ func TestNotificationsBeforeRequest(t *testing.T) {
 		return i <= last.Load(), nil // later ones may have come since
 	}
 	client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: handler})
-	var calls []*rpc.Pending
+	var calls []*rpc.Call
 	for i := range n {
 		params := json.RawMessage(fmt.Sprintf("[%d]", i+1))
 		assert.NilError(t, client.Notify(t.Context(), "n", params))

@@ -41,7 +41,7 @@ type Peer struct {
 type state struct {
 	// Calls of this side.
 	lastID  int64
-	pending map[int64]*Pending
+	pending map[int64]*Call
 	// Calls of the other side.
 	inflight      map[ID]*inboundMessage // requests without a response
 	active        int                    // requests and notifications accepted and not finished
@@ -106,7 +106,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	p.ctx, p.cancel = context.WithCancelCause(
 		context.WithValue(context.WithoutCancel(o.Context), peerKey{}, p))
 	p.state = state{
-		pending:  make(map[int64]*Pending),
+		pending:  make(map[int64]*Call),
 		inflight: make(map[ID]*inboundMessage),
 		idle:     make(chan struct{}),
 	}
