@@ -38,8 +38,8 @@ func ListenAndServe(ctx context.Context, network, address string,
 // returns nil or panics, Serve closes the connection. [Options].Context of a peer must not end with
 // ctx, or its handlers have no Grace.
 //
-// Before Serve returns, it closes ln, shuts down all peers, and waits for their handlers. It returns
-// nil after the end of ctx and after IdleTimeout, else the error of Accept.
+// Before Serve returns, it closes ln, shuts down all peers, and waits for their handlers. It
+// returns nil after the end of ctx and after IdleTimeout, else the error of Accept.
 func Serve(ctx context.Context, ln net.Listener, newPeer func(net.Conn) *Peer,
 	o ServeOptions) error {
 	if o.MaxConns <= 0 {
