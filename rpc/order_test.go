@@ -205,7 +205,7 @@ func TestMaxRunning(t *testing.T) {
 		close(s.gate("b"))
 		w.expect(result("2", `"b"`))
 		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())), []string{"c", "n"})
-		close(s.gate("n")) // d needs a place
+		close(s.gate("n")) // d needs a slot
 		assert.Equal(t, len(s.seen()), 0)
 		close(s.gate("a"))
 		assert.DeepEqual(t, s.seen(), []string{"d"})
@@ -233,7 +233,7 @@ func TestDetach(t *testing.T) {
 			[]string{"a", "listen", "listen"})
 		close(s.gate("listen"))
 		w.expectUnordered(result("1", `"listen"`), result("2", `"listen"`))
-		assert.Equal(t, len(s.seen()), 0) // their end frees no place a second time
+		assert.Equal(t, len(s.seen()), 0) // their end frees no second slot
 		close(s.gate("a"))
 		assert.DeepEqual(t, s.seen(), []string{"b"})
 		close(s.gate("b"))

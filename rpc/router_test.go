@@ -17,12 +17,9 @@ type point struct {
 	Y int `json:"y"`
 }
 
+// routed returns a client of a peer with that router.
 func routed(t *testing.T, r *rpc.Router) *rpc.Peer {
-	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve})
-	t.Cleanup(func() {
-		_ = client.Close()
-		_ = server.Wait()
-	})
+	client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: r.Serve})
 	return client
 }
 

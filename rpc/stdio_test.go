@@ -15,7 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// stdioEnv makes the test binary a peer on its standard input and output, of the named kind.
+// stdioEnv makes the test binary a peer on its standard input and output. Its value is "Stdio",
+// "Stdio writes" or "os.Stdin".
 const stdioEnv = "STDWIRE_TEST_STDIO"
 
 // plainStdio is a simple stream on standard input and output.
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	if kind == "Stdio writes" {
 		_ = p.Notify(context.Background(), "much", []string{strings.Repeat("x", 1<<20)})
 	}
-	// so that the Read blocks; if it does not yet, the test is only easier
+	// so that the Read blocks; without it the test is only easier
 	time.Sleep(100 * time.Millisecond)
 	_ = p.Close()
 	fmt.Fprintln(os.Stderr, "waited:", p.Wait())
@@ -52,8 +53,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// stdioProcess runs TestMain as a peer of a kind, on pipes that nobody reads, writes or closes, and
-// returns what it prints to standard error.
+// stdioProcess runs TestMain with a value of stdioEnv, on pipes that nobody reads, writes or closes.
+// It returns what the process prints to standard error.
 func stdioProcess(t *testing.T, kind string) string {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), stdioEnv+"="+kind)
