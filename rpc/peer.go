@@ -304,7 +304,7 @@ type endedError struct{ err, cause error }
 func (e *endedError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
 func (e *endedError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// now returns the time if there is a Call hook, which is told durations. Else nothing is timed.
+// now returns the time if there is a Call hook, which reports durations. Else it returns zero.
 func (h *Hooks) now() (t time.Time) {
 	if h.Call != nil {
 		t = time.Now()

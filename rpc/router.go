@@ -41,8 +41,8 @@ func Handle[P, R any](r *Router, method string, fn func(context.Context, P) (R, 
 }
 
 // HandleNotification registers fn for the notifications of a method. It decodes params and panics
-// as [Handle] does. Nobody receives the error of fn, or that of params that do not fit, except
-// [Hooks].Call. A request for the method is refused with [ErrMethodNotFound].
+// as [Handle] does. Only [Hooks].Call receives the error of fn, or that of params that do not
+// fit. A request for the method is refused with [ErrMethodNotFound].
 func HandleNotification[P any](r *Router, method string, fn func(context.Context, P) error) {
 	r.add(method, fn == nil, route{notification: true,
 		handler: func(ctx context.Context, req *Request) (any, error) {

@@ -53,8 +53,8 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// stdioProcess runs TestMain with a value of stdioEnv, on pipes that nobody reads, writes or closes.
-// It returns what the process prints to standard error.
+// stdioProcess runs TestMain with a value of stdioEnv, on pipes that nobody reads, writes or
+// closes, and returns what it prints to standard error.
 func stdioProcess(t *testing.T, kind string) string {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), stdioEnv+"="+kind)

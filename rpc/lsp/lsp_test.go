@@ -50,7 +50,8 @@ func TestCancellation(t *testing.T) {
 	call, err = editor.Start(t.Context(), "textDocument/hover", nil)
 	assert.NilError(t, err)
 	<-started
-	assert.NilError(t, editor.Notify(t.Context(), "$/cancelRequest", map[string]rpc.ID{"id": call.ID()}))
+	assert.NilError(t, editor.Notify(t.Context(), "$/cancelRequest",
+		map[string]rpc.ID{"id": call.ID()}))
 	assert.Error(t, call.Wait(t.Context(), nil), "Request cancelled (code -32800)")
 	_ = editor.Close()
 	assert.ErrorIs(t, server.Wait(), io.EOF)
