@@ -217,7 +217,7 @@ var errExpired = errors.New("timed out")
 // await waits for the response and delivers progress. It cancels the request and returns the reason
 // when the call times out, ctx ends or the client is closed. A response that arrives at the same
 // moment is used.
-func (c *Client) await(ctx context.Context, r *call, pending *rpc.Pending) error {
+func (c *Client) await(ctx context.Context, r *call, pending *rpc.Call) error {
 	settled := false
 	defer func() {
 		if !settled {
@@ -345,7 +345,7 @@ func (c *Client) sendError(r *call, err error) error {
 }
 
 // receiveResult decodes the response of a call that is done.
-func (c *Client) receiveResult(r *call, pending *rpc.Pending) error {
+func (c *Client) receiveResult(r *call, pending *rpc.Call) error {
 	if err := pending.Wait(context.Background(), r); err != nil {
 		return c.connectionError(err)
 	}

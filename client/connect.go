@@ -103,13 +103,13 @@ type handshaker struct {
 
 // A handshakeRequest is a request of the handshake. Its zero value is no request.
 type handshakeRequest struct {
-	*rpc.Pending
+	*rpc.Call
 	method string
 	at     time.Time
 }
 
 func (s handshakeRequest) done() <-chan struct{} {
-	if s.Pending == nil {
+	if s.Call == nil {
 		return nil
 	}
 	return s.Done()
@@ -156,7 +156,7 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 				err = h.sendProbe(ctx)
 			case h.refused != nil:
 				err = h.refused
-			case h.initialize.Pending == nil:
+			case h.initialize.Call == nil:
 				err = h.sendInitialize(ctx, v.revision)
 			}
 		case <-h.initialize.done():
@@ -168,7 +168,7 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 				}
 				return s, err
 			}
-			if h.probe.Pending == nil {
+			if h.probe.Call == nil {
 				err = answer
 				break
 			}
@@ -177,14 +177,14 @@ func (h *handshaker) run(ctx context.Context) (*session, error) {
 			patience.Reset(probeTimeout)
 		case <-heard:
 			heard = nil
-			if h.initialize.Pending == nil && h.refused == nil {
+			if h.initialize.Call == nil && h.refused == nil {
 				patience.Reset(activeProbeTimeout)
 			}
 		case <-patience.C:
 			switch {
 			case h.refused != nil:
 				err = h.refused
-			case h.preference.era == 0 && h.initialize.Pending == nil:
+			case h.preference.era == 0 && h.initialize.Call == nil:
 				err = h.sendInitialize(ctx, h.preference.legacy().revision)
 			}
 		case <-ctx.Done():
@@ -217,14 +217,14 @@ func (h *handshaker) sendInitialize(ctx context.Context, revision mcp.Revision) 
 func (h *handshaker) send(ctx context.Context, s *handshakeRequest, method string,
 	params any) (err error) {
 	s.method, s.at = method, time.Now()
-	s.Pending, err = h.c.peer.Start(ctx, method, params)
+	s.Call, err = h.c.peer.Start(ctx, method, params)
 	return err
 }
 
 // cancelPending drops the requests in flight. It sends nothing; see [Client.cancellation].
 func (h *handshaker) cancelPending() {
 	for _, s := range []handshakeRequest{h.probe, h.initialize} {
-		if s.Pending != nil {
+		if s.Call != nil {
 			s.Cancel(nil)
 		}
 	}
@@ -238,7 +238,7 @@ func (h *handshaker) timeoutError(ctx context.Context) error {
 	var waiting []string
 	var since time.Duration
 	for _, s := range []handshakeRequest{h.probe, h.initialize} {
-		if s.Pending != nil {
+		if s.Call != nil {
 			waiting = append(waiting, s.method)
 			since = max(since, time.Since(s.at))
 		}

@@ -55,7 +55,7 @@ func (c *Client) cancelLateTask(frame []byte) {
 }
 
 // giveUp cancels the request of a call. It returns false if the response has arrived.
-func (c *Client) giveUp(r *call, pending *rpc.Pending, cause error) bool {
+func (c *Client) giveUp(r *call, pending *rpc.Call, cause error) bool {
 	if r.method != mcp.MethodCallTool {
 		return pending.Cancel(cause)
 	}

@@ -34,10 +34,10 @@ type subscription struct {
 	lists    mcp.SubscriptionFilter
 
 	mu     sync.Mutex
-	stream *rpc.Pending // in flight while the stream is open; nil for none
+	stream *rpc.Call // in flight while the stream is open; nil for none
 	// the last request that the server ended and that was not stream at that time
 	ended rpc.ID
-	next  *rpc.Pending    // will replace stream
+	next  *rpc.Call       // will replace stream
 	acks  chan ack        // capacity 1: of next
 	early ack             // the last acknowledgement that did not match next
 	uris  map[string]bool // of the subscribed resources, in both eras
@@ -56,7 +56,7 @@ var (
 	errReplaced = errors.New("replaced")
 )
 
-func (s *subscription) open(stream *rpc.Pending) {
+func (s *subscription) open(stream *rpc.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stream = stream
@@ -65,7 +65,7 @@ func (s *subscription) open(stream *rpc.Pending) {
 	}
 }
 
-func (s *subscription) current() *rpc.Pending {
+func (s *subscription) current() *rpc.Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.stream
@@ -76,7 +76,7 @@ func (s *subscription) current() *rpc.Pending {
 func (s *subscription) end(id rpc.ID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, stream := range []*rpc.Pending{s.stream, s.next} {
+	for _, stream := range []*rpc.Call{s.stream, s.next} {
 		if stream != nil && stream.ID() == id {
 			stream.Cancel(errEnded)
 			return true
@@ -101,7 +101,7 @@ func (s *subscription) acknowledge(a ack) {
 }
 
 // expect sets the next stream, and returns the channel of its acknowledgement.
-func (s *subscription) expect(stream *rpc.Pending) <-chan ack {
+func (s *subscription) expect(stream *rpc.Call) <-chan ack {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next, s.acks = stream, make(chan ack, 1)
@@ -199,7 +199,7 @@ func (c *Client) assumeChanged() {
 
 // pause waits, but not longer than until another stream replaces the lost one. It returns false
 // when the connection has ended.
-func (c *Client) pause(wait time.Duration, lost *rpc.Pending) bool {
+func (c *Client) pause(wait time.Duration, lost *rpc.Call) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for c.listening.current() == lost {
@@ -215,7 +215,7 @@ func (c *Client) pause(wait time.Duration, lost *rpc.Pending) bool {
 }
 
 // forget removes a stream that is not opened again.
-func (s *subscription) forget(stream *rpc.Pending) {
+func (s *subscription) forget(stream *rpc.Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stream == stream {
@@ -225,7 +225,7 @@ func (s *subscription) forget(stream *rpc.Pending) {
 
 // relisten replaces a stream that has ended, unless that was done already, and waits briefly for
 // the acknowledgement.
-func (c *Client) relisten(lost *rpc.Pending) error {
+func (c *Client) relisten(lost *rpc.Call) error {
 	s := &c.listening
 	select {
 	case s.busy <- struct{}{}:
@@ -254,7 +254,7 @@ func (c *Client) relisten(lost *rpc.Pending) error {
 	return nil
 }
 
-func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter) (*rpc.Pending,
+func (c *Client) startListen(ctx context.Context, filter mcp.SubscriptionFilter) (*rpc.Call,
 	error) {
 	params, err := mcp.Marshal(mcp.ListenParams{Notifications: filter})
 	if err != nil {

@@ -118,7 +118,7 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 	if wanted = updateSet(wanted, uris, on); len(wanted) == before {
 		return nil
 	}
-	var next *rpc.Pending
+	var next *rpc.Call
 	if f := s.filter(wanted); f.ResourceSubscriptions != nil || s.lists.ToolsListChanged ||
 		s.lists.PromptsListChanged || s.lists.ResourcesListChanged {
 		var err error
@@ -150,7 +150,7 @@ func (c *Client) changeSubscription(ctx context.Context, r *call, uris []string,
 
 // startAcknowledged opens a stream and waits until the server has acknowledged all of it.
 func (c *Client) startAcknowledged(ctx context.Context, r *call,
-	filter mcp.SubscriptionFilter) (*rpc.Pending, error) {
+	filter mcp.SubscriptionFilter) (*rpc.Call, error) {
 	s := &c.listening
 	next, err := c.startListen(ctx, filter)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestAutoAppend(t *testing.T) {
 		"junk\n":                   "1\n",
 		"Content-Length: 2\n\n{}":  "Content-Length: 1\r\n\r\n1",
 		"Content-Length: 2\n\n{\n": "Content-Length: 1\r\n\r\n1",
-		"Content-Length: x\n\n":    "Content-Length: 1\r\n\r\n1", // a last word, in kind
+		"Content-Length: x\n\n":    "Content-Length: 1\r\n\r\n1", // known, although not read
 	} {
 		c := framing.Auto(strings.NewReader(in), framing.Limits{})
 		got, err := c.AppendFrame(nil, []byte("0"))

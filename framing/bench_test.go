@@ -17,7 +17,7 @@ var benchSizes = []int{64, 16 << 10, 1 << 20}
 var benchFramings = []struct {
 	name   string
 	framed framing.Framing
-	header string // what makes Auto speak it, and what a frame may carry
+	header string // precedes the Content-Length of each frame
 }{
 	{"newline", framing.Newline, ""},
 	{"length", framing.ContentLength,

@@ -3,7 +3,6 @@
 package rpc_test
 
 import (
-	"net"
 	"runtime"
 	"testing"
 
@@ -15,8 +14,7 @@ import (
 // its budget. The race detector allocates for itself, so this is not built with it.
 func TestAllocations(t *testing.T) {
 	noLeak(t)
-	near, far := net.Pipe()
-	server, client := rpc.NewPeer(far, rpc.Options{Handler: echo}), rpc.NewPeer(near, rpc.Options{})
+	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: echo})
 	in := payload{Text: "hello", N: 42}
 	calls := func(n int) {
 		for range n {

@@ -126,7 +126,7 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 	if limit := p.o.Limits.MaxBatch; len(calls) > limit {
 		return fmt.Errorf("rpc: %w", errBatchTooLarge(len(calls), limit))
 	}
-	pending := make([]*Pending, len(calls))
+	pending := make([]*Call, len(calls))
 	var message []byte
 	fail := func(err error) error {
 		for _, c := range pending {

@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// A Pending is a call of this side that has been sent and has no response yet.
-type Pending struct {
+// A Call is a call of this side that [Peer.Start] has sent.
+type Call struct {
 	p      *Peer
 	id     int64
 	method string
@@ -41,8 +41,8 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 }
 
 // Start sends a call and returns without waiting for the response. While more than Limits.MaxUnsent
-// bytes are queued, it blocks until ctx ends. Every Pending must be waited for or cancelled.
-func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, error) {
+// bytes are queued, it blocks until ctx ends. Every Call must be waited for or cancelled.
+func (p *Peer) Start(ctx context.Context, method string, params any) (*Call, error) {
 	b, err := encodeParams(method, params)
 	if err != nil {
 		return nil, err
@@ -64,8 +64,8 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Pending, 
 var closeBrace = []byte("}")
 
 // addPending assigns an id to a call and registers it for the response.
-func (p *Peer) addPending(method string) (*Pending, error) {
-	c := &Pending{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
+func (p *Peer) addPending(method string) (*Call, error) {
+	c := &Call{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
 	var err error
 	p.update(func(s *state) {
 		switch {
@@ -92,7 +92,7 @@ func (p *Peer) addPending(method string) (*Pending, error) {
 
 // removePending removes a call from the pending ones. It returns false if the call is no longer
 // pending: it is done, or about to be.
-func (p *Peer) removePending(c *Pending) (waited bool) {
+func (p *Peer) removePending(c *Call) (waited bool) {
 	p.update(func(s *state) {
 		waited = s.pending[c.id] == c
 		delete(s.pending, c.id)
@@ -101,7 +101,7 @@ func (p *Peer) removePending(c *Pending) (waited bool) {
 }
 
 // finish ends a call that is no longer pending.
-func (c *Pending) finish() {
+func (c *Call) finish() {
 	close(c.done)
 	if hook := c.p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true,
@@ -110,7 +110,7 @@ func (c *Pending) finish() {
 }
 
 // failSend ends a call whose request could not be sent.
-func (c *Pending) failSend(err error) error {
+func (c *Call) failSend(err error) error {
 	err = fmt.Errorf("rpc: %s: %w", c.method, err)
 	if c.p.removePending(c) {
 		c.err = err
@@ -120,8 +120,8 @@ func (c *Pending) failSend(err error) error {
 }
 
 func (p *Peer) failPending(err error) {
-	var all map[int64]*Pending
-	p.update(func(s *state) { all, s.pending = s.pending, make(map[int64]*Pending) })
+	var all map[int64]*Call
+	p.update(func(s *state) { all, s.pending = s.pending, make(map[int64]*Call) })
 	for _, c := range all {
 		c.err = fmt.Errorf("rpc: %s: %w", c.method, err)
 		c.finish()
@@ -129,14 +129,14 @@ func (p *Peer) failPending(err error) {
 }
 
 // ID returns the id of the request.
-func (c *Pending) ID() ID { return IntID(c.id) }
+func (c *Call) ID() ID { return IntID(c.id) }
 
 // Done returns a channel that is closed when the call has a response, has failed or was cancelled.
-func (c *Pending) Done() <-chan struct{} { return c.done }
+func (c *Call) Done() <-chan struct{} { return c.done }
 
 // Wait blocks until the call is done or ctx ends, and returns what [Peer.Call] would. It may be
 // called once.
-func (c *Pending) Wait(ctx context.Context, result any) error {
+func (c *Call) Wait(ctx context.Context, result any) error {
 	select {
 	case <-c.done:
 	case <-ctx.Done():
@@ -169,7 +169,7 @@ func decodeResult(raw []byte, result any) error {
 // Cancel gives up a call, which then fails with cause, or [context.Canceled] if cause is nil. It
 // notifies the other side, as far as [Cancellation] provides and without waiting. It returns false
 // if the call was done already.
-func (c *Pending) Cancel(cause error) bool {
+func (c *Call) Cancel(cause error) bool {
 	p := c.p
 	if cause == nil {
 		cause = context.Canceled
@@ -198,7 +198,7 @@ func (p *Peer) Fail(id ID, err error) (waited bool) {
 	if id.kind != intID {
 		return false
 	}
-	var c *Pending
+	var c *Call
 	p.update(func(s *state) {
 		c = s.pending[id.num]
 		delete(s.pending, id.num)
@@ -235,7 +235,7 @@ func (p *Peer) notify(ctx context.Context, method string, params any) error {
 
 // complete ends the call that a response is for. It owns frame.
 func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
-	var c *Pending
+	var c *Call
 	if e.id.kind == intID {
 		p.update(func(s *state) {
 			c = s.pending[e.id.num]

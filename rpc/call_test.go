@@ -198,9 +198,9 @@ func TestCallContext(t *testing.T) {
 	})
 }
 
-func TestPending(t *testing.T) {
+func TestStart(t *testing.T) {
 	onWire(t, rpc.Options{}, func(t *testing.T, w *wire) {
-		start := func() *rpc.Pending {
+		start := func() *rpc.Call {
 			c, err := w.peer.Start(t.Context(), "m", nil)
 			assert.NilError(t, err)
 			return c
@@ -245,11 +245,11 @@ func TestResultDoesNotFit(t *testing.T) {
 	})
 }
 
-func TestTooManyPending(t *testing.T) {
+func TestMaxPending(t *testing.T) {
 	o := rpc.Options{}
 	o.Limits.MaxPending = 3
 	onWire(t, o, func(t *testing.T, w *wire) {
-		var calls []*rpc.Pending
+		var calls []*rpc.Call
 		for range 3 {
 			c, err := w.peer.Start(t.Context(), "m", nil)
 			assert.NilError(t, err)
@@ -259,20 +259,17 @@ func TestTooManyPending(t *testing.T) {
 		calls[1].Cancel(nil)
 		c, err := w.peer.Start(t.Context(), "m", nil)
 		assert.NilError(t, err)
-		// ids are not reused: a late response must not match
+		// ids are not reused, so a late response matches no call
 		assert.Equal(t, c.ID(), rpc.IntID(4))
 		w.send(result("4", "1"))
 		assert.NilError(t, c.Wait(t.Context(), nil))
 	})
 }
 
-// pair connects two peers in memory. At the end it closes both and checks that no goroutine is
-// left.
+// pair returns two peers that are connected in memory. At the end of the test it closes both and
+// waits for them.
 func pair(t testing.TB, left, right rpc.Options) (*rpc.Peer, *rpc.Peer) {
-	leftIn, rightOut := io.Pipe()
-	rightIn, leftOut := io.Pipe()
-	l, r := rpc.NewPeer(duplex{leftIn, leftOut, leftIn}, left),
-		rpc.NewPeer(duplex{rightIn, rightOut, rightIn}, right)
+	l, r := rpc.Pipe(left, right)
 	t.Cleanup(func() {
 		l.Close()
 		r.Close()

@@ -4,10 +4,19 @@
 //	var sum int
 //	err := client.Call(ctx, "add", []int{1, 2}, &sum)
 //
+// A [Router] serves methods with typed handlers:
+//
+//	var router rpc.Router
+//	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
+//	server := rpc.NewPeer(stream, rpc.Options{Handler: router.Serve})
+//
+// A stream is standard input and output ([Stdio]), a connection of a listener ([Serve]), or
+// anything else that reads, writes and closes. [Pipe] connects two peers in memory.
+//
 // # The path of a message
 //
 //	            ┌──────────── reader ───────────┐
-//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Pending with its id
+//	bytes ─► framing ─► scan ─┬─ response ──────┼─► the Call with its id
 //	                          ├─ cancellation ──┼─► the handler's context
 //	                          └─ request or     │   ordered lane       goroutine
 //	                             notification ──┼─► notifications run ─► (none)

@@ -2,9 +2,7 @@ package rpc_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"net"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -12,38 +10,32 @@ import (
 
 // The smallest server and the smallest call. Both ends are the same type; here one of them has a
 // handler.
-func ExamplePeer_Call() {
-	near, far := net.Pipe()
-	server := rpc.NewPeer(far,
-		rpc.Options{Handler: func(_ context.Context, req *rpc.Request) (any, error) {
-			var terms []int
-			if err := json.Unmarshal(req.Params, &terms); err != nil {
-				return nil, rpc.Errorf(rpc.CodeInvalidParams, "params must be numbers")
-			}
-			sum := 0
-			for _, n := range terms {
-				sum += n
-			}
-			return sum, nil
-		}})
-	client := rpc.NewPeer(near, rpc.Options{})
+func Example() {
+	var router rpc.Router
+	rpc.Handle(&router, "add", func(_ context.Context, terms []int) (int, error) {
+		sum := 0
+		for _, n := range terms {
+			sum += n
+		}
+		return sum, nil
+	})
+	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: router.Serve})
 
 	var sum int
 	err := client.Call(context.Background(), "add", []int{1, 2, 3}, &sum)
 	fmt.Println(sum, err)
-	err = client.Call(context.Background(), "add", map[string]int{"a": 1}, &sum)
+	err = client.Call(context.Background(), "add", []any{1, "two"}, &sum)
 	fmt.Println(err)
 
 	client.Close()
 	fmt.Println(client.Wait(), server.Wait())
 	// Output:
 	// 6 <nil>
-	// params must be numbers (code -32602)
+	// params[1]: want a number, not a string (code -32602)
 	// <nil> EOF
 }
 
-// Middleware wraps a handler: here, one that limits the time of a request, and one that selects the
-// handler by method.
+// Middleware wraps a handler: here, one that limits the time of a request.
 func ExampleChain() {
 	limit := func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
@@ -56,28 +48,16 @@ func ExampleChain() {
 			return result, err
 		}
 	}
-	methods := map[string]rpc.Handler{
-		"ping": func(context.Context, *rpc.Request) (any, error) { return "pong", nil },
-		"wait": func(ctx context.Context, _ *rpc.Request) (any, error) {
-			<-ctx.Done()
-			return nil, ctx.Err()
-		},
-	}
-	route := func(next rpc.Handler) rpc.Handler {
-		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			if h, ok := methods[req.Method]; ok {
-				return h(ctx, req)
-			}
-			return next(ctx, req)
-		}
-	}
-	unknown := func(context.Context, *rpc.Request) (any, error) {
-		return nil, rpc.ErrMethodNotFound
-	}
+	var router rpc.Router
+	rpc.Handle(&router, "ping", func(context.Context, struct{}) (string, error) {
+		return "pong", nil
+	})
+	rpc.Handle(&router, "wait", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
 
-	near, far := net.Pipe()
-	rpc.NewPeer(far, rpc.Options{Handler: rpc.Chain(unknown, limit, route)})
-	client := rpc.NewPeer(near, rpc.Options{})
+	client, _ := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: rpc.Chain(router.Serve, limit)})
 	defer client.Close()
 	for _, method := range []string{"ping", "wait", "sing"} {
 		var answer string
@@ -87,70 +67,15 @@ func ExampleChain() {
 	// Output:
 	// pong <nil>
 	//  wait takes too long (code -32001)
-	//  Method not found (code -32601)
-}
-
-// Cancellation in the Language Server Protocol: the notification $/cancelRequest with the id. The
-// request is still answered, with -32800.
-func ExampleCancellation() {
-	type params struct {
-		ID rpc.ID `json:"id"`
-	}
-	lsp := &rpc.Cancellation{
-		Method: "$/cancelRequest",
-		Params: func(_ string, id rpc.ID, _ error) any { return params{id} },
-		Target: func(raw json.RawMessage) (rpc.ID, string, bool) {
-			var p params
-			err := json.Unmarshal(raw, &p)
-			return p.ID, "", err == nil
-		},
-		Reply: rpc.Errorf(-32800, "Request cancelled"),
-	}
-
-	near, far := net.Pipe()
-	started, ended := make(chan bool, 2), make(chan error, 2)
-	rpc.NewPeer(far,
-		rpc.Options{Cancellation: lsp,
-			Handler: func(ctx context.Context, _ *rpc.Request) (any, error) {
-				started <- true
-				<-ctx.Done()
-				ended <- context.Cause(ctx)
-				return nil, ctx.Err()
-			}})
-	editor := rpc.NewPeer(near, rpc.Options{Cancellation: lsp})
-	defer editor.Close()
-
-	// Cancelling the context of a call is enough; the caller does not wait for the response.
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		<-started
-		cancel()
-	}()
-	fmt.Println(editor.Call(ctx, "textDocument/hover", nil, nil))
-	fmt.Println(<-ended)
-
-	// To get that response, send only the notification.
-	call, err := editor.Start(context.Background(), "textDocument/hover", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	<-started
-	_ = editor.Notify(context.Background(), lsp.Method, params{call.ID()})
-	fmt.Println(call.Wait(context.Background(), nil))
-	// Output:
-	// rpc: textDocument/hover: context canceled
-	// rpc: cancelled by the peer
-	// Request cancelled (code -32800)
+	//  there is no method "sing" (code -32601)
 }
 
 // Hooks observe a connection, for logs, metrics and traces.
 func ExampleHooks() {
-	near, far := net.Pipe()
-	rpc.NewPeer(far, rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
+	server := rpc.Options{Handler: func(context.Context, *rpc.Request) (any, error) {
 		return "pong", nil
-	}})
-	client := rpc.NewPeer(near, rpc.Options{Hooks: rpc.Hooks{
+	}}
+	client, _ := rpc.Pipe(rpc.Options{Hooks: rpc.Hooks{
 		Frame: func(d rpc.Direction, frame []byte) {
 			if d == rpc.Outbound {
 				fmt.Printf("--> %s\n", frame)
@@ -163,7 +88,7 @@ func ExampleHooks() {
 				fmt.Println(e.Method, e.ID, "ended:", e.Err, e.Duration < time.Minute)
 			}
 		},
-	}})
+	}}, server)
 	_ = client.Call(context.Background(), "ping", nil, nil)
 	client.Close()
 	_ = client.Wait()

@@ -31,7 +31,7 @@ func TestStreams(t *testing.T) {
 		framing framing.Framing
 		in      string
 		out     []string
-		end     string // what Err says, lives if it has to live until the stream ends
+		end     string // the text of Err, or lives if the peer runs until the stream ends
 	}{
 		{"two lines", framing.Newline, m1 + "\n" + m2 + "\n", []string{r1, r2}, lives},
 		{"CRLF", framing.Newline, m1 + "\r\n" + m2 + "\r\n", []string{r1, r2}, lives},

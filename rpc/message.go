@@ -52,8 +52,7 @@ func ParseMessage(text []byte) (m Message, err error) {
 }
 
 // SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), or nil if text is not a
-// batch. It fails if the batch has no message or more than most. The error is an [*Error]. It fails
-// if there are none, or more than most. The error is an [*Error].
+// batch. It fails if the batch has no message or more than most. The error is an [*Error].
 func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	if i := jsonscan.Space(text, 0); i >= len(text) || text[i] != '[' {
 		return nil, nil

@@ -79,7 +79,7 @@ func TestSplitBatch(t *testing.T) {
 func TestAppendResponse(t *testing.T) {
 	handler := func(_ context.Context, req *rpc.Request) (any, error) {
 		assert.Assert(t, req.Peer() == nil)
-		req.Detach() // there is nothing to detach from
+		req.Detach() // has no effect
 		switch req.Method {
 		case "echo":
 			return req.Params, nil

@@ -79,7 +79,7 @@ func TestNotificationsBeforeRequest(t *testing.T) {
 		return i <= last.Load(), nil // later ones may have come since
 	}
 	client, _ := pair(t, rpc.Options{}, rpc.Options{Handler: handler})
-	var calls []*rpc.Pending
+	var calls []*rpc.Call
 	for i := range n {
 		params := json.RawMessage(fmt.Sprintf("[%d]", i+1))
 		assert.NilError(t, client.Notify(t.Context(), "n", params))
@@ -205,7 +205,7 @@ func TestMaxRunning(t *testing.T) {
 		close(s.gate("b"))
 		w.expect(result("2", `"b"`))
 		assert.DeepEqual(t, slices.Sorted(slices.Values(s.seen())), []string{"c", "n"})
-		close(s.gate("n")) // d needs a place
+		close(s.gate("n")) // d needs a slot
 		assert.Equal(t, len(s.seen()), 0)
 		close(s.gate("a"))
 		assert.DeepEqual(t, s.seen(), []string{"d"})
@@ -233,7 +233,7 @@ func TestDetach(t *testing.T) {
 			[]string{"a", "listen", "listen"})
 		close(s.gate("listen"))
 		w.expectUnordered(result("1", `"listen"`), result("2", `"listen"`))
-		assert.Equal(t, len(s.seen()), 0) // their end frees no place a second time
+		assert.Equal(t, len(s.seen()), 0) // their end frees no second slot
 		close(s.gate("a"))
 		assert.DeepEqual(t, s.seen(), []string{"b"})
 		close(s.gate("b"))

@@ -59,7 +59,7 @@ func TestHandlerPanics(t *testing.T) {
 						},
 					},
 				}
-				o.Limits.MaxRunning = 1 // the place must come back
+				o.Limits.MaxRunning = 1 // the panic must release the slot
 				onWire(t, o, func(t *testing.T, w *wire) {
 					w.send(request("1", "m"), request("2", "alive"))
 					w.expect(failure("1", "-32603"), result("2", `"alive"`))

@@ -41,7 +41,7 @@ type Peer struct {
 type state struct {
 	// Calls of this side.
 	lastID  int64
-	pending map[int64]*Pending
+	pending map[int64]*Call
 	// Calls of the other side.
 	inflight      map[ID]*inboundMessage // requests without a response
 	active        int                    // requests and notifications accepted and not finished
@@ -103,9 +103,10 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
-	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(o.Context))
+	p.ctx, p.cancel = context.WithCancelCause(
+		context.WithValue(context.WithoutCancel(o.Context), peerKey{}, p))
 	p.state = state{
-		pending:  make(map[int64]*Pending),
+		pending:  make(map[int64]*Call),
 		inflight: make(map[ID]*inboundMessage),
 		idle:     make(chan struct{}),
 	}
@@ -303,7 +304,7 @@ type endedError struct{ err, cause error }
 func (e *endedError) Error() string   { return e.err.Error() + ": " + e.cause.Error() }
 func (e *endedError) Unwrap() []error { return []error{e.err, e.cause} }
 
-// now returns the time if there is a Call hook, which is told durations. Else nothing is timed.
+// now returns the time if there is a Call hook, which reports durations. Else it returns zero.
 func (h *Hooks) now() (t time.Time) {
 	if h.Call != nil {
 		t = time.Now()

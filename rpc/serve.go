@@ -336,7 +336,7 @@ func (p *Peer) reportPanic(method string, failure *contain.PanicError) {
 
 func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if p.o.Handler == nil {
-		return nil, Errorf(CodeMethodNotFound, "there is no method %.100q", in.Method)
+		return nil, methodNotFound(in.Method)
 	}
 	// The request was cancelled or the connection closed while it was queued. Notifications that
 	// were sent before the end of the stream are still handled.

@@ -10,8 +10,11 @@ import (
 //
 // Stdio takes both over for the life of the process and must be called at most once. On Linux, what
 // the program or a child process prints to standard output afterwards goes to standard error, so it
-// cannot break the protocol. On other systems a goroutine reads standard input and stays behind
-// when the stream is closed, and a blocked Write ends only when the other side reads.
+// cannot break the protocol.
+//
+// On Linux and Windows, Close also ends a blocked Write; elsewhere, a blocked Write ends only when
+// the other side reads. On systems other than these and macOS, a goroutine reads standard input and
+// stays behind when the stream is closed.
 func Stdio() io.ReadWriteCloser {
 	in, out := takeStdio()
 	return &stdio{in, out}

@@ -1,9 +1,13 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
+	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,7 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// stdioEnv makes the test binary a peer on its standard input and output, of the named kind.
+// stdioEnv makes the test binary a peer on its standard input and output. Its value is "Stdio",
+// "Stdio writes" or "os.Stdin".
 const stdioEnv = "STDWIRE_TEST_STDIO"
 
 // plainStdio is a simple stream on standard input and output.
@@ -27,16 +32,57 @@ func TestMain(m *testing.M) {
 	if !ok {
 		os.Exit(m.Run())
 	}
+	before := runtime.NumGoroutine()
 	stream := io.ReadWriteCloser(plainStdio{os.Stdin, os.Stdout})
-	if kind == "Stdio" {
+	if kind != "os.Stdin" {
 		stream = Stdio()
 	}
 	p := NewPeer(stream, Options{})
-	// so that the Read blocks; if it does not yet, the test is only easier
+	if kind == "Stdio writes" {
+		_ = p.Notify(context.Background(), "much", []string{strings.Repeat("x", 1<<20)})
+	}
+	// so that the Read blocks; without it the test is only easier
 	time.Sleep(100 * time.Millisecond)
 	_ = p.Close()
 	fmt.Fprintln(os.Stderr, "waited:", p.Wait())
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before &&
+		kind != "os.Stdin" && time.Now().Before(deadline); {
+		runtime.Gosched() // the reader has returned, but its goroutine may still run
+	}
+	fmt.Fprintln(os.Stderr, "goroutines left:", runtime.NumGoroutine()-before)
 	os.Exit(0)
+}
+
+// stdioProcess runs TestMain with a value of stdioEnv, on pipes that nobody reads, writes or
+// closes, and returns what it prints to standard error.
+func stdioProcess(t *testing.T, kind string) string {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), stdioEnv+"="+kind)
+	stdin, in, err := os.Pipe()
+	assert.NilError(t, err)
+	defer in.Close()
+	out, stdout, err := os.Pipe()
+	assert.NilError(t, err)
+	defer out.Close()
+	cmd.Stdin, cmd.Stdout = stdin, stdout // exec sets blocking mode, which a shell has too
+	stderr, err := cmd.StderrPipe()
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Start())
+	stdin.Close()
+	stdout.Close()
+	limit := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+	defer limit.Stop()
+	text, err := io.ReadAll(stderr)
+	assert.NilError(t, err)
+	assert.NilError(t, cmd.Wait(), "%s", text)
+	return string(text)
+}
+
+func TestWaitReturnsOnStandardInput(t *testing.T) {
+	for _, kind := range []string{"Stdio", "os.Stdin"} {
+		text := stdioProcess(t, kind)
+		assert.Assert(t, strings.HasPrefix(text, "waited: <nil>\n"), "%s: %s", kind, text)
+	}
 }
 
 // blockedStream is a stream whose Read does not end with Close.

@@ -23,6 +23,7 @@ import (
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/lsp"
 	"gotest.tools/v3/assert"
 )
 
@@ -127,22 +128,6 @@ func (e *editor) handle(_ context.Context, req *rpc.Request) (any, error) {
 	return nil, rpc.ErrMethodNotFound
 }
 
-func cancellation() *rpc.Cancellation {
-	type params struct {
-		ID rpc.ID `json:"id"`
-	}
-	return &rpc.Cancellation{
-		Method: "$/cancelRequest",
-		Params: func(_ string, id rpc.ID, _ error) any { return params{id} },
-		Target: func(raw json.RawMessage) (rpc.ID, string, bool) {
-			var p params
-			err := json.Unmarshal(raw, &p)
-			return p.ID, "", err == nil
-		},
-		Reply: rpc.Errorf(-32800, "Request cancelled"),
-	}
-}
-
 const (
 	greetTS = "export function greet(name: string): string {\n\treturn `Hello, ${name} 👋`;\n}\n"
 	mainTS  = "import { greet } from './greet';\n\nconst text: string = greet('Zoë');\nexport const wrong: number = text;\n"
@@ -174,7 +159,7 @@ func TestLanguageServer(t *testing.T) {
 	e := &editor{asked: make(map[string]int), diagnostics: make(chan string, 100)}
 	var malformed []string // only touched by the reader
 	peer := rpc.NewPeer(stdio{server}, rpc.Options{
-		Framing: framing.ContentLength, Handler: e.handle, Cancellation: cancellation(),
+		Framing: framing.ContentLength, Handler: e.handle, Cancellation: lsp.Cancellation(),
 		Hooks: rpc.Hooks{Stray: func(frame []byte, reason string) {
 			if !strings.Contains(reason, "no call that waits") {
 				// a late answer to what was cancelled is not wrong

@@ -179,6 +179,8 @@ var scenarios = map[string]func(w *world){
 var apart = map[string]string{
 	"rpc.Chain":                                   "what the middleware returns is the Handler",
 	"rpc.NewPeer":                                 "rpc.Options.Framing reads and writes the stream",
+	"rpc.Pipe":                                    "as NewPeer",
+	"rpc.ListenAndServe":                          "calls Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
 	"dispatch.New":                                "as Add",
 	"server.Conn.Handle":                          "server.Link",

@@ -126,6 +126,43 @@ func rpcScenario(w *world) {
 	_ = far.Close()
 	_ = peer.Close()
 	_ = peer.Wait()
+	serveScenario(w)
+}
+
+func serveScenario(w *world) {
+	var r rpc.Router
+	rpc.Handle(&r, "request", func(context.Context, struct{}) (any, error) {
+		w.at("rpc.Handle")
+		return nil, nil
+	})
+	rpc.HandleNotification(&r, "notification", func(context.Context, struct{}) error {
+		w.at("rpc.HandleNotification")
+		return nil
+	})
+	client, server := rpc.Pipe(rpc.Options{}, rpc.Options{Handler: r.Serve})
+	_ = client.Notify(w.ctx, "notification", nil)
+	_ = client.Call(w.ctx, "request", nil, nil)
+	_ = client.Close()
+	_ = server.Wait()
+
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(w.ctx)
+	served := make(chan error, 1)
+	go func() {
+		served <- rpc.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
+			w.at("rpc.Serve")
+			return nil
+		}, rpc.ServeOptions{})
+	}()
+	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
+		_, _ = io.Copy(io.Discard, conn) // until Serve closes it
+		_ = conn.Close()
+	}
+	cancel()
+	<-served
 }
 
 // A tool is the input of operations.

@@ -54,6 +54,7 @@ var layers = []struct {
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact",
 		"dispatch/schema", "dispatch/quota"}},
 
+	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
@@ -218,7 +219,7 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/stre
 	"server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
-var unshipped = []string{"internal/conformance", "internal/growth", "internal/layers"}
+var unshipped = []string{"examples", "internal/conformance", "internal/growth", "internal/layers"}
 
 type goPackage struct {
 	ImportPath string

@@ -47,7 +47,7 @@ func (m Meta) Get(key string, v any) (bool, error) {
 	return true, nil
 }
 
-// Set sets the value of key to v. It makes the map if there is none.
+// Set sets the value of key to v. If the map is nil, Set makes it.
 func (m *Meta) Set(key string, v any) error {
 	raw, err := Marshal(v)
 	if err != nil {

@@ -1,0 +1,23 @@
+// Package lsp has what the Language Server Protocol (LSP 3.17) adds to JSON-RPC, for servers and
+// clients that use package rpc: how an editor starts a server, how a request is cancelled, and the
+// error codes. It has no types for the messages of the protocol.
+//
+//	stream, err := lsp.Open(ctx, os.Args[1:])
+//	...
+//	peer := rpc.NewPeer(stream, rpc.Options{
+//		Framing:      framing.ContentLength,
+//		Cancellation: lsp.Cancellation(),
+//		Handler:      router.Serve,
+//	})
+//
+// The program in examples/languageserver is a whole server.
+package lsp
+
+// The error codes that LSP adds (LSP 3.17, "Response Message").
+const (
+	CodeServerNotInitialized = -32002
+	CodeRequestFailed        = -32803
+	CodeServerCancelled      = -32802
+	CodeContentModified      = -32801
+	CodeRequestCancelled     = -32800
+)

@@ -1,0 +1,15 @@
+//go:build !windows
+
+package lsp
+
+import (
+	"context"
+	"io"
+	"net"
+)
+
+// openPipe connects to a Unix socket.
+func openPipe(ctx context.Context, name string) (io.ReadWriteCloser, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", name)
+}
