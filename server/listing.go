@@ -99,6 +99,12 @@ func (c *collection[T]) add(items ...*item[T]) {
 	c.everUsed.Store(true)
 }
 
+func (c *collection[T]) has(key string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.items[key] != nil
+}
+
 // remove removes items and returns their number.
 func (c *collection[T]) remove(keys ...string) (removed int) {
 	c.mu.Lock()

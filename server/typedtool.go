@@ -44,12 +44,13 @@ import (
 // t.Execution says so.
 func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
 	tool, err := NewTool(t, fn)
-	if err == nil {
-		if _, taken := s.toolList().byKey[t.Name]; taken {
-			err = fmt.Errorf("server: tool %q: the name is taken", t.Name)
-		} else {
-			err = s.AddRawTool(tool)
-		}
+	switch {
+	case err != nil:
+	case s.addedTools.has(t.Name) || slices.ContainsFunc(s.catalog.Operations(),
+		func(op *dispatch.Operation) bool { return toolName(op.Name()) == t.Name }):
+		err = fmt.Errorf("server: tool %q: the name is taken", t.Name)
+	default:
+		err = s.AddRawTool(tool)
 	}
 	if err != nil {
 		panic(err)

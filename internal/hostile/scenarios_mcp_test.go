@@ -115,7 +115,13 @@ func serverScenario(w *world) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:1", Text: "x"}}},
 			nil
 	}
+	server.AddTool(s, mcp.Tool{Name: "typed"},
+		func(context.Context, struct{}) (string, error) { w.at("server.AddTool"); return "", nil })
+	made, err := server.NewTool(mcp.Tool{Name: "made"},
+		func(context.Context, struct{}) (string, error) { w.at("server.NewTool"); return "", nil })
+	w.must(err)
 	w.must(
+		s.AddRawTool(made),
 		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "call"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				w.at("server.RawTool.Call")
@@ -199,6 +205,8 @@ func serverScenario(w *world) {
 	ask("tools/list", `{}`)
 	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
 	ask("tools/call", `{"name":"forward"}`)
+	ask("tools/call", `{"name":"typed"}`)
+	ask("tools/call", `{"name":"made"}`)
 	ask("tools/call", `{"name":"task","task":{}}`)
 	ask("tools/call", `{"name":"no"}`)
 	ask("tasks/list", `{}`)

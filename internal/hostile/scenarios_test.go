@@ -194,6 +194,10 @@ func dispatchScenario(w *world) {
 			w.at("dispatch.Options.Missing")
 			return nil
 		},
+		Translate: func(err error) error {
+			w.at("dispatch.Options.Translate")
+			return err
+		},
 		Interceptors: []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
 			return func(ctx context.Context, op *dispatch.Operation,
 				call *dispatch.Call) dispatch.Envelope {
