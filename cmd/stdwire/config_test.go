@@ -11,9 +11,9 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // project is a working directory with these files, and a user without any.
@@ -199,7 +199,7 @@ func TestConfigUsage(t *testing.T) {
 		assert.Assert(t,
 			cmp.Contains(run(t, "help", "config").stdout, "  stdwire config "+name+" "))
 		for line := range strings.SplitSeq(got.stdout, "\n") {
-			assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
+			assert.Assert(t, len([]rune(line)) <= printable.Width+1, line)
 		}
 	}
 }

@@ -20,8 +20,8 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -157,7 +157,7 @@ func TestDoctorTools(t *testing.T) {
 	}
 	assert.Assert(t, !strings.Contains(text, "without a description"), text)
 	for line := range strings.SplitSeq(got.stdout, "\n") {
-		assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
+		assert.Assert(t, len([]rune(line)) <= printable.Width+1, line)
 	}
 
 	got = against(t, "doctor", "good")

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/printable"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -126,12 +127,12 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			assert.Assert(t, cmp.Contains(texts[0], "  "+f.Name), c.Name)
 		}
 		for line := range strings.SplitSeq(texts[0], "\n") {
-			assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1 &&
+			assert.Assert(t, utf8.RuneCountInString(line) <= printable.Width+1 &&
 				!strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
 		}
 	}
 	for line := range strings.SplitSeq(overview(), "\n") {
-		assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1, line)
+		assert.Assert(t, utf8.RuneCountInString(line) <= printable.Width+1, line)
 	}
 }
 

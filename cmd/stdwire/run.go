@@ -3,18 +3,16 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"log/slog"
-	"slices"
-	"strconv"
-	"strings"
-
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/cli"
+	"github.com/stdwire/stdwire/internal/printable"
+	"log/slog"
+	"slices"
+	"strconv"
 )
 
 // runCommand is stdwire run.
@@ -117,9 +115,7 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	}
 	for _, row := range without {
 		const column = 16
-		std.Out.Print(command.WrapWords(
-			append([]string{fmt.Sprintf("  %-*s", column-3, row[0])}, strings.Fields(row[1])...), 0,
-			column) + "\n")
+		std.Out.Print(printable.WrapAfter("  "+row[0], row[1], column) + "\n")
 	}
 	if err := o.Close(); err != nil || code == 0 {
 		return err

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/printable"
 	"gotest.tools/v3/assert"
 )
 
@@ -25,7 +25,7 @@ func TestTopics(t *testing.T) {
 			assert.Assert(t, strings.HasSuffix(got.stdout, page.Text))
 			for line := range strings.Lines(got.stdout) {
 				assert.Check(t, utf8.RuneCountInString(
-					strings.TrimSuffix(line, "\n")) <= term.Width, line)
+					strings.TrimSuffix(line, "\n")) <= printable.Width, line)
 			}
 			prose := strings.Join(strings.Fields(page.Text), " ")
 			for _, name := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(prose, -1) {

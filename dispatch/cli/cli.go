@@ -133,12 +133,12 @@ func (s *surface) call(ctx context.Context, l *line) error {
 
 func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte,
 	confirmed bool) dispatch.Envelope {
-	status := &status{what: strings.Join(l.words, " ")}
-	defer status.end()
+	progress := &progress{w: s.Err, what: strings.Join(l.words, " ")}
+	defer progress.end()
 	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli",
 		Confirmed: confirmed}
 	if s.ErrTerminal && !s.ErrDumb {
-		status.w, call.Progress = s.Err, status.show
+		call.Progress = progress.show
 	}
 	return s.dispatcher.Dispatch(ctx, call)
 }

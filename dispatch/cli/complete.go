@@ -48,7 +48,7 @@ func (s *surface) complete(words []string) string {
 // firstSentence is as much of a text as there is room for beside a word.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(printable.Line(text), ". ")
-	return strings.TrimSuffix(printable.TruncateRunes(text, maxLine), ".")
+	return strings.TrimSuffix(printable.TruncateRunes(text, printable.Width), ".")
 }
 
 // candidates are what may follow the words before the current one, which tells which of them are of

@@ -72,12 +72,12 @@ func (s *surface) manual(op *dispatch.Operation) string {
 		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
 			"How to print the result. (default " + outputs[0] + ")"})
 
-	b.WriteString(wrapped(usage+" [FLAG]…", "       ") + "\n")
+	b.WriteString(printable.Wrap(usage+" [FLAG]…", 0, len("usage: ")) + "\n")
 	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
 	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Kind)
 	explained(&b, rows)
 	if notes := valueNotes(input, flags); notes != "" {
-		b.WriteString("\n" + wrapped(notes, "") + "\n")
+		b.WriteString("\n" + printable.Wrap(notes, 0, 0) + "\n")
 	}
 	s.listErrors(&b, spec.Errors)
 	if len(spec.Examples) > 0 {

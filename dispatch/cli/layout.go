@@ -7,10 +7,9 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-const (
-	maxLine = 80 // characters
-	maxHead = 28 // of what has its explanation on the same line
-)
+// maxHead is the number of characters that what is explained may have on the line of its
+// explanation.
+const maxHead = 28
 
 // explained writes rows of what is explained and its explanation, in two columns.
 func explained(b *strings.Builder, rows [][2]string) {
@@ -21,16 +20,16 @@ func explained(b *strings.Builder, rows [][2]string) {
 			column = max(column, n)
 		}
 	}
-	margin := strings.Repeat(" ", column+4)
 	for _, row := range rows {
+		explanation := printable.Wrap(row[1], column+4, column+4)
 		n := utf8.RuneCountInString(row[0])
 		b.WriteString("  " + row[0])
 		switch {
 		case row[1] == "":
 		case n > column:
-			b.WriteString("\n" + wrapped(margin+row[1], margin))
+			b.WriteString("\n" + explanation)
 		default:
-			b.WriteString(margin[n+2:] + strings.TrimLeft(wrapped(margin+row[1], margin), " "))
+			b.WriteString(explanation[n+2:])
 		}
 		b.WriteByte('\n')
 	}
@@ -43,32 +42,9 @@ func paragraphs(b *strings.Builder, text string) {
 		b.WriteByte('\n')
 		for line := range strings.SplitSeq(paragraph, "\n") {
 			if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") {
-				line = wrapped(line, "")
+				line = printable.Wrap(line, 0, 0)
 			}
 			b.WriteString(line + "\n")
 		}
 	}
-}
-
-// wrapped breaks a text into lines at spaces, with a margin before all but the first. The space
-// that it begins with is kept.
-func wrapped(text, margin string) string {
-	var b strings.Builder
-	used := len(text) - len(strings.TrimLeft(text, " "))
-	b.WriteString(text[:used])
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > maxLine:
-			b.WriteString("\n" + margin)
-			used = len(margin)
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String()
 }

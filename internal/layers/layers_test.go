@@ -36,7 +36,7 @@ var layers = []struct {
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
 	{"internal/shellwords", nil},
-	{"internal/terminal", nil},
+	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
@@ -202,7 +202,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/topic", nil},
 	{"cmd/stdwire", []string{
-		"internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
+		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
 		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",

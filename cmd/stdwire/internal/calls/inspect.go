@@ -167,9 +167,8 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 func (r *Report) text() string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
-		words := strings.Fields(printable.Line(fmt.Sprintf(format, args...)))
-		fmt.Fprintf(&b, "%s\n",
-			command.WrapWords(append([]string{fmt.Sprintf("%-13s", name)}, words...), 0, 14))
+		text := printable.Line(fmt.Sprintf(format, args...))
+		b.WriteString(printable.WrapAfter(name, text, 14) + "\n")
 	}
 	row("server", "%s %s %s", r.Name, r.Version, r.Title)
 	row("protocol", "%s, %s era, by %s", r.Revision, r.Era, r.Handshake.Method)

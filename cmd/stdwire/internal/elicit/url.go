@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -19,7 +18,7 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 	a.printRequest("wants you to visit a web page", params.Message)
 	u, err := parsePageURL(params.URL)
 	if err != nil {
-		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), term.Width))
+		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), printable.Width))
 		a.console.Printf("That is not opened: %v.", err)
 		return errDeclined
 	}

@@ -230,17 +230,15 @@ func shellHelp() string {
 // ToolHelp returns the help of a tool: its signature, description and arguments.
 func ToolHelp(tool *mcp.Tool) string {
 	var b strings.Builder
-	b.WriteString(command.WrapWords(output.Signature(tool), 0, 8) + "\n")
+	b.WriteString(printable.WrapWords(output.Signature(tool), 0, 8) + "\n")
 	if text := strings.TrimSpace(tool.Description); text != "" {
 		b.WriteString("\n" + printable.Text(text) + "\n")
 	}
 	head := "\n"
 	for name, property := range distinctProperties(arguments.ShapeOf(tool.InputSchema)) {
 		if text := valueText(property, "description"); text != "" {
-			b.WriteString(head +
-				command.WrapWords(
-					append([]string{fmt.Sprintf("  %-14s", printable.Line(name))},
-						strings.Fields(printable.Line(text))...), 0, 17) + "\n")
+			line := printable.WrapAfter("  "+printable.Line(name), printable.Line(text), 17)
+			b.WriteString(head + line + "\n")
 			head = ""
 		}
 	}

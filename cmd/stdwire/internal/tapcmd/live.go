@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
@@ -59,7 +60,7 @@ func (v *liveView) columns() int {
 	if columns, _, err := terminal.Size(os.Stderr); err == nil && columns > 0 {
 		return columns
 	}
-	return term.Width
+	return printable.Width
 }
 
 // show prints a record. It does not block. It is not safe for concurrent use.

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -39,7 +39,7 @@ func (t *Target) loginHint(err error) string {
 	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		if scope := c.Get("scope"); refused.Status == http.StatusForbidden &&
-			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < term.Width {
+			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < printable.Width {
 			return "log in for more: " + login + " --scope " + shellwords.Quote(scope)
 		}
 	}
