@@ -127,12 +127,13 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/output", []string{
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
-		"dispatch", "rpc/mcp", "client", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
+		"internal/form", "dispatch", "rpc/mcp", "client", "cmd/stdwire/internal/scan",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/elicit", []string{
-		"internal/jsonscan", "internal/printable", "internal/oauth", "dispatch/schema", "rpc/mcp",
-		"client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
+		"dispatch/schema", "rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/target", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
@@ -194,10 +195,10 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/shell", []string{
-		"internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords", "rpc",
-		"rpc/mcp", "client", "cmd/stdwire/internal/lineedit", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
-		"cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/near",
+		"internal/shellwords", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/lineedit",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/topic", nil},

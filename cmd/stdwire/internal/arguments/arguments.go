@@ -19,7 +19,7 @@ import (
 // An Assignment is a word of the form name=value, name:=JSON or name=@FILE.
 type Assignment struct {
 	Name string
-	Value
+	form.Value
 }
 
 // ParseAssignment reads a word, and the file that it names.
@@ -51,14 +51,14 @@ func ParseAssignment(word string) (Assignment, error) {
 			return Assignment{},
 				command.BadArgs("argument %q is not UTF-8, which JSON cannot hold", name)
 		}
-		return Assignment{name, Value{Text: text}}, nil
+		return Assignment{name, form.Value{Text: text}}, nil
 	}
 	if err := jsonscan.Valid([]byte(text)); err != nil {
 		return Assignment{},
 			command.BadArgs("argument %q: %v", name,
 				err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
 	}
-	return Assignment{name, Value{JSON: Compact([]byte(text))}}, nil
+	return Assignment{name, form.Value{JSON: Compact([]byte(text))}}, nil
 }
 
 // Compact returns JSON without line ends, which a frame cannot hold.
@@ -145,12 +145,12 @@ func Plain(err error) error {
 // top. A name that is given several times is an array. A name with dots in it is a property of a
 // property, if the schema has it so.
 func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byte, error) {
-	root := ShapeOf(schema)
+	root := form.NewSchema(schema)
 	object := new(Tree)
 	if err := object.expand(data, "-d"); err != nil {
 		return nil, err
 	}
-	given := map[string][]Value{}
+	given := map[string][]form.Value{}
 	for _, a := range assignments {
 		given[a.Name] = append(given[a.Name], a.Value)
 	}
@@ -160,10 +160,13 @@ func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byt
 			continue // done, at its first place
 		}
 		delete(given, a.Name)
-		path, leaf := root.Path(a.Name)
-		encoded := encode(values[0], leaf)
-		if len(values) > 1 {
-			encoded = leaf.form().List(values)
+		path, leaf := Path(root, a.Name)
+		encoded := values[0].JSON
+		switch {
+		case len(values) > 1:
+			encoded = leaf.List(values)
+		case encoded == nil:
+			encoded = leaf.Coerce(values[0].Text)
 		}
 		if err := object.set(path, encoded); err != nil {
 			return nil, command.BadArgs("argument %q: %v", a.Name, err)
@@ -173,20 +176,21 @@ func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byt
 }
 
 // Path splits a name at the dots that lead into an object, and returns the schema of what it names.
-func (s Shape) Path(name string) ([]string, Shape) {
-	if leaf, ok := s.property(name); ok {
+func Path(s form.Schema, name string) ([]string, form.Schema) {
+	if leaf, ok := s.Property(name); ok {
 		return []string{name}, leaf
 	}
 	for i := range len(name) {
 		if name[i] != '.' || i == 0 || i == len(name)-1 {
 			continue
 		}
-		if outer, ok := s.property(name[:i]); ok && outer.form().Is("object") {
-			path, leaf := outer.Path(name[i+1:])
+		if outer, ok := s.Property(name[:i]); ok && outer.Is("object") {
+			path, leaf := Path(outer, name[i+1:])
 			return append([]string{name[:i]}, path...), leaf
 		}
 	}
-	return []string{name}, s.additional()
+	additional, _ := s.Additional()
+	return []string{name}, additional
 }
 
 // A Tree is a JSON object under construction. The order of its members is kept.

@@ -160,7 +160,8 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	number := write("number", "5\n")
 	a, err = ParseAssignment("i=@" + number)
 	assert.NilError(t, err)
-	assert.Equal(t, string(encode(a.Value, ShapeOf([]byte(`{"type":"integer"}`)))), "5")
+	integer := form.NewSchema([]byte(`{"type":"integer"}`))
+	assert.Equal(t, string(integer.Coerce(a.Text)), "5")
 
 	object := write("object", "{\n  \"a\": 1\r\n}\n")
 	a, err = ParseAssignment("o:=@" + object)

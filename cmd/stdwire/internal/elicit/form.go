@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -73,14 +74,8 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 
 // FormFields returns the properties of a form in its order.
 func FormFields(text []byte) (fields []*field) {
-	s := arguments.ShapeOf(text)
-	must := s.Required()
-	seen := map[string]bool{}
-	for name, property := range s.Properties() {
-		if !seen[name] {
-			seen[name] = true
-			fields = append(fields, newField(name, property, must[name]))
-		}
+	for _, property := range form.NewSchema(text).Limited().Own().Fields() {
+		fields = append(fields, newField(property))
 	}
 	return fields
 }
@@ -100,7 +95,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
-			value = f.shape.Keyword("default") // which whoever sends the form puts in
+			value = f.keyword("default") // which whoever sends the form puts in
 		default:
 			if value, err = f.parse(text); err == nil {
 				return value, nil

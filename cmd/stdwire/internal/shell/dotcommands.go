@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -235,9 +236,9 @@ func ToolHelp(tool *mcp.Tool) string {
 		b.WriteString("\n" + printable.Text(text) + "\n")
 	}
 	head := "\n"
-	for name, property := range distinctProperties(arguments.ShapeOf(tool.InputSchema)) {
-		if text := valueText(property, "description"); text != "" {
-			line := printable.WrapAfter("  "+printable.Line(name), printable.Line(text), 17)
+	for _, property := range form.NewSchema(tool.InputSchema).Limited().Fields() {
+		if text, _ := jsonscan.Text(property.Schema.Annotation("description")); text != "" {
+			line := printable.WrapAfter("  "+printable.Line(property.Name), printable.Line(text), 17)
 			b.WriteString(head + line + "\n")
 			head = ""
 		}
