@@ -407,7 +407,7 @@ func TestTapRecordings(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire tap show "))
 	assert.Assert(t,
 		cmp.Contains(run(t, "help", "tap").stdout,
-			"\n  stdwire tap show    show what is in a recording\n"))
+			"\n  stdwire tap show     show what is in a recording\n"))
 }
 
 // A recording that has become too large, and one that cannot be written, are given up; the traffic

@@ -146,13 +146,22 @@ func FormatFlag(target *string, formats ...string) Flag {
 func ChoiceFlag(target *string, name, help string, options ...string) Flag {
 	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help,
 		Set: func(value string) error {
-			if !slices.Contains(options, value) {
-				return Usagef("%s: %q is none of %s", name, value,
-					strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
+			if err := CheckChoice(value, options...); err != nil {
+				err.Why = name + ": " + err.Why
+				return err
 			}
 			*target = value
 			return nil
 		}}
+}
+
+// CheckChoice returns a usage failure unless word is one of options.
+func CheckChoice(word string, options ...string) *Failure {
+	if slices.Contains(options, word) {
+		return nil
+	}
+	return Usagef("%q is none of %s", word, strings.Join(options, ", ")).
+		WithHint(near.DidYouMean(word, options))
 }
 
 // DurationFlag is a flag whose value is a duration. It sets target to -1, for no limit, if the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -88,6 +89,12 @@ func (f *Failure) WithHint(hint string) *Failure {
 	f.Hint = cmp.Or(hint, f.Hint)
 	return f
 }
+
+// An ExitStatus is the error of a command that has reported its failure itself. The program ends
+// with this exit code and prints nothing more.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
 
 // ExitCode returns the exit code of a failure.
 func (f *Failure) ExitCode() int { return cmp.Or(ExitCodes[f.Code], 1) }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 // Subcommands are commands whose names begin with the same word, such as "auth login" and "auth
@@ -40,11 +39,9 @@ func (all Subcommands) Make() (Grammar, Runner) {
 		if words == nil {
 			return Usagef("what about it?").WithHint("there are " + strings.Join(names, ", "))
 		}
-		i := slices.Index(names, words[0])
-		if i < 0 {
-			return Usagef("%q is none of %s", words[0],
-				strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
+		if err := CheckChoice(words[0], names...); err != nil {
+			return err
 		}
-		return all[i].Run(ctx, words[1:], std)
+		return all[slices.Index(names, words[0])].Run(ctx, words[1:], std)
 	}
 }

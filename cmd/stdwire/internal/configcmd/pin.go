@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -14,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -59,10 +57,8 @@ func (p *pinOptions) word(word string) error {
 		p.names = append(p.names, word)
 		return nil
 	}
-	actions := []string{"diff", "accept", "rm"}
-	if !slices.Contains(actions, word) {
-		return command.Usagef("%q is none of %s", word,
-			strings.Join(actions, ", ")).WithHint(near.DidYouMean(word, actions))
+	if err := command.CheckChoice(word, "diff", "accept", "rm"); err != nil {
+		return err
 	}
 	p.action = word
 	return nil

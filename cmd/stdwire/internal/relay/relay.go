@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -30,14 +29,9 @@ type Relay struct {
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
-// An ExitStatus is the exit code of the command. As an error it ends this program with that code.
-type ExitStatus int
-
-func (s ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
-
-// Run returns when the command has ended and its output has been copied. After a signal it does not
-// wait for the output.
-func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) {
+// Run returns the exit status of the command when it has ended and its output has been copied.
+// After a signal it does not wait for the output.
+func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus, error) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, forwardedSignals...)
 	defer signal.Stop(signals)
@@ -74,11 +68,11 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	for {
 		select {
 		case <-finished:
-			return newExitStatus(p.Exit()), nil
+			return exitStatus(p.Exit()), nil
 		case s := <-signals:
 			switch err := p.Signal(s.(syscall.Signal)); {
 			case errors.Is(err, os.ErrProcessDone):
-				return newExitStatus(p.Exit()), nil
+				return exitStatus(p.Exit()), nil
 			case errors.Is(err, errors.ErrUnsupported):
 				p.Kill()
 			}
@@ -86,14 +80,14 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	}
 }
 
-// newExitStatus returns the exit code as a shell reports it.
-func newExitStatus(e guard.Exit) ExitStatus {
+// exitStatus returns the exit status as a shell reports it.
+func exitStatus(e guard.Exit) command.ExitStatus {
 	const signalled = 128
 	switch {
 	case e.Lost:
-		return ExitStatus(signalled + int(syscall.SIGKILL))
+		return command.ExitStatus(signalled + int(syscall.SIGKILL))
 	case e.Signal != 0:
-		return ExitStatus(signalled + int(e.Signal))
+		return command.ExitStatus(signalled + int(e.Signal))
 	}
-	return ExitStatus(e.Code)
+	return command.ExitStatus(e.Code)
 }

@@ -140,9 +140,8 @@ func (s *Shell) setOutput(_ context.Context, words []string) error {
 		s.Std.Out.Print(s.output + "\n")
 		return nil
 	}
-	if !slices.Contains(outputs, words[0]) {
-		return command.Usagef("%q is none of %s", words[0],
-			strings.Join(outputs, ", ")).WithHint(near.DidYouMean(words[0], outputs))
+	if err := command.CheckChoice(words[0], outputs...); err != nil {
+		return err
 	}
 	s.output = words[0]
 	return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -45,12 +44,9 @@ func (c *ConfigFlags) setInput(value string) error {
 		return command.Usagef("--input: that is none").WithHint(
 			"it looks like this: --input key=VALUE, or --input key=@FILE")
 	}
-	if file, ok := strings.CutPrefix(value, "@"); ok {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		value = strings.TrimSpace(string(content))
+	value, err := flagValue(value)
+	if err != nil {
+		return err
 	}
 	if c.Inputs == nil {
 		c.Inputs = map[string]string{}
