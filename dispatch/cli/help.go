@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/render"
 )
 
-// overview is the help of the program, or of the words that some operations' names begin with.
+// overview returns the help of the program, or of the operations whose names begin with words.
 func (s *surface) overview(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n",
@@ -25,7 +25,7 @@ func (s *surface) overview(words []string) string {
 	return printable.Text(b.String())
 }
 
-// ownCommands are the commands that are no operations, and what they do.
+// ownCommands returns the commands beside the operations, each with its summary.
 func (s *surface) ownCommands() (rows [][2]string) {
 	for _, row := range [][2]string{
 		{completionCommand, "Print a script that completes commands in a shell."},
@@ -45,7 +45,7 @@ func summaries(ops []*dispatch.Operation) (rows [][2]string) {
 	return rows
 }
 
-// manual is the help of an operation.
+// manual returns the help of an operation.
 func (s *surface) manual(op *dispatch.Operation) string {
 	var b strings.Builder
 	spec, input, command := op.Spec(), shapeOf(op), s.Program+" "+typed(op)
@@ -94,7 +94,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	return printable.Text(b.String())
 }
 
-// valueNotes says how values are given, as far as these flags have such.
+// valueNotes explains how to give values of the kinds that the flags have.
 func valueNotes(input shape, flags []flag) string {
 	var notes []string
 	for _, note := range []struct {
@@ -136,7 +136,7 @@ func (s *surface) listErrors(b *strings.Builder, codes []dispatch.Code) {
 	explained(b, rows)
 }
 
-// head is a flag with the type of its value.
+// head returns the flag with the type of its value.
 func (f flag) head() string {
 	kind := f.shape.typeName()
 	switch {
@@ -150,10 +150,10 @@ func (f flag) head() string {
 	return f.name() + " " + kind
 }
 
-const maxEnum = 60 // bytes of values that are shown in place of a type
+const maxEnum = 60 // bytes of the values that are shown in place of a type
 
-// typeName shows what may be given: a type, types with | between them, or the values that there
-// are; of an array, what may be an element.
+// typeName returns the types of a value with | between them, or its possible values; for an array,
+// those of its elements.
 func (s shape) typeName() string {
 	var names []string
 	for _, value := range s.Values() {
@@ -171,7 +171,7 @@ func (s shape) typeName() string {
 	for _, name := range types {
 		items := s.items()
 		switch {
-		case name == "null" && len(types) > 1: // there is no need to say it
+		case name == "null" && len(types) > 1: // a flag may be omitted instead
 		case name == "array" && items.At != nil && !items.Is("array") && !items.Is("object"):
 			names = append(names, items.typeName())
 		default:
@@ -184,7 +184,7 @@ func (s shape) typeName() string {
 	return strings.Join(slices.Compact(names), "|")
 }
 
-// help is what is said of a flag.
+// help returns the explanation of a flag.
 func (f flag) help() string {
 	var parts []string
 	if f.required {

@@ -7,11 +7,10 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// maxHead is the number of characters that what is explained may have on the line of its
-// explanation.
+// maxHead is the maximum number of characters of a term that has its explanation on the same line.
 const maxHead = 28
 
-// explained writes rows of what is explained and its explanation, in two columns.
+// explained writes rows of a term and its explanation, in two columns.
 func explained(b *strings.Builder, rows [][2]string) {
 	column := 0
 	for i, row := range rows {
@@ -35,8 +34,8 @@ func explained(b *strings.Builder, rows [][2]string) {
 	}
 }
 
-// paragraphs writes text, wrapped, with an empty line before every paragraph. What is indented is
-// kept as it is.
+// paragraphs writes wrapped text, with an empty line before each paragraph. Indented lines are not
+// wrapped.
 func paragraphs(b *strings.Builder, text string) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		b.WriteByte('\n')

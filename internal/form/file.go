@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// MaxFile is how many bytes of a file or of standard input an argument can have.
+// MaxFile is the maximum number of bytes of a file or of standard input for an argument.
 const MaxFile = 64 << 20
 
 // ErrTooLarge is the error of [ReadAll] for input of more than [MaxFile] bytes.

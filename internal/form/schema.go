@@ -153,7 +153,7 @@ func (s Schema) IsOnly(name string) bool {
 	return len(types) == 1 && types[0] == name
 }
 
-// Values returns the values of const and enum as JSON, or nil if there are none.
+// Values returns the values of const and enum as JSON, or nil if the schema has neither.
 func (s Schema) Values() (values [][]byte) {
 	for _, p := range s.Parts() {
 		if only := p.Keyword("const"); only != nil {

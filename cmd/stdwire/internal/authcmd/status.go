@@ -35,7 +35,7 @@ not asked, so a revoked token is not noticed. Tokens are not shown.`,
 
 // A credentialStatus describes the stored credentials for a server.
 type credentialStatus struct {
-	Server  string    `json:"server"` // the URL, without what may be secret in it
+	Server  string    `json:"server"` // the URL, without user, password, query and fragment
 	State   string    `json:"state"`  // valid, renewable, expired
 	Issuer  string    `json:"issuer"`
 	Scopes  []string  `json:"scopes"`

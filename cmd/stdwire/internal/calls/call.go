@@ -175,7 +175,7 @@ func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client,
 			return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments),
 				append(progress, client.Timeout(c.Timeout))...)
 		})
-	if err != nil && err == context.Cause(ctx) { // the call returned as it was interrupted
+	if err != nil && err == context.Cause(ctx) { // interrupted as the call returned
 		err = &client.CallError{Server: c.Target.Name(), Method: mcp.MethodCallTool, Tool: c.Tool,
 			Err: err}
 	}

@@ -40,10 +40,9 @@ type completion struct {
 	target   *target.Target
 	words    []string // prompt or resource, its name, the argument
 	value    string
-	hasValue bool // there is a value
-	// the arguments that are given
-	known  textArguments
-	output string
+	hasValue bool
+	known    textArguments // the other arguments
+	output   string
 }
 
 func (c *completion) word(word string) error {

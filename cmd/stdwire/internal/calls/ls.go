@@ -66,7 +66,7 @@ func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []o
 	for _, k := range kinds {
 		part, err := k.Overview(ctx, c, form)
 		switch {
-		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+		case errors.Is(err, rpc.ErrMethodNotFound): // the server lacks this kind
 		case err != nil:
 			return err
 		case part != "":

@@ -144,7 +144,7 @@ func readFailure(ctx context.Context, c *client.Client, uri string, err error) e
 	var uris []string
 	for resource, err := range c.Resources(ctx) {
 		switch {
-		case err != nil: // what was wanted is not there; that the list is not either is no news
+		case err != nil: // report the first error, not the one of the list
 			return f
 		case resource.URI == uri:
 			return f

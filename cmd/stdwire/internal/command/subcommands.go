@@ -13,7 +13,7 @@ import (
 // status".
 type Subcommands []Command
 
-// List returns a line for each, for the help of the first word.
+// List returns a line for each command, for the help of the first word.
 func (all Subcommands) List() string {
 	width := 0
 	for _, c := range all {
@@ -26,7 +26,7 @@ func (all Subcommands) List() string {
 	return strings.Join(lines, "\n")
 }
 
-// Make is the Make function of the command that is the first word.
+// Make is [Command].Make of the command that is the first word.
 func (all Subcommands) Make() (Grammar, Runner) {
 	var words []string
 	rest := func(w []string) { words = w }

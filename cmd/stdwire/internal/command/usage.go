@@ -27,7 +27,7 @@ func (c Command) manual(g Grammar) string {
 	fmt.Fprintf(&b, "%s\n\n", printable.Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
 	b.WriteString(printable.Wrap(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+".", 0, 0) + "\n")
 	for paragraph := range strings.SplitSeq(c.Help, "\n\n") {
-		if !strings.HasPrefix(paragraph, "  ") { // which is an example, to be left as it is
+		if !strings.HasPrefix(paragraph, "  ") { // examples are indented
 			paragraph = printable.Wrap(paragraph, 0, 0)
 		}
 		if paragraph != "" {

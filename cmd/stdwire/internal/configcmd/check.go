@@ -113,7 +113,7 @@ func checkServer(s *config.Server, env *config.Environment) (serverCheck, error)
 		return "", nil
 	}
 	_, err := s.Resolve(&asking)
-	if err != nil && one.Inputs != nil && s.Err == nil { // which may be because there is none yet
+	if err != nil && one.Inputs != nil && s.Err == nil { // perhaps for lack of an input's value
 		if e, ok := errors.AsType[*config.ResolveError](err); ok && e.Missing == nil {
 			err = nil
 		}

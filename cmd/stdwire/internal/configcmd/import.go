@@ -90,7 +90,7 @@ func (im *importOptions) run(_ context.Context, std *term.Streams) error {
 	if im.into == "" {
 		profiles := f.Profiles
 		if im.ids != nil {
-			profiles = nil // they may be about others
+			profiles = nil // they may name other servers
 		}
 		std.Out.PrintJSON(config.Encode(servers, f.Inputs, profiles))
 		return nil

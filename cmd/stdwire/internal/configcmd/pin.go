@@ -103,7 +103,7 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// A comparison is what a server has of one kind, beside its pins.
+// A comparison is the definitions of one kind that a server has, compared with their pins.
 type comparison struct {
 	kind        pin.Kind
 	definitions []json.RawMessage
@@ -158,7 +158,7 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	}
 	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })
 	for _, c := range all {
-		if known && c.report.First { // it is pinned when it is used for the first time
+		if known && c.report.First { // pinned at the first use
 			continue
 		}
 		before := string(c.kind) + " "

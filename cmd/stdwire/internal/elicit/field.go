@@ -110,7 +110,7 @@ func (f *field) secret() bool {
 	if format == "password" {
 		return true
 	}
-	// What is chosen or counted is none, but for numbers of cards and the like.
+	// A choice or a boolean is not a secret. A number may be one, such as that of a card.
 	free := f.choices == nil && !slices.Contains(types, "boolean")
 	return free && looksSecret(f.name, f.title, f.description)
 }
@@ -195,9 +195,9 @@ func (f *field) format(value []byte) string {
 	return displayValue(value)
 }
 
-const emptyWord = `""` // what is typed for the empty string, or for none of the choices
+const emptyWord = `""` // typed for the empty string or an empty list
 
-// parse returns the value of what was typed, after checking it.
+// parse parses and validates a typed value.
 func (f *field) parse(text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("that is not UTF-8")

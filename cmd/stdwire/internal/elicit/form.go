@@ -49,7 +49,7 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 			if err != nil {
 				return nil, err
 			}
-			if f.defaultValue = value; value != nil { // what is asked again starts from here
+			if f.defaultValue = value; value != nil { // the default if the field is asked again
 				content.Put(f.name, &arguments.Node{JSON: value})
 			}
 		}
@@ -95,7 +95,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
-			value = f.keyword("default") // which whoever sends the form puts in
+			value = f.keyword("default") // which the client fills in
 		default:
 			if value, err = f.parse(text); err == nil {
 				return value, nil
@@ -116,7 +116,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 	}
 }
 
-// printAnswers prints what is about to be sent.
+// printAnswers prints the answers before they are sent.
 func (a *Asker) printAnswers(fields []*field) {
 	const longest = 4000 // of one value, in characters: as much as a person types at once
 	a.console.Printf("\nThe answer:")
@@ -134,7 +134,7 @@ func (a *Asker) printAnswers(fields []*field) {
 func checkForm(text, content []byte) error {
 	compiled, err := schema.Compile(text, schema.AssertFormats())
 	if err != nil {
-		return nil // whoever hands over the form has compiled it
+		return nil // the client has refused a form that does not compile
 	}
 	filled, err := compiled.FillDefaults(content)
 	if err == nil {

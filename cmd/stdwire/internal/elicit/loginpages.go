@@ -47,7 +47,7 @@ func (p *LoginPages) Show(ctx context.Context, page string) error {
 	return nil
 }
 
-// Done waits until no line is read any more. Call it after the login has ended.
+// Done waits until the prompt for a redirect has ended. Call it after the login.
 func (p *LoginPages) Done() {
 	p.mu.Lock()
 	p.ended = true

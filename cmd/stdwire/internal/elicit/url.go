@@ -43,13 +43,13 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 
 // parsePageURL parses the URL of a page. The error says why no browser may be started with it.
 func parsePageURL(text string) (*url.URL, error) {
-	const longest = 8 << 10 // nobody looks through more
+	const longest = 8 << 10 // a person cannot check more
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > longest:
 		return nil, errors.New("it is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
-		// browsers see another host than others behind a backslash
+		// browsers take a backslash for a slash, and so another host
 		return nil, errors.New("it is no valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("only https and http are")

@@ -118,8 +118,8 @@ func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// An item is how an element of a list is shown: how it is used, as words that may be wrapped, and
-// what it is for.
+// An item is an element of a list as it is shown: its signature, as words that may be wrapped, and
+// its description.
 type item struct {
 	head        []string
 	description string

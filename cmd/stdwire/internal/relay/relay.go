@@ -1,5 +1,5 @@
 // Package relay runs a command in place of this program, with its streams, signals and exit code.
-// stdwire tap and stdwire bridge look at or convert what passes.
+// stdwire tap and stdwire bridge record or convert the traffic.
 package relay
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A Relay runs a command in place of this program: with its environment, between its stdin and
-// stdout, with its stderr, and with the signals that it receives. Package guard documents what is
-// left of the command when this program is killed.
+// A Relay runs a command in place of this program: with its environment, stdin, stdout, stderr and
+// the signals that it receives. Package guard documents what happens to the command when this
+// program is killed.
 type Relay struct {
 	Words []string
 
-	// Up copies what is written to the command, down what the command writes, to the end or to an
-	// error of either side. Then both of its sides are closed, so that who wrote or read there
-	// notices as if the other were there itself.
+	// Up copies stdin to the command, and Down copies its output to stdout, until the end or an
+	// error of either side. Then both sides are closed, so that each peer sees the end of the
+	// other.
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
@@ -46,7 +46,7 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus,
 	}
 	defer p.Kill()
 	go func() {
-		// for as long as somebody holds stdin open, which can be longer than the command lives
+		// stdin may stay open longer than the command runs
 		_ = r.Up(p.Stdin(), os.Stdin)
 		_, _ = p.Stdin().Close(), os.Stdin.Close()
 	}()

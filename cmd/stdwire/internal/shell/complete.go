@@ -104,7 +104,7 @@ func (s *Shell) candidates(ctx context.Context, words []string) []candidate {
 	return nil
 }
 
-// withPrefix returns the candidates that begin with what is typed.
+// withPrefix returns the candidates that begin with the typed text.
 func withPrefix(typed string, all []string) (candidates []candidate) {
 	for _, text := range all {
 		if strings.HasPrefix(text, typed) {
@@ -165,8 +165,8 @@ func argumentCandidates(s form.Schema, words []string) (candidates []candidate) 
 	return nameCandidates(s, "", typed, given)
 }
 
-// nameCandidates returns the names of arguments that are not given or may be repeated, and names of
-// members when the typed prefix leads into an object.
+// nameCandidates returns the names of arguments that are not given or may be repeated, and of
+// members if the typed name leads into an object.
 func nameCandidates(s form.Schema, prefix, typed string,
 	given map[string]bool) (candidates []candidate) {
 	for _, property := range s.Fields() {

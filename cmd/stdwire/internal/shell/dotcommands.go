@@ -19,9 +19,9 @@ import (
 // A dotCommand is a command of the shell, such as .help.
 type dotCommand struct {
 	name, usage, summary string
-	least, most          int // words behind it; most < 0 is any number
+	least, most          int // number of arguments; most < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
-	// complete returns candidates for the last of words; nil: there are none.
+	// complete returns candidates for the last of words. It may be nil.
 	complete func(s *Shell, ctx context.Context, words []string) []candidate
 }
 
@@ -45,8 +45,8 @@ func dotCommands() []dotCommand {
 			(*Shell).setOutput, completeWord(outputs...)},
 		{".timeout", "[DURATION]", "how long to wait for an answer, 0 for ever", 0, 1,
 			(*Shell).setTimeout, nil},
-		{".reload", "", "list tools, resources and prompts anew", 0, 0, (*Shell).reload, nil},
-		{".restart", "", "start the server anew", 0, 0, (*Shell).restart, nil},
+		{".reload", "", "list tools, resources and prompts again", 0, 0, (*Shell).reload, nil},
+		{".restart", "", "restart the server", 0, 0, (*Shell).restart, nil},
 		{".history", "", "show the lines that were typed", 0, 0, (*Shell).showHistory, nil},
 		{".help", "[TOOL|COMMAND]", "explain the shell, a tool or a command", 0, 1, (*Shell).help,
 			(*Shell).completeHelp},
@@ -108,7 +108,7 @@ func (s *Shell) showInfo(ctx context.Context, _ []string) error {
 
 func (s *Shell) showTools(ctx context.Context, words []string) error {
 	return s.withServer(ctx, func(c *connection) error {
-		c.tools.invalidate() // it is looked at anyway
+		c.tools.invalidate() // fetch the current list
 		if len(words) > 0 {
 			if err := c.selected.CheckAllowed(words[0]); err != nil {
 				return err

@@ -32,7 +32,7 @@ func newLiveView(c *term.Console) *liveView {
 	return v
 }
 
-// run prints lines until it is told to end, and then those that are left.
+// run prints lines until close is called, and then those that are left.
 func (v *liveView) run() {
 	defer close(v.done)
 	for {
@@ -40,7 +40,7 @@ func (v *liveView) run() {
 		case line := <-v.lines:
 			v.print(line)
 		case <-v.quit:
-			for len(v.lines) > 0 { // nobody else takes any
+			for len(v.lines) > 0 { // run is the only receiver
 				v.print(<-v.lines)
 			}
 			return

@@ -74,7 +74,7 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 			Why: err.Error()}
 	}
 	defer p.Close()
-	// which ends whatever waits for it
+	// ends reads and writes of the replay
 	stop := context.AfterFunc(ctx, func() { _, _ = p.Stop(ctx) })
 	defer stop()
 	if r.timeout < 0 {
@@ -151,7 +151,7 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 func answerJSON(a *tap.Comparison) []byte {
 	type change struct {
 		Path string `json:"path"`
-		Old  string `json:"old,omitempty"` // JSON as a text; left out if there was nothing
+		Old  string `json:"old,omitempty"` // JSON in a string; omitted if absent
 		New  string `json:"new,omitempty"`
 	}
 	changes := []change{}

@@ -93,7 +93,7 @@ func (s *showOptions) run(_ context.Context, std *term.Streams) error {
 				std.Out.Print(text + "\n")
 			}
 		}
-		if _, err := std.Out.Write(nil); err != nil { // nobody reads any more
+		if _, err := std.Out.Write(nil); err != nil { // the reader of stdout has closed it
 			return &term.OutputError{Err: err}
 		}
 		return nil

@@ -1,5 +1,5 @@
-// Package term is the program's standard input, output and error: what may be printed on a
-// terminal, the status line, and questions to the person at the terminal.
+// Package term is the standard input, output and error of the program: safe output on a terminal,
+// the status line, and questions to the person at the terminal.
 package term
 
 import (
@@ -61,17 +61,17 @@ func (c *Console) endPrompt(wholeLine bool) {
 
 // Printf prints a line. Control characters in it are escaped.
 func (c *Console) Printf(format string, args ...any) {
-	// there is nowhere to complain of stderr
+	// an error of stderr cannot be reported
 	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...)))
 }
 
 // HideStatus removes the status and shows none until resume is called.
 func (c *Console) HideStatus() (resume func()) {
-	set := func(withheld bool) {
+	set := func(hidden bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.status.Erase(c.W)
-		c.statusHidden = withheld
+		c.statusHidden = hidden
 	}
 	set(true)
 	return func() { set(false) }
