@@ -92,7 +92,7 @@ func (l *line) operand(name, text string, hasText bool, args []string) (string, 
 
 func (l *line) setOutput(name string) error {
 	if !slices.Contains(outputs, name) {
-		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is none of %s", outputFlag, name,
+		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is not one of %s", outputFlag, name,
 			strings.Join(outputs, ", "))
 	}
 	l.output = name

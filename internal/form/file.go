@@ -10,7 +10,7 @@ import (
 const MaxFile = 64 << 20
 
 // ErrTooLarge is the error of [ReadAll] for input of more than [MaxFile] bytes.
-var ErrTooLarge = errors.New("it has more than 64 MiB")
+var ErrTooLarge = errors.New("it is larger than 64 MiB")
 
 // ReadAll reads r to its end, [MaxFile] bytes at most.
 func ReadAll(r io.Reader) ([]byte, error) {

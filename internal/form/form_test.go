@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestPointed(t *testing.T) {
+func TestResolve(t *testing.T) {
 	const schema = `{"$defs":{"a/b":1,"c~d":{"e f":[2,{"0":3}]},"":4,"7":5}}`
 	for ref, want := range map[string]string{
 		"#": schema, "#/$defs/a~1b": "1", "#/$defs/c~0d/e%20f/0": "2", "#/$defs/c~0d/e f/1/0": "3",
@@ -16,7 +16,7 @@ func TestPointed(t *testing.T) {
 		"#/$defs/c~0d/e f/2": "", "#/$defs/c~0d/e f/-1": "",
 		"#/$defs/a~1b/0": "",
 	} {
-		assert.Equal(t, string(NewRoot([]byte(schema)).Pointed(ref)), want, ref)
+		assert.Equal(t, string(NewRoot([]byte(schema)).resolve(ref)), want, ref)
 	}
 }
 

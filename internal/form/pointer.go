@@ -21,9 +21,9 @@ type Root struct {
 // NewRoot returns a root. The value must not change.
 func NewRoot(value []byte) *Root { return &Root{value, map[*byte]map[string][]byte{}} }
 
-// Pointed returns the value that a reference such as "#/$defs/Name" points to (RFC 6901), or nil
+// resolve returns the value that a reference such as "#/$defs/Name" points to (RFC 6901), or nil
 // for a reference of another form or to nothing.
-func (r *Root) Pointed(ref string) []byte {
+func (r *Root) resolve(ref string) []byte {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)
 	if !ok || err != nil || pointer != "" && pointer[0] != '/' {

@@ -26,10 +26,7 @@ const (
 )
 
 // NewSchema returns the schema of a whole document, which must not change.
-func NewSchema(document []byte) Schema { return NewRoot(document).Schema(document) }
-
-// Schema returns the schema with the given text, which is a part of the document.
-func (r *Root) Schema(at []byte) Schema { return Schema{root: r, At: at} }
+func NewSchema(document []byte) Schema { return Schema{root: NewRoot(document), At: document} }
 
 // Sub returns the schema with the given text, which is a part of the same document.
 func (s Schema) Sub(at []byte) Schema { return Schema{root: s.root, At: at, left: s.left} }
@@ -76,7 +73,7 @@ func (s Schema) Parts() (all []Part) {
 		p := Part{s.Sub(at), always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.Keyword("$ref")); ok && s.root != nil {
-			visit(s.root.Pointed(string(ref)), always)
+			visit(s.root.resolve(string(ref)), always)
 		}
 		for at := range jsonscan.Elements(p.Keyword("allOf")) {
 			visit(at, always)

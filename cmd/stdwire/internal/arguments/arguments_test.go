@@ -178,7 +178,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	assert.NilError(t, os.WriteFile(huge, nil, 0o600))
 	assert.NilError(t, os.Truncate(huge, form.MaxFile+1))
 	_, err = ParseAssignment("s=@" + huge)
-	assert.Error(t, err, `argument "s": it has more than 64 MiB`)
+	assert.Error(t, err, `argument "s": it is larger than 64 MiB`)
 	assert.Equal(t, err.(*command.Failure).ExitCode(), 7)
 }
 

@@ -124,7 +124,7 @@ func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, ur
 		v.Resource(&result.Contents[i])
 	}
 	if len(result.Contents) == 0 && v.Format == "text" {
-		v.Std.Err.Printf("%s: there is nothing in it", printable.Line(uri))
+		v.Std.Err.Printf("%s: it is empty", printable.Line(uri))
 	}
 	return v.Err
 }

@@ -75,9 +75,9 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 func (g *Grammar) parseCommand(words []string) error {
 	switch {
 	case g.Command == nil:
-		return Usagef("there is no server's command to give behind --")
+		return Usagef("this command takes no server command after --")
 	case len(words) == 0:
-		return Usagef("the server's command is missing behind --").WithHint(
+		return Usagef("the server command is missing after --").WithHint(
 			"to use stdwire's own server, leave out the --")
 	}
 	g.Command(words)
@@ -127,7 +127,7 @@ func (g *Grammar) commandHint(words []string) string {
 	if g.Command == nil {
 		return ""
 	}
-	return "a server's command stands behind --: -- " + strings.Join(words, " ")
+	return "a server command follows --: -- " + strings.Join(words, " ")
 }
 
 // SwitchFlag is a flag without a value, which sets target.
@@ -162,7 +162,7 @@ func CheckChoice(word string, options ...string) *Failure {
 	if slices.Contains(options, word) {
 		return nil
 	}
-	return Usagef("%q is none of %s", word, strings.Join(options, ", ")).
+	return Usagef("%q is not one of %s", word, strings.Join(options, ", ")).
 		WithHint(near.DidYouMean(word, options))
 }
 
@@ -174,7 +174,7 @@ func DurationFlag(target *time.Duration, name, help string) Flag {
 		d, err := time.ParseDuration(value)
 		switch {
 		case err != nil:
-			return Usagef("%s: %q is no duration", name,
+			return Usagef("%s: %q is not a duration", name,
 				value).WithHint("write 500ms, 30s, 5m or 1h")
 		case d < 0:
 			return Usagef("%s: %s is negative", name, value)

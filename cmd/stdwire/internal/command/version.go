@@ -17,7 +17,7 @@ import (
 func VersionCommand() Command {
 	return Command{
 		Name: "version", Usage: "[-o text|json]",
-		Summary: "print the version, and the revisions of MCP that are spoken",
+		Summary: "print the version and the supported revisions of MCP",
 		Make: func() (Grammar, Runner) {
 			var output string
 			return Grammar{Flags: []Flag{FormatFlag(&output, "text", "json")}},

@@ -20,7 +20,7 @@ import (
 func PinCommand() command.Command {
 	return command.Command{
 		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "see and accept what has become of the tools of a server",
+		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
 servers that it offers at their first use. A definition that differs later, or is new, is
 withheld until you accept it, because a server could mislead a model with it. A running stdwire
@@ -153,7 +153,7 @@ func (p *pinOptions) failure(err error) error {
 func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	different := 0
 	if another := all[0].report.IdentityChange; another != "" {
-		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n",
+		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
 			printable.Line(another)))
 	}
 	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })

@@ -257,7 +257,7 @@ func (f *field) parseChoice(text string) ([]byte, error) {
 			return f.choices[i].value, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is none of them", text)
+	return nil, fmt.Errorf("%q is not one of the choices", text)
 }
 
 func (f *field) parseChoices(text string) ([]byte, error) {

@@ -20,14 +20,14 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 	for _, f := range fields {
 		if f.secret() {
 			a.console.Printf(
-				"It wants %q in a form. That looks like a secret, which servers must not ask for in a form, and is not asked.",
+				"The form asks for %q, which looks like a secret. Servers must not ask for secrets in a form, so it is declined.",
 				f.title)
 			return nil, errDeclined
 		}
 	}
 	if len(fields) == 0 {
 		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
-			a.console.Printf("It wants an answer, and does not say which: %s.",
+			a.console.Printf("The form requires an answer and has no fields: %s.",
 				printable.Line(wrong.Error()))
 			return nil, errDeclined
 		}
@@ -38,9 +38,9 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		return []byte("{}"), err
 	}
 	a.console.Printf(
-		"An empty line takes what stands in [brackets], or leaves out what is optional; %s leaves it out in any case. %s is an empty text.",
+		"An empty line accepts the value in [brackets] or omits an optional field; %s omits it in any case. %s is an empty string.",
 		skipWord, emptyWord)
-	a.console.Printf("%s says no to all of it, %s or Ctrl-D ends it without an answer.",
+	a.console.Printf("%s declines the form; %s or Ctrl-D cancels it.",
 		declineWord, cancelWord)
 	for {
 		content := new(arguments.Tree)
@@ -55,7 +55,7 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		}
 		filled := content.Append(nil)
 		if wrong := checkForm(params.RequestedSchema, filled); wrong != nil {
-			a.console.Printf("That does not fit together: %s", printable.Line(wrong.Error()))
+			a.console.Printf("The answers do not fit together: %s", printable.Line(wrong.Error()))
 			continue
 		}
 		a.printAnswers(fields)

@@ -25,7 +25,7 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 	a.console.Printf("  host  %s", Ascii(u.Host))
 	a.console.Printf("  URL   %s", Ascii(params.URL))
 	for _, doubt := range urlWarnings(u) {
-		a.console.Printf("Mind: %s.", doubt)
+		a.console.Printf("Warning: %s.", doubt)
 	}
 	answer, err := a.askChoice(ctx, "Open it in your browser? [y/N]", 'n', "yes", "no")
 	if err != nil {
@@ -63,7 +63,7 @@ func parsePageURL(text string) (*url.URL, error) {
 func urlWarnings(u *url.URL) (list []string) {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil {
-		list = append(list, "what stands before the @ is not the host; the host is "+Ascii(u.Host))
+		list = append(list, "the text before the @ is not the host; the host is "+Ascii(u.Host))
 	}
 	if Ascii(host) != host || strings.Contains(host, "xn--") {
 		list = append(list, "the host has letters that may look like others, and is shown encoded")

@@ -60,7 +60,7 @@ func withTimeout[T any](ctx context.Context, method string, timeout time.Duratio
 		}
 		if errors.Is(failed, context.DeadlineExceeded) && ctx.Err() == nil {
 			failed = &command.Failure{Code: "call_timeout", What: method,
-				Why:  "it has not come in full within " + command.ShortDuration(timeout),
+				Why:  "the list was not complete after " + command.ShortDuration(timeout),
 				Hint: "it may need longer: --timeout 5m"}
 		}
 		cancel()

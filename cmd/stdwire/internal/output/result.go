@@ -62,7 +62,7 @@ func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Fai
 		v.Std.Out.PrintJSON(raw)
 	}
 	return &command.Failure{Code: "internal", What: what,
-		Why: fmt.Sprintf("the result is not one: %v", err)}
+		Why: fmt.Sprintf("the result is invalid: %v", err)}
 }
 
 // printData prints the data of a tool for people. It says on stderr if the data is not complete.

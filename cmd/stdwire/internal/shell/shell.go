@@ -25,7 +25,7 @@ import (
 func ShellCommand() command.Command {
 	return command.Command{
 		Name: "shell", Usage: "[FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "talk to a server line by line",
+		Summary: "use a server interactively or by a script",
 		Help: `Starts a server and reads lines: the name of a tool and its arguments, as for stdwire call, or
 one JSON object; or a command that begins with a dot (.help lists them). Words are split as in a
 shell, but nothing is expanded.

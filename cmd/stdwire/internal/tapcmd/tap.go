@@ -25,7 +25,7 @@ import (
 func TapCommand() command.Command {
 	return command.Command{
 		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
-		Summary: "stand between a client and a server, and record what they say",
+		Summary: "record the traffic between a client and a server",
 		Help: `Write it in front of a server's command, wherever a client has it. Every byte passes at once, in
 both directions, and so do signals, the end of input, the server's stderr and its exit code (128
 and the number, for a signal).
@@ -91,7 +91,7 @@ func byteSize(target *int64, name, help string) command.Flag {
 				*target = n * unit.bytes
 				return nil
 			}
-			return command.Usagef("%s: %q is no size", name,
+			return command.Usagef("%s: %q is not a size", name,
 				value).WithHint("write 500MB, 64MiB or 2GiB")
 		}}
 }
@@ -114,7 +114,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
 		return command.Usagef("which server?").WithHint(
-			"its command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…")
+			"its command follows --: stdwire tap -o talk.jsonl -- COMMAND…")
 	case t.file == "" && !t.live:
 		return command.Usagef("neither -o FILE nor --live is given: there is nothing to do")
 	}
@@ -163,7 +163,7 @@ func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) er
 		return command.Usagef("unexpected argument %q",
 			t.rest[0]).WithHint(
 			cmp.Or(near.DidYouMean(t.rest[0], names),
-				"a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
+				"a server command follows --: stdwire tap -o talk.jsonl -- COMMAND…"))
 	}
 	return tapCommands()[i].Run(ctx, t.rest[1:], std)
 }

@@ -172,7 +172,7 @@ func explainUnasked(err error) (why, hint string) {
 // explainMissing explains which requests of the server this client does not answer.
 func explainMissing(methods []string) (why, hint string) {
 	if slices.Equal(methods, []string{mcp.MethodElicit}) {
-		return "the server wants to ask something, and nobody is there to answer", term.HintTerminal
+		return "the server asks a question, and nobody can answer it here", term.HintTerminal
 	}
 	return "the server asks for " + strings.Join(methods, " and ") +
 		", which stdwire does not give", ""

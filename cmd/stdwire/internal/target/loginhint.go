@@ -24,7 +24,7 @@ func (t *Target) loginHint(err error) string {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
 	case t.hasAuthorization():
-		return "what it was given as Authorization is not good, or not good enough: " +
+		return "the server refuses the Authorization header: " +
 			hintAuthorization
 	case o.Disabled:
 		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"

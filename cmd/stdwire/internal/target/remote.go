@@ -31,7 +31,7 @@ func (r *Remote) SetURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		// the value may contain a secret
-		return command.Usagef("--url: that is no URL").WithHint(
+		return command.Usagef("--url: the value is not an http or https URL").WithHint(
 			"it looks like this: https://example.com/mcp")
 	}
 	r.URL = value
@@ -42,7 +42,7 @@ func (r *Remote) setHeader(value string) error {
 	name, value, ok := strings.Cut(value, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok || !isToken(name) {
-		return command.Usagef("--header: that is none").WithHint(
+		return command.Usagef("--header: the value is not NAME:VALUE").WithHint(
 			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
 	value, err := flagValue(value)

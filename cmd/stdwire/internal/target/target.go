@@ -84,7 +84,7 @@ func (t *Target) check() error {
 			extra).WithHint("say which: -s ID")
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
 		return command.Usagef(
-			"there is a server's id, -s %s, and another server: which of them is it?",
+			"-s %s and another server are given: which is it?",
 			t.Configured.ID)
 	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
@@ -92,12 +92,12 @@ func (t *Target) check() error {
 		return command.Usagef("--header is for a server at a --url")
 	case t.Remote.URL != "" && t.Words != nil:
 		return command.Usagef(
-			"there is a --url, and a command behind --: which of them is the server?")
+			"--url and a command after -- are given: which is the server?")
 	case t.Remote.URL != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Words != nil && own != "":
 		return command.Usagef("%s is for stdwire's own server",
-			own).WithHint("give the server behind -- its own arguments")
+			own).WithHint("give arguments of the server after --")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (p *lineReader) Line(ctx context.Context, prompt string) (string, error) {
 				return line.text, line.err
 			}
 			p.console.Printf(
-				"That line may have been begun for an earlier question, and does not count. Once more, please.")
+				"That line may have been typed for an earlier question. Please type it again.")
 			p.console.prompt(prompt)
 		case <-ctx.Done():
 			p.console.endPrompt(false)

@@ -110,4 +110,4 @@ type Prompter interface {
 }
 
 // HintTerminal is the hint of an error that a question could not be asked.
-const HintTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"
+const HintTerminal = "stdwire asks only at a terminal: run it with stdin and stderr on one"
