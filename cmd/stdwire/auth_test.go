@@ -102,7 +102,7 @@ func TestAuthorizationHeaderTakesPrecedence(t *testing.T) {
 	assert.Equal(t, got.code, 3)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"hint: what it was given as Authorization is not good, or not good enough"))
+			"hint: the server refuses the Authorization header"))
 	assert.Equal(t, len(g.grants), 1)
 
 	got = run(t, "tools", "--url", g.url+"?key=hidden")

@@ -310,7 +310,7 @@ func TestDoctorUsage(t *testing.T) {
 		{"doctor --profile p --url http://x",
 			"stdwire: doctor: --profile is for servers of the configuration, and there is another server",
 			2},
-		{"doctor --url http://x -- y", "stdwire: doctor: there is a --url, and a command behind --",
+		{"doctor --url http://x -- y", "stdwire: doctor: --url and a command after -- are given",
 			2},
 		{"doctor --header A:b", "stdwire: doctor: --header is for a server at a --url", 2},
 	} {

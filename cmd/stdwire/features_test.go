@@ -78,7 +78,7 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, against(t, "read file:///folder", "library").stdout,
 		"==> file:///folder/a <==\nA\n==> file:///folder/b <==\n[resource file:///folder/b 2 B → --save DIR]\n")
 	assert.Equal(t, against(t, "read file:///none", "library"),
-		ran{0, "", "file:///none: there is nothing in it\n"})
+		ran{0, "", "file:///none: it is empty\n"})
 
 	assert.Equal(t, against(t, "read -o json file:///logo.png file:///notes.md", "library").stdout,
 		libraryLogo+"\n"+libraryNotes+"\n", "byte by byte")
@@ -192,7 +192,7 @@ func TestComplete(t *testing.T) {
 	got = against(t, "complete prompt greet city O name=Ann", "old")
 	assert.Equal(t, got,
 		ran{0, "Oslo\n" + `{"type":"ref/prompt","name":"greet"}` + "\n",
-			"note: the server speaks 2025-03-26, in which it cannot be told the other arguments\n" +
+			"note: the server uses 2025-03-26, in which requests cannot carry the other arguments\n" +
 				more})
 }
 

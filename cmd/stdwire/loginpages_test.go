@@ -79,6 +79,6 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 	assert.Equal(t, strings.Count(got.stderr,
 		"The address is not accepted: the address begins with http://127.0.0.1:"), 2, got.stderr)
 	assert.Equal(t, strings.Count(got.stderr,
-		"The address is not accepted: this is not the answer that is waited for"), 1, got.stderr)
+		"The address is not accepted: it belongs to another login"), 1, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "logged in to "+g.host+" at "+g.issuer))
 }

@@ -163,7 +163,7 @@ func TestRunUsesRememberedTools(t *testing.T) {
 		"files fs_r":                "fs_read\tRead a file, as text or, if it is not UTF-8, as base64",
 		"files fs_read --encoding ": "auto|text|base64", "files fs_l": "", "touch ": "",
 		"nobody ":            "",
-		"files fs_write --y": "--yes\tConfirm it: do not ask",
+		"files fs_write --y": "--yes\tConfirm in advance",
 	} {
 		args := append([]string{"run", "__complete", "run", "--config", config},
 			strings.Fields(words)...)

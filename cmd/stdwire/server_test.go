@@ -136,7 +136,7 @@ func TestCall(t *testing.T) {
 	assert.Equal(t, got.stdout, "called\n")
 	assert.Assert(t,
 		strings.HasPrefix(got.stderr,
-			"note: the arguments of strange are not checked: its schema is of no use: "),
+			"note: the arguments of strange are not checked: its schema is invalid: "),
 		got.stderr)
 }
 

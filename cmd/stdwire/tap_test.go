@@ -381,7 +381,7 @@ func TestTapRecordings(t *testing.T) {
 		{"tap -- cat", "stdwire: tap: neither -o FILE nor --live is given: there is nothing to do\n"},
 		{"tap --live", "stdwire: tap: which server?\n"},
 		{"tap shwo", "stdwire: tap: unexpected argument \"shwo\"\nhint: did you mean show?\n"},
-		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server's command stands behind --: "},
+		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server command follows --: "},
 		{"tap --max-size 5XB",
 			"stdwire: tap: --max-size: \"5XB\" is not a size\nhint: write 500MB, 64MiB or 2GiB\n"},
 		{"tap --max-size -5", "stdwire: tap: --max-size: \"-5\" is not a size\n"},

@@ -131,7 +131,7 @@ func (l *line) flags(current string) (all []candidate) {
 		}
 	}
 	if input.canConfirm && !l.yes {
-		all = append(all, candidate{yesFlag, "Confirm it: do not ask"})
+		all = append(all, candidate{yesFlag, "Confirm in advance"})
 	}
 	if l.whole == nil {
 		all = append(all, candidate{wholeFlag, "All arguments as one object"})

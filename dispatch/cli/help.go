@@ -64,11 +64,11 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	if input.canConfirm {
 		rows = append(rows,
 			[2]string{yesFlag + ", " + shortYesFlag,
-				"Confirm it: do not ask before something is lost for good."})
+				"Confirm the operation in advance."})
 	}
 	rows = append(rows,
 		[2]string{wholeFlag + " JSON|@FILE|-",
-			"All arguments as one object. What other flags say goes on top of it."},
+			"All arguments as one object, in which other flags are set."},
 		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
 			"How to print the result. (default " + outputs[0] + ")"})
 
@@ -102,7 +102,7 @@ func valueNotes(input shape, flags []flag) string {
 		text  string
 	}{
 		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
-			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
+			"For a string, @FILE is the content of a file and - is standard input; write @@ for a leading @."},
 		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
 		{func(f flag) bool { return !f.shape.isSwitch() },
 			"A value as JSON is given with --FLAG:=JSON."},

@@ -78,11 +78,11 @@ func (s *surface) refuseScript(l *line) error {
 func (s *surface) scriptManual() string {
 	var b strings.Builder
 	b.WriteString("usage: " + s.Program + " [-o text|json] -\n")
-	paragraphs(&b, `Run command lines from standard input, one after another, each as soon as it is complete, until one fails; at a terminal, to the end. What one opens, a session, is there for the next.
+	paragraphs(&b, `Run command lines from standard input, each as soon as it is complete, until one fails; at a terminal, to the end. A session that one opens is available to the next.
 
-A line is what may follow `+s.Program+` on a command line, in words as in a shell: blanks separate them, quotes and backslashes keep what they are made of, a backslash at the end of a line joins it with the next, # begins a comment. Nothing is expanded.
+A line is what may follow `+s.Program+` on a command line, split into words as in a shell: blanks separate words, quotes and backslashes escape characters, a backslash at the end of a line joins it with the next, # begins a comment. Nothing is expanded.
 
-Standard input being taken, - and @- are no values there, and nobody is asked: what has to be confirmed wants its `+yesFlag+`.
+Flags cannot read standard input there, and no questions are asked: confirm with `+yesFlag+`.
 
   `+s.Program+` - <<'END'
   OPERATION --FLAG 'two words'
