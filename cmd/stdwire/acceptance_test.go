@@ -10,13 +10,13 @@ import (
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
-// A row is something that users rely on, in few words, and the tests that prove it. Those of other
-// packages are called by the package: client.TestNoise. What begins with a dash is why there is no
-// test, or what the tests before it leave open.
+// A row is a promise to users and the tests that prove it. A test of another package is written
+// with its package: client.TestNoise. Text after a dash says why there is no test, or what the
+// tests leave open.
 type row = conformance.Claim
 
-// acceptance is what stdwire has to do with servers as they are, not as they should be; each row
-// was seen of a real one, or missed in another program.
+// acceptance lists what stdwire does with faulty servers. Each row was observed with a real server,
+// or is missing in another program.
 var acceptance = map[string][]row{
 	"what has to work": {
 		{"logs on stdout, CRLF and messages in pieces do no harm",
@@ -32,7 +32,7 @@ var acceptance = map[string][]row{
 			"TestCallFailures conformance.TestBrokenServers"},
 		{"a tool that fails: 5", "TestCallFailures"},
 		{"a result of 5 MB comes whole", "TestCall client.TestLargeResult"},
-		{"and through the gateway", "TestLargeResultFromBehind"},
+		{"and through the gateway", "TestLargeUpstreamResult"},
 		{"an argument of 12 MiB is not sent: 7",
 			"TestCallFailures conformance.TestRequestTooLargeIsNotSent"},
 		{"a process that the server leaves behind has ended, although it holds stdout",
@@ -47,7 +47,7 @@ var acceptance = map[string][]row{
 		{"so does another schema", "pin.TestChanged"},
 		{"so does another annotation", "pin.TestChanged"},
 		{"a killed server's tools stay, and a call waits until it is there again",
-			"TestServerBehindIsKilled gateway.TestListStaysWhileServerRestarts"},
+			"TestUpstreamIsKilled gateway.TestListStaysWhileServerRestarts"},
 		{"IDs with __ are refused, so that no two names of tools can be the same",
 			"config.TestIDs host.TestCheckID"},
 	},
@@ -57,8 +57,8 @@ var acceptance = map[string][]row{
 		{"2 usage, and no server is started",
 			"TestUsageErrors TestNothingIsStartedForWrongArguments"},
 		{"2 bad_args", "TestCallFailures TestNothingIsStartedForWrongArguments"},
-		{"3 auth_required", "TestRemoteWantsToKnowWho"},
-		{"4 unreachable", "TestRemoteThatIsNone"},
+		{"3 auth_required", "TestRemoteUnauthorized"},
+		{"4 unreachable", "TestRemoteUnreachable"},
 		{"4 spawn_failed", "TestServersThatCannotBeStarted"},
 		{"4 start_exit", "TestCrashAtStartIsReportedAtOnce"},
 		{"4 start_timeout", "TestTimeouts"},
@@ -98,7 +98,7 @@ var acceptance = map[string][]row{
 		{"CRLF and blank lines", "framing.TestNewlineRead TestNoiseOnStdout"},
 		{"messages come in pieces", "framing.TestRoundTrip TestNoiseOnStdout"},
 		{"messages of many MB come; over 10 MiB none are sent, in neither direction",
-			"client.TestLargeResult client.TestCallFails server.TestLargeResults TestLargeResultFromBehind"},
+			"client.TestLargeResult client.TestCallFails server.TestLargeResults TestLargeUpstreamResult"},
 		{"what was cancelled goes on, and says so", "client.TestCancelIsNotHeeded"},
 		{"what it does not understand is met with silence: calls end by their timeout",
 			"client.TestTimeout TestTimeouts"},
@@ -161,7 +161,7 @@ func TestAcceptance(t *testing.T) {
 		"streamable": "../../server/streamable",
 	})
 	for code := range command.ExitCodes {
-		// proven beside others, or by their number
+		// tested with other codes, or listed by number
 		known := map[string]bool{"refused": true, "hangup": true, "interrupted": true,
 			"closed_pipe": true, "terminated": true}
 		for _, r := range acceptance["exit codes"] {

@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A log that is moved away is followed by a new one after SIGHUP; one that cannot be opened anew
-// goes on where it was.
+// After SIGHUP a new file replaces an audit log that was moved. If the file cannot be opened, the
+// old one stays in use.
 func TestAuditIsReopened(t *testing.T) {
 	ownRuntime(t)
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
@@ -40,7 +40,7 @@ func TestAuditIsReopened(t *testing.T) {
 	call("one")
 	lines(file, 1)
 	assert.NilError(t, os.Rename(file, file+".1"))
-	call("two") // which belongs to the file that was moved
+	call("two") // a record of the moved file
 	lines(file+".1", 2)
 	hangup()
 	lines(file, 0)
@@ -48,7 +48,7 @@ func TestAuditIsReopened(t *testing.T) {
 	lines(file, 1)
 	lines(file+".1", 2)
 
-	// A program that rotates logs every night lets in nothing that waits.
+	// The SIGHUP of a log rotation accepts no waiting changes.
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"a": good(), "b": good()}), 0o600))
 	g.says(`server "b" is new, and waits`)
 	assert.NilError(t, os.Rename(file, file+".0"))

@@ -20,8 +20,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// Once somebody has logged in, every command is let in, and renews what has expired; in a script
-// nobody is ever asked.
+// After a login every command is authorized and renews an expired token. A script is never asked.
 func TestLogin(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
@@ -33,7 +32,7 @@ func TestLogin(t *testing.T) {
 	got = run(t, "auth", "status", g.url)
 	assert.Equal(t, got,
 		ran{3, "", "stdwire: " + g.host +
-			": auth status: there are no credentials for it that are good\nhint: log in: stdwire auth login " +
+			": auth status: there are no valid credentials for it\nhint: log in: stdwire auth login " +
 			g.url + "\n"})
 
 	got = loggedIn(t, g.url)
@@ -59,8 +58,7 @@ func TestLogin(t *testing.T) {
 			"scopes": []any{"read"}})
 	assert.Assert(t, !strings.Contains(got.stdout, "s3cret"))
 
-	// Another token is asked for when the server refuses this one; when that does not help, it is
-	// said how to log in.
+	// A token that the server refuses is renewed once; if that fails too, the hint is to log in.
 	g.mu.Lock()
 	g.good = nil
 	g.mu.Unlock()
@@ -95,8 +93,8 @@ func TestLogin(t *testing.T) {
 		ran{0, "", "there are no credentials for any server\n"})
 }
 
-// What somebody was given as a header is sent, and nothing else.
-func TestOwnHeaderWins(t *testing.T) {
+// A configured Authorization header is sent, and no token.
+func TestAuthorizationHeaderTakesPrecedence(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
@@ -104,7 +102,7 @@ func TestOwnHeaderWins(t *testing.T) {
 	assert.Equal(t, got.code, 3)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"hint: what it was given as Authorization is not good, or not good enough"))
+			"hint: the server refuses the Authorization header"))
 	assert.Equal(t, len(g.grants), 1)
 
 	got = run(t, "tools", "--url", g.url+"?key=hidden")
@@ -114,7 +112,7 @@ func TestOwnHeaderWins(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "hidden"))
 }
 
-// Who is configured is who logs in, and is let in as.
+// A configured client id is used to log in and to connect.
 func TestLoginOfConfigured(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
@@ -176,9 +174,8 @@ func TestLoginOfConfigured(t *testing.T) {
 	}
 }
 
-// The secret of a client goes to the authorization server that the configuration names with it, not
-// to the one that the MCP server names; without such a name it goes nowhere, and config check says
-// what to add.
+// A client secret is sent only to the issuer that the configuration names, not to the one that the
+// MCP server names. Without an issuer it is sent nowhere, and config check says what to add.
 func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
@@ -205,8 +202,8 @@ func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 				len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
 }
 
-// Behind a gateway, a server is let in as well, also when somebody logs in later.
-func TestGatewayIsLoggedIn(t *testing.T) {
+// A gateway uses stored credentials, including those of a later login.
+func TestGatewayUsesCredentials(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
 	self, err := os.Executable()
@@ -224,14 +221,14 @@ func TestGatewayIsLoggedIn(t *testing.T) {
 	assert.Equal(t, got, ran{0, "x\n", ""})
 }
 
-// What goes wrong at the authorization server, or is not agreed to, is told, and ends at once.
+// An error of the authorization server, or a refusal, is reported and ends the login at once.
 func TestLoginFails(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)
 	assert.Equal(t, loggedIn(t, g.url).code, 0)
 	g.refuses = "access_denied"
 	assert.Equal(t, run(t, "auth", "logout", g.url),
-		ran{0, "", "warning: the authorization server has not taken them back: token revocation: " +
+		ran{0, "", "warning: the authorization server did not revoke them: token revocation: " +
 			g.server.URL + "/revoke: 503 Service Unavailable\n" +
 			"logged out of " + g.host + "\n"})
 	got := loggedIn(t, g.url)
@@ -259,13 +256,13 @@ func TestLoginFails(t *testing.T) {
 	none.Close()
 	got = run(t, "auth", "login", none.URL)
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, cmp.Contains(got.stderr, "refused")) // in the words of any system
+	assert.Assert(t, cmp.Contains(got.stderr, "refused")) // the rest differs by system
 	assert.Equal(t, run(t, "auth", "status"),
 		ran{0, "", "there are no credentials for any server\n"})
 }
 
-// Where nothing can be kept, nobody is told that they were logged in.
-func TestLoginIsNotKept(t *testing.T) {
+// Without a writable store the login fails.
+func TestLoginWithoutStore(t *testing.T) {
 	ownHome(t)
 	file := filepath.Join(t.TempDir(), "file")
 	assert.NilError(t, os.WriteFile(file, nil, 0o600))
@@ -275,7 +272,7 @@ func TestLoginIsNotKept(t *testing.T) {
 	assert.Equal(t, got.code, 8, got.stderr)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"auth login: the credentials could not be kept, so that no other command has them: "))
+			"auth login: the credentials could not be stored for other commands: "))
 	assert.Assert(t, !strings.Contains(got.stderr, "logged in"))
 }
 
@@ -283,13 +280,13 @@ func TestAuthUsage(t *testing.T) {
 	ownHome(t)
 	for _, tt := range []struct{ args, stderr string }{
 		{"auth", "stdwire: auth: what about it?\nhint: there are login, status, logout\n"},
-		{"auth logn", "stdwire: auth: \"logn\" is none of login, status, logout\nhint: did you mean login?\n"},
+		{"auth logn", "stdwire: auth: \"logn\" is not one of login, status, logout\nhint: did you mean login?\n"},
 		{"auth login", "stdwire: auth login: which server?\n"},
 		{"auth logout", "stdwire: auth logout: which server?\n"},
 		{"auth login a b", "stdwire: auth login: unexpected argument \"b\"\n"},
 		{"auth login https://a.example https://b.example",
 			"stdwire: auth login: unexpected argument \"https://b.example\"\n"},
-		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: that is no URL\n"},
+		{"auth login ftp://s3cret@a.example", "stdwire: auth login: --url: the value is not an http or https URL\n"},
 		{"auth login https://a.example --config x",
 			"stdwire: auth login: --config is for a server of the configuration\n"},
 	} {
@@ -300,7 +297,7 @@ func TestAuthUsage(t *testing.T) {
 	}
 }
 
-// What cannot be read among what is kept is told, and nothing of it is used.
+// Unreadable credentials are reported and not used.
 func TestDamagedCredentials(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)

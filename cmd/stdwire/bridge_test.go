@@ -66,11 +66,12 @@ func TestBridge(t *testing.T) {
 	assert.Equal(t, got.code, 2)
 	assert.Assert(t,
 		strings.HasPrefix(got.stderr,
-			"stdwire: bridge: --framing: \"lines\" is none of newline, content-length\n"),
+			"stdwire: bridge: --framing: \"lines\" is not one of newline, content-length\n"),
 		got.stderr)
 }
 
-// A message passes at once, and a client that frames by length can use a server that wants lines.
+// Each message is forwarded at once, and a client with Content-Length framing can use a server with
+// newline framing.
 func TestBridgeToAServer(t *testing.T) {
 	p := pipe(t, append([]string{"bridge", "--framing", "newline"}, fixture("good")...)...)
 	codec := framing.ContentLength(p.out, framing.Limits{})

@@ -11,12 +11,12 @@ import (
 	"gotest.tools/v3/assert/cmp"
 	"gotest.tools/v3/golden"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// project is a working directory with these files, and a user without any.
+// project creates a working directory with these files, for a user without configuration.
 func project(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -55,7 +55,7 @@ func twoFiles(t *testing.T) (dir string) {
 			"../home/.config/stdwire/mcp.json": userConfig})
 }
 
-// inDir has file names begin where the project is, and written as on Unix, in JSON too.
+// inDir makes paths relative to the project and uses slashes, also in JSON.
 func inDir(dir, text string) string {
 	if separator := string(filepath.Separator); separator == `\` {
 		text = strings.ReplaceAll(text, `\\`, separator)
@@ -92,7 +92,7 @@ stdwire: config check: 2 errors
 	assert.Equal(t, run(t, "config", "check", "--profile", "cda"),
 		ran{2, "", "stdwire: config check: there is no profile \"cda\"\nhint: did you mean cad?\n"})
 
-	// What asks is not broken.
+	// An input without a value is not an error.
 	project(t, map[string]string{
 		"mine.json": `{"servers": {"a": {"command": "a", "args": ["${input:key}"]}, "u": {"url": "${input:url}"}}}`})
 	got = run(t, "config", "check", "--config", "mine.json")
@@ -117,7 +117,7 @@ stdwire: config check: 2 errors
 
 func TestConfigShow(t *testing.T) {
 	var got ran
-	t.Run("all", func(t *testing.T) { // which is over before the golden file is looked for
+	t.Run("all", func(t *testing.T) { // ends before the golden file is checked
 		twoFiles(t)
 		got = run(t, "config", "show")
 	})
@@ -164,10 +164,10 @@ func TestConfigUsage(t *testing.T) {
 	project(t, nil)
 	for _, tt := range []struct{ args, stderr string }{
 		{"config", "stdwire: config: what about it?\nhint: there are check, show, where, import\n"},
-		{"config chek", "stdwire: config: \"chek\" is none of check, show, where, import\nhint: did you mean check?\n"},
+		{"config chek", "stdwire: config: \"chek\" is not one of check, show, where, import\nhint: did you mean check?\n"},
 		{"config check x", "stdwire: config check: unexpected argument \"x\"\n"},
 		{"config show --input a=b", "stdwire: config show: unknown flag --input\n"},
-		{"config check --input secret", "stdwire: config check: --input: that is none\n"},
+		{"config check --input secret", "stdwire: config check: --input: the value is not ID=VALUE\n"},
 		{"config import", "stdwire: config import: from which file?\n"},
 		{"config import x --force", "stdwire: config import: --force is for --into\n"},
 		{"config check --config=",
@@ -177,9 +177,9 @@ func TestConfigUsage(t *testing.T) {
 		{"tools --input a=b -- x",
 			"stdwire: tools: --input is for a server of the configuration\n"},
 		{"tools -s a -- x",
-			"stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
+			"stdwire: tools: -s a and another server are given: which is it?\n"},
 		{"tools -s a --url http://x",
-			"stdwire: tools: there is a server's id, -s a, and another server: which of them is it?\n"},
+			"stdwire: tools: -s a and another server are given: which is it?\n"},
 		{"tools -s a --write", "stdwire: tools: --write is for stdwire's own server\n"},
 		{"tools -s a", "stdwire: tools: there is no server \"a\"\nhint: stdwire config where shows which files are searched\n"},
 		{"trust a b", "stdwire: trust: unexpected argument \"b\"\n"},
@@ -199,7 +199,7 @@ func TestConfigUsage(t *testing.T) {
 		assert.Assert(t,
 			cmp.Contains(run(t, "help", "config").stdout, "  stdwire config "+name+" "))
 		for line := range strings.SplitSeq(got.stdout, "\n") {
-			assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
+			assert.Assert(t, len([]rune(line)) <= printable.Width+1, line)
 		}
 	}
 }
@@ -247,7 +247,7 @@ warning: cursor.json:1:108: server "db": command has spaces in it, and is no fil
 		"stdwire: config import: there is no server \"goood\"\nhint: did you mean good?\n")
 	assert.Equal(t, run(t, "config", "import", "no.json").code, 8)
 
-	// Into a file that is there, and one that is not.
+	// Into an existing file and a new one.
 	into := filepath.Join(dir, "new", "mcp.json")
 	got = run(t, "config", "import", "cursor.json", "db", "--into", into)
 	assert.Equal(t, got.code, 0, got.stderr)

@@ -27,7 +27,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 )
 
-// ownRuntime is a home, and a directory for sockets with a path that is short enough for them.
+// ownRuntime sets a home and a directory for sockets with a short path.
 func ownRuntime(t *testing.T) (dir string) {
 	t.Helper()
 	ownHome(t)
@@ -39,7 +39,7 @@ func ownRuntime(t *testing.T) (dir string) {
 	return dir
 }
 
-// A served is a gateway in a process of its own.
+// A served is a gateway in its own process.
 type served struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -47,7 +47,7 @@ type served struct {
 	stderr chan string // its lines
 }
 
-// serving starts a gateway of servers, and waits until it serves.
+// serving starts a gateway with servers and waits until it serves.
 func serving(t *testing.T, servers obj, more ...string) *served {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -60,7 +60,7 @@ func servingFile(t *testing.T, path string, more ...string) *served {
 	return servingHTTP(t, append([]string{"--config", path}, more...)...)
 }
 
-// servingHTTP is one with these flags.
+// servingHTTP is serving over HTTP with these flags.
 func servingHTTP(t *testing.T, flags ...string) *served {
 	t.Helper()
 	self, err := os.Executable()
@@ -89,7 +89,7 @@ func servingHTTP(t *testing.T, flags ...string) *served {
 	return s
 }
 
-// says waits for a line on stderr that has a text in it.
+// says waits for a line on stderr that contains text.
 func (s *served) says(text string) (line string) {
 	s.t.Helper()
 	timeout := time.After(20 * time.Second)
@@ -108,7 +108,7 @@ func (s *served) says(text string) (line string) {
 	}
 }
 
-// statuses are what stdwire status says of a gateway.
+// statuses returns the output of stdwire status for a gateway.
 func statuses(t *testing.T, pid string) (about ops.About, byID map[string]ops.Status) {
 	t.Helper()
 	got := run(t, "status", "-o", "json")
@@ -192,7 +192,7 @@ func TestControl(t *testing.T) {
 		"2 logs a b":              `unexpected argument "b"`,
 		"2 logs a --pid x":        `--pid: "x" is no process id`,
 		"2 status x":              `unexpected argument "x"`,
-		"2 status -o yaml":        `-o: "yaml" is none of text, json`,
+		"2 status -o yaml":        `-o: "yaml" is not one of text, json`,
 		"2 logs a --pid 0":        "--pid: \"0\" is no process id",
 	} {
 		code, args, _ := strings.Cut(args, " ")
@@ -204,7 +204,7 @@ func TestControl(t *testing.T) {
 	_, servers = statuses(t, g.pid)
 	assert.Equal(t, servers["alpha"].State, "ready", "nothing is done if something is wrong")
 
-	// Of several, the one that has the server is meant.
+	// The gateway that has the server is selected.
 	other := serving(t, obj{"alpha": good(), "delta": good()})
 	got = run(t, "restart", "alpha")
 	assert.Equal(t, got.code, 2)
@@ -241,7 +241,7 @@ func TestControlOverStdio(t *testing.T) {
 	assert.Equal(t, len(socket.Sockets()), 0)
 }
 
-// Nobody else gets at a gateway, and what dead ones leave behind goes away.
+// Only the user can connect to a gateway, and the sockets of dead gateways are removed.
 func TestSockets(t *testing.T) {
 	dir := ownRuntime(t)
 	g := serving(t, obj{})
@@ -261,7 +261,7 @@ func TestSockets(t *testing.T) {
 	assert.Equal(t, run(t, "status").code, 4)
 	assert.Equal(t, len(socket.Sockets()), 0)
 
-	// What answers nothing is told, and does not hide the others.
+	// A socket that does not answer is reported and does not hide the others.
 	stuck, path, err := socket.ListenLocally()
 	assert.NilError(t, err)
 	defer stuck.Close()
@@ -273,7 +273,7 @@ func TestSockets(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "warning: the gateway at "+path+" does not answer"))
 	assert.NilError(t, os.Remove(path))
 
-	// A directory that others can enter is neither used nor looked into.
+	// A directory that others can enter is not used.
 	assert.NilError(t, os.Chmod(filepath.Join(dir, "stdwire"), 0o755))
 	assert.Equal(t, run(t, "status").code, 4)
 	second := serving(t, obj{})
@@ -284,8 +284,9 @@ func TestSockets(t *testing.T) {
 	assert.Equal(t, len(socket.Sockets()), 1)
 }
 
-// The path of a socket has a limit: if all places are beyond it, the gateway serves and says so.
-func TestSocketPathsThatAreTooLong(t *testing.T) {
+// The path of a socket is limited. A directory with a shorter path is used; without one, the
+// gateway serves and reports that it has no socket.
+func TestSocketPathTooLong(t *testing.T) {
 	dir := ownRuntime(t)
 	long := filepath.Join(dir, strings.Repeat("long/", 20))
 	assert.NilError(t, os.MkdirAll(long, 0o700))
@@ -313,8 +314,7 @@ func TestSocketPathsThatAreTooLong(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "set XDG_RUNTIME_DIR to a shorter directory"))
 }
 
-// What a server writes is shown, also that of one that has died, and nothing of it works on a
-// terminal.
+// The stderr of a server is shown, even after it ended, with control characters escaped.
 func TestLogs(t *testing.T) {
 	ownRuntime(t)
 	self, err := os.Executable()
@@ -351,7 +351,7 @@ func TestLogs(t *testing.T) {
 	assert.Equal(t, exitCode(cmd.Wait()), 130)
 	assert.Equal(t, stderr.String(), "stdwire: interrupted\n")
 
-	// The end of the gateway ends it, too.
+	// logs --follow ends with the gateway.
 	cmd, _, stderr = stdwire(t, "logs", "-f", "loud")
 	cmd.Stdout = nil
 	r, err = cmd.StdoutPipe()
@@ -368,8 +368,8 @@ func TestLogs(t *testing.T) {
 	assert.Assert(t, time.Since(began) < 10*time.Second)
 }
 
-// SIGHUP has the configuration read at once; it ends what has lost its terminal, and all that has
-// no configuration.
+// SIGHUP reloads the configuration at once. It ends a gateway without a terminal or without a
+// configuration.
 func TestHangup(t *testing.T) {
 	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -382,7 +382,7 @@ func TestHangup(t *testing.T) {
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new b; gone a")
 	assert.NilError(t, os.WriteFile(path, configText(t, obj{"b": good(), "c": good()}), 0o600))
-	// by itself
+	// Without a signal, a change of the file is noticed.
 	assert.Assert(t,
 		cmp.Contains(g.says(`server "c" is new, and waits`),
 			"stdwire restart c lets it in, SIGHUP all"))
@@ -403,8 +403,7 @@ func TestHangup(t *testing.T) {
 	assert.Assert(t, !h.Handle())
 }
 
-// Commands that do not go away do not keep the gateway from its end, nor others out for longer than
-// they stay.
+// Commands that stay connected delay neither the end of the gateway nor other commands.
 func TestControlIsBounded(t *testing.T) {
 	ownRuntime(t)
 	g := serving(t, obj{"a": good()})
@@ -441,8 +440,8 @@ func TestControlIsBounded(t *testing.T) {
 	assert.Equal(t, len(socket.Sockets()), 0)
 }
 
-// What a process writes stands below its start, also where a server is started twice to find out
-// how to speak to it, and above its end, which does not say it again.
+// The stderr of a process follows its start, also if the server is started twice to detect its era,
+// and precedes its end, which does not repeat it.
 func TestLogsOfAServerThatDoesNotStart(t *testing.T) {
 	ownRuntime(t)
 	serving(t, obj{"bad": obj{"command": "sh",

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// serveCurious is a legacy server that asks for roots as soon as it may, and whenever there are
-// others. Its tools say which process it is, which it logs, and the roots, when it knows them. At
-// its end it takes a note.
+// serveCurious is a legacy server that requests roots after the handshake and after each change.
+// Its tools return its process id, which it also logs, and the roots. It writes a note when it
+// ends.
 func serveCurious(args []string) {
 	notes := takeNotes(args[0])
 	pid := os.Getpid()

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// What a server leaves behind is noticed, and ended.
+// A process that a server leaves behind is reported and ended.
 func TestDoctorGrandchild(t *testing.T) {
 	ownHome(t)
 	got := against(t, "doctor", "parent", newNotes(t).path)

@@ -20,12 +20,12 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// configured writes a configuration of the user's own; SELF is this program.
+// configured writes the user's own configuration; SELF is this program.
 func configured(t *testing.T, servers string) (path string) {
 	t.Helper()
 	executable, err := os.Executable()
@@ -37,7 +37,7 @@ func configured(t *testing.T, servers string) (path string) {
 	return path
 }
 
-// charts runs the doctor, and returns what it says by the names of the servers.
+// charts runs stdwire doctor and returns its reports by server id.
 func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Report) {
 	t.Helper()
 	got := run(t, append([]string{"doctor", "-o", "json"}, args...)...)
@@ -50,7 +50,7 @@ func charts(t *testing.T, args ...string) (code int, all map[string]doctor.Repor
 	return got.code, all
 }
 
-// Each server has its own trouble, and no other.
+// Each server has exactly one fault.
 func TestDoctor(t *testing.T) {
 	ownHome(t)
 	path := configured(t, `{"mcpServers": {
@@ -102,7 +102,7 @@ func TestDoctor(t *testing.T) {
 		"dies": {doctor.Broken,
 			[]string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
 		"unlisted": {doctor.Broken,
-			[]string{"broken: tools/list: it has not come in full within 10s"}},
+			[]string{"broken: tools/list: the list was not complete after 10s"}},
 		"toolless": {doctor.Broken,
 			[]string{"broken: it declares tools, and does not know tools/list"}},
 		"stays":    {doctor.Warning, []string{stays}},
@@ -157,7 +157,7 @@ func TestDoctorTools(t *testing.T) {
 	}
 	assert.Assert(t, !strings.Contains(text, "without a description"), text)
 	for line := range strings.SplitSeq(got.stdout, "\n") {
-		assert.Assert(t, len([]rune(line)) <= term.Width+1, line)
+		assert.Assert(t, len([]rune(line)) <= printable.Width+1, line)
 	}
 
 	got = against(t, "doctor", "good")
@@ -218,7 +218,7 @@ func TestDoctorOverHTTP(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "secret"), got.stdout)
 }
 
-// What was seen of a server before is compared, and nothing is pinned.
+// Definitions are compared with the pins and not pinned.
 func TestDoctorPins(t *testing.T) {
 	ownHome(t)
 	executable, err := os.Executable()
@@ -276,7 +276,7 @@ func TestDoctorTrust(t *testing.T) {
 		ran{0, "", "no servers are configured; stdwire config where shows which files are searched\n"})
 }
 
-// All servers end with the doctor.
+// All servers end when doctor is interrupted.
 func TestDoctorInterrupted(t *testing.T) {
 	ownHome(t)
 	notes := newNotes(t)
@@ -310,7 +310,7 @@ func TestDoctorUsage(t *testing.T) {
 		{"doctor --profile p --url http://x",
 			"stdwire: doctor: --profile is for servers of the configuration, and there is another server",
 			2},
-		{"doctor --url http://x -- y", "stdwire: doctor: there is a --url, and a command behind --",
+		{"doctor --url http://x -- y", "stdwire: doctor: --url and a command after -- are given",
 			2},
 		{"doctor --header A:b", "stdwire: doctor: --header is for a server at a --url", 2},
 	} {

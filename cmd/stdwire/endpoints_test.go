@@ -24,14 +24,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A listener is stdwire as a process that serves HTTP.
+// A listener is stdwire in its own process, serving HTTP.
 type listener struct {
 	cmd    *exec.Cmd
 	url    string
 	stderr chan string // lines; closed at the end
 }
 
-// listen starts one, and waits until it serves. What it has told before that is returned too.
+// listen starts a listener and waits until it serves. before is what it printed until then.
 func listen(t *testing.T, args ...string) (l *listener, before []string) {
 	t.Helper()
 	if !slices.ContainsFunc(args,
@@ -65,14 +65,14 @@ func listen(t *testing.T, args ...string) (l *listener, before []string) {
 	return nil, nil
 }
 
-// end ends it as a user does.
+// end stops the listener with SIGINT.
 func (l *listener) end(t *testing.T) {
 	t.Helper()
 	assert.NilError(t, l.cmd.Process.Signal(os.Interrupt))
 	assert.Equal(t, exitCode(l.cmd.Wait()), 0)
 }
 
-// counted is the configuration of a server that leaves a line in a file whenever it is started.
+// counted returns the configuration of a server that appends a line to a file at each start.
 func counted(t *testing.T, file string, args ...string) map[string]any {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -80,8 +80,7 @@ func counted(t *testing.T, file string, args ...string) map[string]any {
 		"args": append([]string{"-c", `echo "$$" >> "$0"; exec "$@"`, file, self}, args...)}
 }
 
-// Each profile has an endpoint of its own, for clients of both eras, and all of them use the same
-// processes.
+// Each profile has its own endpoint for clients of both eras; all share the same processes.
 func TestServeProfiles(t *testing.T) {
 	ownRuntime(t)
 	dir := t.TempDir()
@@ -145,7 +144,7 @@ func TestServeProfiles(t *testing.T) {
 	l.end(t)
 }
 
-// A client of a profile hears of its servers, and of no others.
+// A client of a profile is notified of changes of its servers only.
 func TestProfilesChange(t *testing.T) {
 	ownRuntime(t)
 	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
@@ -205,8 +204,8 @@ func TestProfilesChange(t *testing.T) {
 	l.end(t)
 }
 
-// Profiles follow the configuration: who is gone is not served any more, who has other servers
-// offers those, and who is new is served when the operator says so.
+// Profiles follow the configuration: a removed one is no longer served, a changed one offers its
+// new servers, and a new one is served once the operator accepts it.
 func TestProfilesFollow(t *testing.T) {
 	ownRuntime(t)
 	path := filepath.Join(t.TempDir(), "mcp.json")
@@ -241,7 +240,7 @@ func TestProfilesFollow(t *testing.T) {
 		"it waits")
 	assert.NilError(t, l.cmd.Process.Signal(syscall.SIGHUP))
 	assert.Equal(t, changed(), "new profile new")
-	for <-changes != 8 { // of hand's
+	for <-changes != 8 { // the tools of the server hand
 	}
 	got := run(t, "tools", "--url", l.url+"/new")
 	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") &&

@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/client/streamable"
 )
 
-// editable is a directory with a configuration that names a file server for this directory, with
+// editable creates a directory with a configuration that has a file server for the directory, with
 // --write.
 func editable(t *testing.T) (dir, path string) {
 	t.Helper()
@@ -31,7 +31,7 @@ func editable(t *testing.T) (dir, path string) {
 	return dir, path
 }
 
-// planted is the definition of a server that leaves a mark where it is started.
+// planted returns the definition of a server that writes to mark when it is started.
 func planted(t *testing.T, mark string) string {
 	t.Helper()
 	self, err := os.Executable()
@@ -43,7 +43,7 @@ func planted(t *testing.T, mark string) string {
 	return string(text)
 }
 
-// started says how often a planted server was started.
+// started returns how often a planted server was started.
 func started(t *testing.T, mark string) int {
 	t.Helper()
 	text, err := os.ReadFile(mark)
@@ -53,7 +53,7 @@ func started(t *testing.T, mark string) int {
 	return strings.Count(string(text), "started")
 }
 
-// edit has a client change a file through the gateway.
+// edit changes a file by a call of a client.
 func edit(t *testing.T, c *client.Client, path, old, text string) {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), "files__fs_edit",
@@ -62,8 +62,8 @@ func edit(t *testing.T, c *client.Client, path, old, text string) {
 	assert.Assert(t, !result.IsError, "%s", result.StructuredContent)
 }
 
-// waits waits until stdwire status says that something waits, and checks that nothing was started
-// meanwhile.
+// waits waits until stdwire status reports waiting changes and checks that no planted server was
+// started.
 func waits(t *testing.T, pid, mark string, want ...string) {
 	t.Helper()
 	before := started(t, mark)
@@ -83,7 +83,7 @@ func waits(t *testing.T, pid, mark string, want ...string) {
 	assert.Assert(t, len(about.Waiting) > 0)
 }
 
-// nothingWaits waits until stdwire status has nothing more to say of that.
+// nothingWaits waits until stdwire status reports no waiting changes.
 func nothingWaits(t *testing.T, pid string) {
 	t.Helper()
 	waitFor(t, func() string {
@@ -94,7 +94,7 @@ func nothingWaits(t *testing.T, pid string) {
 	})
 }
 
-// clientOf is a gateway in a process of its own, over stdio or HTTP, and a client of it.
+// clientOf starts a gateway in its own process, over stdio or HTTP, and returns a client of it.
 func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) {
 	t.Helper()
 	if transport == "http" {
@@ -103,7 +103,7 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 		assert.NilError(t, err)
 		t.Cleanup(func() {
 			_ = c.Close()
-			_ = l.cmd.Wait() // it was killed by the end of the test's context
+			_ = l.cmd.Wait() // the context of the test kills it
 		})
 		return c, l.cmd.Process.Pid
 	}
@@ -117,8 +117,8 @@ func clientOf(t *testing.T, transport, path string) (c *client.Client, pid int) 
 	return c, c.Process().Pid
 }
 
-// A client that can write files through a server behind the gateway cannot have a program run: what
-// it puts into the configuration waits for the operator.
+// A client that can write files through an upstream server cannot start a program: its changes of
+// the configuration wait for the operator.
 func TestEditedConfigurationWaits(t *testing.T) {
 	for _, transport := range []string{"stdio", "http"} {
 		t.Run(transport, func(t *testing.T) {
@@ -160,8 +160,7 @@ func TestEditedConfigurationWaits(t *testing.T) {
 	}
 }
 
-// There is nothing to agree to in another order of the servers, which only SIGHUP lets in: trust
-// does not ask about it.
+// A changed order of servers is accepted by SIGHUP only; stdwire trust does not ask about it.
 func TestTrustLeavesTheOrderAlone(t *testing.T) {
 	runtime := ownRuntime(t)
 	project(t, nil)

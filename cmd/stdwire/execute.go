@@ -12,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/relay"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
@@ -62,15 +61,11 @@ func execute(ctx context.Context, args []string, std *term.Streams) int {
 	if err == nil {
 		return 0
 	}
-	if status, ok := errors.AsType[relay.ExitStatus](err); ok {
+	if status, ok := errors.AsType[command.ExitStatus](err); ok {
 		return int(status)
 	}
 	f := command.AsFailure(ctx, err)
-	status, told := errors.AsType[exitStatus](err)
-	switch {
-	case told && context.Cause(ctx) == nil:
-		return int(status)
-	case !told && f.Code != "closed_pipe": // whoever closed it knows
+	if f.Code != "closed_pipe" { // the reader that closed it expects no message
 		f.Print(std.Err, wantsJSON(args))
 	}
 	return f.ExitCode()
@@ -78,7 +73,7 @@ func execute(ctx context.Context, args []string, std *term.Streams) int {
 
 func dispatchCommand(ctx context.Context, args []string, std *term.Streams) error {
 	if len(args) == 0 {
-		if !std.InTerminal { // most likely a host that takes this for a server
+		if !std.InTerminal { // probably started by a host, as if it were a server
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}

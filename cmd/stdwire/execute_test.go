@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/printable"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -70,21 +71,21 @@ func TestUsageErrors(t *testing.T) {
 			"stdwire: serve: --oauth-issuer and --no-auth: it is either\n"},
 		{"serve --http 127.0.0.1:0 --token-env PATH --oauth-issuer https://a.example --oauth-audience https://b.example",
 			"stdwire: serve: --oauth-issuer and --token-env: it is either\n"},
-		{"serve --confirm maybe", "stdwire: serve: --confirm: \"maybe\" is none of ask, trust\n"},
+		{"serve --confirm maybe", "stdwire: serve: --confirm: \"maybe\" is not one of ask, trust\n"},
 		{"serve x", "stdwire: serve: unexpected argument \"x\"\nhint: see stdwire serve --help\n"},
-		{"serve -- x", "stdwire: serve: there is no server's command to give behind --\nhint: see stdwire serve --help\n"},
+		{"serve -- x", "stdwire: serve: this command takes no server command after --\nhint: see stdwire serve --help\n"},
 		{"serve --root docs=",
 			"stdwire: serve: --root: root \"docs=\" has no directory; want [NAME=]DIR\nhint: see stdwire serve --help\n"},
 		{"manifest --root /no/such/dir", "stdwire: manifest: root \"dir\": " + missing.Error() +
 			"\nhint: see stdwire manifest --help\n"},
 		{"version -o xml",
-			"stdwire: version: -o: \"xml\" is none of text, json\nhint: see stdwire version --help\n"},
+			"stdwire: version: -o: \"xml\" is not one of text, json\nhint: see stdwire version --help\n"},
 		{"help nothing", "stdwire: help: there is no command or topic \"nothing\"\n"},
 		{"help call tools", "stdwire: help: unexpected argument \"tools\"\n"},
 		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x",
-			"stdwire: tools: unexpected argument \"npx\"\nhint: a server's command stands behind --: -- npx -y x\n"},
+			"stdwire: tools: unexpected argument \"npx\"\nhint: a server command follows --: -- npx -y x\n"},
 	} {
 		c := termtest.Capture(false)
 		assert.Equal(t, execute(t.Context(), strings.Fields(tt.args), c.Streams), 2, tt.args)
@@ -114,7 +115,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			texts = append(texts, std.Stdout.String())
 		}
 		for _, text := range texts {
-			page, _ := topic.Find(c.Name) // which help prints below the help of the command
+			page, _ := topic.Find(c.Name) // printed after the help of the command
 			if page.Text != "" {
 				text = strings.TrimSuffix(text, "\n"+page.Text)
 			}
@@ -126,12 +127,12 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			assert.Assert(t, cmp.Contains(texts[0], "  "+f.Name), c.Name)
 		}
 		for line := range strings.SplitSeq(texts[0], "\n") {
-			assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1 &&
+			assert.Assert(t, utf8.RuneCountInString(line) <= printable.Width+1 &&
 				!strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
 		}
 	}
 	for line := range strings.SplitSeq(overview(), "\n") {
-		assert.Assert(t, utf8.RuneCountInString(line) <= term.Width+1, line)
+		assert.Assert(t, utf8.RuneCountInString(line) <= printable.Width+1, line)
 	}
 }
 
@@ -157,7 +158,7 @@ func TestRun(t *testing.T) {
 		{"__complete run fs w", 0, "", ""},
 		{"__complete run --write fs w", 0, "write\t", ""},
 		{"__complete run --root . --write fs w", 0, "write\t", ""},
-		{"__complete run --root .", 0, "", ""}, // the names of files are in order
+		{"__complete run --root .", 0, "", ""}, // the shell completes file names
 		{"__complete run --wirte fs w", 0, "", ""},
 	} {
 		c := termtest.Capture(false)
@@ -232,7 +233,7 @@ type brokenWriter struct{ err error }
 
 func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 
-func TestStdoutThatFails(t *testing.T) {
+func TestStdoutFails(t *testing.T) {
 	c := termtest.Capture(false)
 	err := &os.PathError{Op: "write", Path: "stdout", Err: errors.New("the disk is full")}
 	c.Out = term.NewOutput(brokenWriter{err}, false)
@@ -240,7 +241,7 @@ func TestStdoutThatFails(t *testing.T) {
 	assert.Equal(t, c.Stderr.String(), "stdwire: stdout: write stdout: the disk is full\n")
 }
 
-func TestReaderThatHasSeenEnough(t *testing.T) {
+func TestClosedPipe(t *testing.T) {
 	cmd, _, stderr := stdwire(t, words("call big", fixture("good")...)...)
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)

@@ -15,7 +15,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// onTerminal runs a command on a fixture with somebody at the terminal who types that.
+// onTerminal runs a command on a fixture at a terminal where input is typed.
 func onTerminal(t *testing.T, typed, args, name string, more ...string) ran {
 	t.Helper()
 	c := termtest.Capture(true)
@@ -78,7 +78,7 @@ func TestRead(t *testing.T) {
 	assert.Equal(t, against(t, "read file:///folder", "library").stdout,
 		"==> file:///folder/a <==\nA\n==> file:///folder/b <==\n[resource file:///folder/b 2 B → --save DIR]\n")
 	assert.Equal(t, against(t, "read file:///none", "library"),
-		ran{0, "", "file:///none: there is nothing in it\n"})
+		ran{0, "", "file:///none: it is empty\n"})
 
 	assert.Equal(t, against(t, "read -o json file:///logo.png file:///notes.md", "library").stdout,
 		libraryLogo+"\n"+libraryNotes+"\n", "byte by byte")
@@ -149,7 +149,7 @@ func TestReadFailures(t *testing.T) {
 		{"complete resource x:y z", "good", 5, "stdwire: " + self +
 			": x:y: the server has no completions\n"},
 		{"ls prompst", "library", 2,
-			"stdwire: ls: \"prompst\" is none of tools, resources, templates, prompts\nhint: did you mean prompts?\n"},
+			"stdwire: ls: \"prompst\" is not one of tools, resources, templates, prompts\nhint: did you mean prompts?\n"},
 	} {
 		got := against(t, tt.args, tt.fixture)
 		assert.Equal(t, got.stderr, tt.stderr, tt.args)
@@ -192,7 +192,7 @@ func TestComplete(t *testing.T) {
 	got = against(t, "complete prompt greet city O name=Ann", "old")
 	assert.Equal(t, got,
 		ran{0, "Oslo\n" + `{"type":"ref/prompt","name":"greet"}` + "\n",
-			"note: the server speaks 2025-03-26, in which it cannot be told the other arguments\n" +
+			"note: the server uses 2025-03-26, in which requests cannot carry the other arguments\n" +
 				more})
 }
 
@@ -241,8 +241,8 @@ func TestSave(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: read: --save: "), got.stderr)
 }
 
-// What changes is printed anew. That it is gone for a while ends nothing; that the server is gone
-// does.
+// A changed resource is printed again. A missing resource does not end the command; the end of the
+// server does.
 func TestReadWatched(t *testing.T) {
 	got := against(t, "read --watch count:1", "library")
 	assert.Equal(t, got.code, 6)
@@ -265,7 +265,7 @@ func TestReadWatched(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(lastLine(got.stderr), "interrupted"), got.stderr)
 }
 
-// A modern server tells of changes on a stream, and asks in place of a result.
+// A modern server sends changes on a stream and asks with input_required.
 func TestModernServer(t *testing.T) {
 	notes := newNotes(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -287,7 +287,7 @@ func TestModernServer(t *testing.T) {
 		assert.Equal(t, got.code, 5)
 		assert.Assert(t,
 			strings.HasSuffix(got.stderr,
-				": the server wants to ask something, and nobody is there to answer\nhint: "+
+				": the server asks a question, and nobody can answer it here\nhint: "+
 					term.HintTerminal+"\n"), got.stderr)
 	}
 	assert.Equal(t, against(t, "complete prompt hello who A city=Oslo", "modern"),
@@ -295,7 +295,7 @@ func TestModernServer(t *testing.T) {
 	assert.Equal(t, against(t, "read hello:2", "modern").code, 5)
 }
 
-// Progress and log messages are lines with times, also where nobody sits at a terminal.
+// Progress and log messages are printed as lines with times, also without a terminal.
 func TestCallWatched(t *testing.T) {
 	got := against(t, "call log --watch", "library")
 	assert.Equal(t, got.code, 0, got.stderr)
@@ -321,7 +321,7 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 	got = onTerminal(t, "y\n", "call page", "library")
 	assert.Equal(t, got.stdout, `{"action":"decline"}`+"\n", "not with ftp")
 
-	// What is declared is what can be done.
+	// The declared capabilities are those that are implemented.
 	assert.Equal(t, onTerminal(t, "", "call can", "library").stdout,
 		`{"elicitation":{"form":{},"url":{}}}`+"\n")
 	assert.Equal(t, against(t, "call can", "library").stdout, "{}\n")
@@ -354,8 +354,8 @@ func TestQuestionsOfTheBuiltInServer(t *testing.T) {
 	}
 }
 
-func TestNobodyToAsk(t *testing.T) {
-	const nobody = "the server wants to ask something, and nobody is there to answer\nhint: " +
+func TestQuestionWithoutTerminal(t *testing.T) {
+	const nobody = "the server asks a question, and nobody can answer it here\nhint: " +
 		term.HintTerminal + "\n"
 	for _, tt := range []struct{ args, fixture, more, stderr string }{
 		{"call ask", "library", "", "stdwire: " + self +
@@ -363,7 +363,7 @@ func TestNobodyToAsk(t *testing.T) {
 		{"call first", "library", "", "stdwire: " + self +
 			": first: a web page has to be visited first: Log in.\nhint: if you trust the server, open https://example.com/a and try again\n"},
 		{"call unheard-of", "library", "", "stdwire: " + self +
-			": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal\n"},
+			": unheard-of: there is no such tool; there are ask, page, log, can, picture, first\nhint: some tools exist only at a terminal: run it with stdin and stderr on a terminal\n"},
 		{"call t", "asking", "elicitation/create", "stdwire: " + self + ": t: " + nobody},
 		{"read x:y", "asking", "elicitation/create", "stdwire: " + self + ": x:y: " + nobody},
 		{"call t", "asking", "capability", "stdwire: " + self + ": t: " + nobody},
@@ -395,7 +395,7 @@ func TestInterruptedWhileAsking(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		c := termtest.Capture(true)
-		c.In = signalling{func() { cancel(command.SignalError{Signal: os.Interrupt}) },
+		c.In = signallingReader{func() { cancel(command.SignalError{Signal: os.Interrupt}) },
 			make(chan struct{})}
 		got := runWith(ctx, c, args...)
 		assert.Equal(t, got.code, 130, got.stderr)
@@ -405,13 +405,13 @@ func TestInterruptedWhileAsking(t *testing.T) {
 	}
 }
 
-// A signalling reader tells that somebody reads, and then has nothing to read, ever.
-type signalling struct {
+// A signallingReader reports that it is read from, and blocks.
+type signallingReader struct {
 	tell func()
 	ever chan struct{}
 }
 
-func (r signalling) Read([]byte) (int, error) {
+func (r signallingReader) Read([]byte) (int, error) {
 	r.tell()
 	<-r.ever
 	return 0, nil

@@ -22,8 +22,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/guard"
 )
 
-// TestMain makes the test binary stdwire itself, when it is started as that, so that what the tests
-// start is a process like any other; and the servers that misbehave.
+// TestMain lets the test binary run as stdwire or as one of the fixtures, so that tests start real
+// processes.
 func TestMain(m *testing.M) {
 	guard.Main()
 	if len(os.Args) < 2 || strings.HasPrefix(os.Args[1], "-test.") {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	syscall.Exit(program())
 }
 
-// stdwire is the program as a process of its own.
+// stdwire returns the program as a process.
 func stdwire(t *testing.T, args ...string) (cmd *exec.Cmd, stdout, stderr *bytes.Buffer) {
 	path, err := os.Executable()
 	assert.NilError(t, err)
@@ -57,7 +57,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// fixture is the command of a server that misbehaves.
+// fixture returns the command of a test server.
 func fixture(name string, args ...string) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -78,7 +78,7 @@ var fixtures = map[string]func(args []string){
 		fmt.Fprintln(os.Stderr, "please log in")
 		_, _ = io.Copy(io.Discard, os.Stdin)
 	},
-	// mute begins a session, has nothing in its lists, and does not answer the methods that are its
+	// mute begins a session with empty lists and does not answer the methods that are its
 	// arguments.
 	"mute": func(args []string) {
 		answers := map[string]string{
@@ -109,7 +109,7 @@ var fixtures = map[string]func(args []string){
 			}
 		})
 	},
-	// touch leaves a file behind that tells that it was started, and serves.
+	// touch creates a file and serves.
 	"touch": func(args []string) {
 		_ = os.WriteFile(args[0], nil, 0o600)
 		(&fake{}).serve()
@@ -133,8 +133,8 @@ var fixtures = map[string]func(args []string){
 			syscall.Exit(1)
 		}
 	},
-	// good is a server as it should be. With notes, it tells there which call was cancelled, and on
-	// which it works.
+	// good is a server without faults. With a file, it notes there which call runs and which was
+	// cancelled.
 	"good": func(args []string) {
 		f := &fake{}
 		if len(args) > 0 {
@@ -142,10 +142,9 @@ var fixtures = map[string]func(args []string){
 		}
 		f.serve()
 	},
-	// noisy writes logs to stdout, ends lines with CRLF, and messages in two writes.
+	// noisy writes logs to stdout, ends lines with CRLF, and splits messages.
 	"noisy": func([]string) { (&fake{noisy: true}).serve() },
-	// parent leaves a grandchild behind that keeps its stdout open and takes notes, and does not
-	// stop when it is told to.
+	// parent leaves a grandchild that holds its stdout open, takes notes, and ignores signals.
 	"parent": func(args []string) {
 		self, err := os.Executable()
 		if err != nil {
@@ -165,9 +164,9 @@ var fixtures = map[string]func(args []string){
 		}
 		(&fake{}).serve()
 	},
-	// cat writes what it reads.
+	// cat copies stdin to stdout.
 	"cat": func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
-	// hold takes notes as long as there is somebody to read them, and tells that it has begun.
+	// hold takes notes until their reader is gone, beginning with one when it is ready.
 	"hold": func(args []string) {
 		signal.Ignore(syscall.SIGTERM)
 		notes := takeNotes(args[0])
@@ -182,24 +181,24 @@ var fixtures = map[string]func(args []string){
 		}
 		l.serve("2025-11-25")
 	},
-	// old is a library that speaks a revision in which completion has no context.
+	// old is a library with a revision whose completion has no context.
 	"old":    func([]string) { new(library).serve("2025-03-26") },
 	"asking": serveAsking,
-	// curious wants to know the roots.
+	// curious requests roots.
 	"curious": serveCurious,
-	// modern asks for a name before it gives anything.
+	// modern asks for a name before it returns anything.
 	"modern": serveModern,
 	// later has a tool that becomes a task.
 	"later": serveLater,
-	// forms asks its client's user and model.
+	// forms asks the user and the model of its client.
 	"forms": serveForms,
-	// rich has all that a shell can complete, list and show.
+	// rich has everything that the shell completes, lists and shows.
 	"rich": func(args []string) { newRich(args).serve() },
-	// shady has tools that nobody should use.
+	// shady has tools that a scan reports.
 	"shady": func([]string) { serveShady() },
-	// odd does what its arguments say, see there.
+	// odd has the fault that its arguments name; see serveOdd.
 	"odd": serveOdd,
-	// nothing has tools whose results are none.
+	// nothing has tools with invalid results.
 	"nothing": func([]string) {
 		results := map[string]string{"none": "null", "number": "7"}
 		serveLines(func(m message, reply func(string)) {
@@ -219,7 +218,7 @@ var fixtures = map[string]func(args []string){
 			}
 		})
 	},
-	// toolless offers no tools.
+	// toolless has no tools.
 	"toolless": func([]string) { (&fake{toolless: true}).serve() },
 }
 
@@ -237,7 +236,7 @@ type message struct {
 	} `json:"params"`
 }
 
-// serveLines hands over one message after the other.
+// serveLines calls handle with each message.
 func serveLines(handle func(m message, reply func(string))) {
 	for r := bufio.NewReader(os.Stdin); ; {
 		line, err := r.ReadBytes('\n')
@@ -251,15 +250,15 @@ func serveLines(handle func(m message, reply func(string))) {
 	}
 }
 
-// A fake is a legacy server written by hand, so that these tests do not test stdwire against
-// itself.
+// A fake is a legacy server written without stdwire, so that stdwire is not tested against itself.
 type fake struct {
 	noisy, toolless bool
 	notes           io.Writer
 	asked           json.RawMessage // the id of the call that is never answered
 }
 
-// The tools of a fake, in two pages. The white space tells whether a list is passed on as it is.
+// The tools of a fake, in two pages. The white space shows whether lists pass through byte for
+// byte.
 const fakePage1 = `[{"name":"echo","description":"Says it again.\n\nAt length.","inputSchema":{"type":"object","properties":{"text":{"type":"string"},"n":{"type":"integer"}},"required":["text"]},"x-unknown": [ 1.0 ]},
 	{"name":"hang","inputSchema":{"type":"object"}},{"name":"die","inputSchema":{"type":"object"}} ]`
 const fakePage2 = `[{"name":"fail","inputSchema":{"type":"object"}},{"name":"refuse","inputSchema":{"type":"object"}},{"name":"big","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"properties":{"ms":{"type":"integer"}}}},{"name":"strange","inputSchema":{"type":"object","pattern":"(?=x)"}}]`

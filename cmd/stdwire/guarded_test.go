@@ -17,7 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A guarded is an MCP server that wants a token, and its authorization server, whose only user
+// A guarded is an MCP server that requires a token, with its authorization server, whose user
 // agrees to everything.
 type guarded struct {
 	url     string // of the MCP server
@@ -95,7 +95,7 @@ func newGuarded(t *testing.T) *guarded {
 		switch {
 		case r.FormValue("grant_type") == "refresh_token" &&
 			r.FormValue("refresh_token") != g.refresh:
-			g.good, g.refresh = nil, "" // it is a thief: nothing that was granted is good any more
+			g.good, g.refresh = nil, "" // stolen: revoke all tokens
 			reply(w, 400, map[string]any{"error": "invalid_grant"})
 			return
 		case r.FormValue("grant_type") == "client_credentials" && secret != "s3cret":
@@ -139,7 +139,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// visit is what a browser does with a page: it goes where it is sent.
+// visit follows the redirects of a page as a browser does.
 func visit(page string) error {
 	resp, err := http.Get(page)
 	if err != nil {
@@ -153,7 +153,7 @@ func visit(page string) error {
 	return err
 }
 
-// loggedIn logs in without a terminal: somebody sees the page on stderr and opens it.
+// loggedIn logs in without a terminal, by opening the page that is printed on stderr.
 func loggedIn(t *testing.T, args ...string) ran {
 	t.Helper()
 	c := termtest.Capture(false)

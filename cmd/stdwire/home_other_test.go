@@ -4,7 +4,7 @@ package main
 
 import "testing"
 
-// setHome makes a directory the user's, without a configuration or a state elsewhere.
+// setHome sets the user's home directory, without other places for configuration and state.
 func setHome(t *testing.T, home string) {
 	t.Helper()
 	t.Setenv("HOME", home)

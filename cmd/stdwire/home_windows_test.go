@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// setHome makes a directory the user's, with configuration and state where other systems have them,
-// so that tests expect the same everywhere. Where Windows has them is tested in client/host/config.
+// setHome sets the user's home directory, with configuration and state where other systems have
+// them, so that tests expect the same everywhere. client/host/config tests the places of Windows.
 func setHome(t *testing.T, home string) {
 	t.Helper()
 	t.Setenv("HOME", home)

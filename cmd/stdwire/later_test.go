@@ -2,7 +2,7 @@ package main
 
 import "fmt"
 
-// serveLater is a modern server written by hand, whose tool becomes a task with some states.
+// serveLater is a modern server whose tool becomes a task.
 func serveLater([]string) {
 	states := []string{
 		`"status":"working","statusMessage":"one \u001b[2Jof two"`,

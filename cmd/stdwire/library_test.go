@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/internal/form"
 )
 
-// A library is a legacy server written by hand, as a fake is, that has what is no tool: resources,
-// prompts, completions, questions. With a file, it writes there what it was asked to read.
+// A library is a legacy server like fake with resources, prompts, completions and questions. With a
+// file, it writes there which resources were read.
 type library struct {
 	notes    io.Writer
 	hello    libraryMessage  // initialize
@@ -57,7 +57,7 @@ const (
 	libraryPicture = `{"content":[{"type":"text","text":"Here:"},{"type":"image","mimeType":"image/png","data":"iVBORw=="},{"type":"resource_link","uri":"file:///logo.png","name":"logo"}]}`
 )
 
-// serve serves; era is the protocol version that it answers with.
+// serve serves with this protocol version.
 func (l *library) serve(version string) {
 	send := func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	decoder := json.NewDecoder(os.Stdin)
@@ -156,7 +156,7 @@ func (l *library) call(m libraryMessage, send func(string, ...any)) (result, fai
 	return "", ""
 }
 
-// log logs, and answers the call, when both have come: the call and the level.
+// log sends log messages and answers the call, once the call and the level have arrived.
 func (l *library) log(level string, send func(string, ...any)) {
 	if l.waiting == nil || !l.logs {
 		return
@@ -203,7 +203,7 @@ func (l *library) read(m libraryMessage, send func(string, ...any)) (result, fai
 	return "", `{"code":-32002,"message":"Resource not found","data":{"uri":"x"}}`
 }
 
-// A modern server that asks, whatever its client can do, and so is not as it should be.
+// A faulty modern server, which asks whatever capabilities its client has.
 func serveAsking(args []string) {
 	decoder := json.NewDecoder(os.Stdin)
 	for {

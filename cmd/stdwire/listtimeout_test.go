@@ -10,8 +10,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A server that does not answer one of its lists is given up after the time that a list may take,
-// and the message says which server and which list it is.
+// A list that takes too long ends with an error that names the server and the list.
 func TestListsHaveADeadline(t *testing.T) {
 	ownHome(t)
 	var at sync.WaitGroup
@@ -29,7 +28,7 @@ func TestListsHaveADeadline(t *testing.T) {
 			got := against(t, tt.command+" --timeout 2s", "mute", tt.mute)
 			assert.Check(t, got.code == 6, "%s: %s", tt.command, got.stderr)
 			assert.Check(t, cmp.Contains(got.stderr, self+": "+tt.mute+
-				": it has not come in full within 2s"), tt.command)
+				": the list was not complete after 2s"), tt.command)
 			assert.Check(t, cmp.Contains(got.stderr, "it may need longer: --timeout "), tt.command)
 			assert.Check(t, got.stdout == "", tt.command)
 		})
@@ -38,16 +37,16 @@ func TestListsHaveADeadline(t *testing.T) {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "resources/list", "prompts/list")
 		assert.Check(t, got.code == 0, got.stderr)
 		assert.Check(t, cmp.Contains(got.stdout,
-			"resources/list: it has not come in full within 2s; no list was asked for after it"))
+			"resources/list: the list was not complete after 2s; no list was asked for after it"))
 	})
 	at.Go(func() {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "tools/list")
 		assert.Check(t, got.code == 10, got.stdout)
-		assert.Check(t, cmp.Contains(got.stdout, "tools/list: it has not come in full within 2s"))
+		assert.Check(t, cmp.Contains(got.stdout, "tools/list: the list was not complete after 2s"))
 	})
 	at.Wait()
 
-	// Of several servers, one that is silent keeps nobody from the others.
+	// One silent server does not delay the others.
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	exe, err := os.Executable()
 	assert.NilError(t, err)
@@ -59,5 +58,5 @@ func TestListsHaveADeadline(t *testing.T) {
 	assert.Equal(t, got.code, 4, got.stderr)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"warning: quiet: tools/list: it has not come in full within 2s: its definitions were not looked at"))
+			"warning: quiet: tools/list: the list was not complete after 2s: its definitions were not looked at"))
 }

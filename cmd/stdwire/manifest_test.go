@@ -10,11 +10,11 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// A difference here is a change of what agents, scripts and other programs see of the built-in
-// server. Accept one with: go test ./cmd/stdwire -run Manifest -update
+// A difference is a change that agents, scripts and other programs see. Accept it with: go test
+// ./cmd/stdwire -run Manifest -update
 func TestBuiltinManifestIsStable(t *testing.T) {
 	file := "manifest.json"
-	if runtime.GOOS == "windows" { // there is no sh, so no proc.eval, and there are other signals
+	if runtime.GOOS == "windows" { // no sh, so no proc.eval, and other signals
 		file = "manifest-windows.json"
 	}
 	var indented bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// mountFile writes a configuration: stdwire's own server, one that is written by hand, one that
-// cannot be started, and one that is disabled.
+// mountFile writes a configuration with stdwire's own server, a fake, a server that does not start,
+// and a disabled one.
 func mountFile(t *testing.T) (path string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -40,7 +40,7 @@ func mountFile(t *testing.T) (path string) {
 	return path
 }
 
-// ownHome is a directory for what is kept from run to run.
+// ownHome sets a directory for state.
 func ownHome(t *testing.T) {
 	setHome(t, t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", "")
@@ -96,7 +96,7 @@ func TestServeOthers(t *testing.T) {
 
 	got = behind("call host_status -o raw")
 	assert.Equal(t, got.code, 0, got.stderr)
-	// what it has is remembered
+	// its tools are remembered
 	for _, state := range []string{`"server":"files","state":"stopped"`,
 		`"server":"gone","state":"waiting"`, `cannot start \"no-such-program-anywhere\"`,
 		`"server":"off","state":"disabled"`} {
@@ -110,7 +110,7 @@ func TestServeOthers(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, `not_found: there is no server "nobody"`))
 }
 
-// What was seen of a server at first is what there is, until the user agrees to something else.
+// The definitions of the first use are offered until the user accepts others.
 func TestPins(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -141,7 +141,7 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
 	assert.Equal(t, pin("diff"), ran{0, "", ""})
 
-	configure("--write") // more tools, and other texts
+	configure("--write") // more tools, other descriptions
 	got = tools()
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
 	assert.Assert(t, !strings.Contains(got.stdout, "files__fs_write("), got.stdout)
@@ -177,8 +177,7 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// Who is behind the gateway is called only as far as the commands allow it, and all that is called
-// is written down.
+// Upstream servers are called only as the control commands allow, and all calls are audited.
 func TestServeControlled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs sh")
@@ -263,7 +262,7 @@ func TestServeControlled(t *testing.T) {
 	}
 }
 
-// The limits of a server are those of its configuration.
+// Upstream servers have the limits of the configuration.
 func TestServeLimited(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)

@@ -18,7 +18,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// serveAPI is stdwire serve with these servers at an address of its own.
+// serveAPI starts stdwire serve with these servers and the HTTP API.
 func serveAPI(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	cmd, _, _ := stdwire(t,
@@ -29,7 +29,7 @@ func serveAPI(t *testing.T, args ...string) (address string) {
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // at the end of the test
 	assert.NilError(t, cmd.Start())
 	t.Cleanup(func() {
-		_ = cmd.Wait() // the end of the context is told
+		_ = cmd.Wait() // the error is that of the context
 		assert.Check(t, cmd.ProcessState.ExitCode() == 0)
 	})
 	for lines := bufio.NewReader(stderr); ; {
@@ -60,8 +60,7 @@ func post(ctx context.Context, t *testing.T, address, service, body string) (sta
 	return response.StatusCode, string(text)
 }
 
-// The tools of servers are called by HTTP as they are by stdwire run, and MCP clients see them
-// once.
+// Tools of upstream servers are called over HTTP as by stdwire run, and MCP clients see them once.
 func TestServeToolsByHTTP(t *testing.T) {
 	config, dir, _ := someServers(t)
 	audit := filepath.Join(dir, "audit.jsonl")
@@ -145,8 +144,8 @@ func TestServeToolsByHTTP(t *testing.T) {
 	assert.Assert(t, cmp.Contains(string(text), `"server":"my.hand","tool":"fail"`))
 }
 
-// Who does not wait for a call any more gives it up at the server, too.
-func TestCallByHTTPIsGivenUp(t *testing.T) {
+// A call that the HTTP client abandons is cancelled at the server.
+func TestCallByHTTPIsCancelled(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	ownHome(t)

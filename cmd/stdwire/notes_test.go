@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// notes are what other processes tell of what they do, each over a connection of its own. They end
-// when none of these is left.
+// notes are lines that other processes write, each over its own connection. They end when the last
+// process has ended.
 type notes struct {
 	path    string // to be given to takeNotes
 	r       *bufio.Reader
@@ -29,7 +29,7 @@ func newNotes(t *testing.T) *notes {
 	t.Cleanup(func() { listener.Close(); r.Close() })
 	n := &notes{path: listener.Addr().String(), r: bufio.NewReader(r), w: w}
 	n.reached = make(chan struct{})
-	n.open.Add(1) // so that there is no end before all is called
+	n.open.Add(1) // all releases it
 	go func() {
 		for {
 			conn, err := listener.Accept()
@@ -42,7 +42,7 @@ func newNotes(t *testing.T) *notes {
 	return n
 }
 
-// take takes the notes of one process.
+// take reads the notes of one process.
 func (n *notes) take(conn net.Conn) {
 	defer conn.Close()
 	for r := bufio.NewReader(conn); ; {
@@ -57,7 +57,7 @@ func (n *notes) take(conn net.Conn) {
 	}
 }
 
-// takeNotes is how a process takes notes. What it returns is open until the process ends.
+// takeNotes connects a process. The connection stays open until the process ends.
 func takeNotes(path string) net.Conn {
 	conn, err := net.Dial("tcp", path)
 	if err != nil {
@@ -66,7 +66,7 @@ func takeNotes(path string) net.Conn {
 	return conn
 }
 
-// Line waits for the next line.
+// Line returns the next line.
 func (n *notes) Line(t *testing.T) string {
 	line, err := n.r.ReadString('\n')
 	if err != nil {
@@ -75,7 +75,7 @@ func (n *notes) Line(t *testing.T) string {
 	return line
 }
 
-// all waits until nobody takes notes any more, and returns what is left of them.
+// all waits until all processes have ended and returns the remaining notes.
 func (n *notes) all(t *testing.T) string {
 	t.Helper()
 	go func() {

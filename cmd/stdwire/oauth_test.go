@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jose"
 )
 
-// An authority is an authorization server, as much as a resource asks of it.
+// An authority is the part of an authorization server that a resource server uses.
 type authority struct {
 	t      *testing.T
 	url    string
@@ -58,7 +58,7 @@ func (a *authority) token(subject, audience, scope string) string {
 
 const audience = "https://files.example.com/mcp"
 
-// A protected is a stdwire serve --http that takes an authority's tokens for the audience.
+// A protected is stdwire serve --http that accepts an authority's tokens for the audience.
 type protected struct {
 	t       *testing.T
 	address string
@@ -133,7 +133,7 @@ func (p *protected) call(token, tool, arguments string) (*http.Response, string)
 		"Mcp-Method: tools/call", "Mcp-Name: "+tool)
 }
 
-// keepsSecret makes sure that nothing of tokens is in a text.
+// keepsSecret checks that text does not contain the tokens.
 func keepsSecret(t *testing.T, text string, tokens ...string) {
 	t.Helper()
 	for _, token := range tokens {
@@ -143,8 +143,7 @@ func keepsSecret(t *testing.T, text string, tokens ...string) {
 	}
 }
 
-// The built-in server with the tokens of an authorization server, of which it finds the keys
-// itself.
+// The built-in server accepts the tokens of an authorization server and discovers its keys.
 func TestServeWithOAuth(t *testing.T) {
 	issuer := newAuthority(t)
 	p := protect(t, issuer, "--root", t.TempDir(), "--oauth-scope", "files", "--oauth-scope",
@@ -198,8 +197,8 @@ func TestServeWithOAuth(t *testing.T) {
 	keepsSecret(t, p.stop(), good)
 }
 
-// A gateway with the same tokens: they open it, and go no further. Servers that must not be shared
-// have a client for each of those who call.
+// A gateway accepts the same tokens and does not forward them. Each principal has its own client of
+// a server that must not be shared.
 func TestGatewayWithOAuth(t *testing.T) {
 	var mu sync.Mutex
 	var seen strings.Builder

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// The tools of an odd server that is faulty, each in another way.
+// The tools of odd, each with another fault.
 const faultyTools = `[{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},{"name":"ok","description":"Does it.","inputSchema":{"type":"object"}},` +
 	`{"name":17},{"name":"bare","description":"Has no schema."},{"name":"bad name","description":"Has one.","inputSchema":{"type":"object"}},` +
 	`{"name":"wrong","description":"Has a wrong one.","inputSchema":{"type":"object","required":"x"},"outputSchema":{"type":"objekt"}},` +
 	`{"name":"header","description":"Has a header.","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}}}]`
 
-// serveOdd is a legacy server that does what its arguments say.
+// serveOdd is a legacy server with the fault that its arguments name.
 func serveOdd(args []string) {
 	does := func(what string) bool { return slices.Contains(args, what) }
 	if does("ignore-term") {

@@ -16,8 +16,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// However a server ends, nothing is left of 20 processes that ignore SIGTERM and have children and
-// daemons that do so too.
+// However a server ends, none of 20 processes that ignore SIGTERM, nor their children and daemons,
+// is left.
 func TestNoOrphans(t *testing.T) {
 	for name, end := range map[string]func(server *exec.Cmd, stdin io.Closer) error{
 		"end of file": func(_ *exec.Cmd, stdin io.Closer) error { return stdin.Close() },
@@ -82,7 +82,7 @@ func TestNoOrphans(t *testing.T) {
 	}
 }
 
-// sleeping counts the processes that sleep for as long as marker says.
+// sleeping counts the processes that sleep for marker seconds.
 func sleeping(marker string) (n int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range files {

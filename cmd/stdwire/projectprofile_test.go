@@ -13,11 +13,12 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// The profile safe has files only, as the user wants it; a project's file has danger in it.
+// The profile safe has the server files in the configuration of the user; the file of the project
+// adds danger.
 const widened = `{"mcpServers": {}, "profiles": {"safe": ["files", "danger"]}}`
 
-// twoServers is a project without a configuration, of a user with the servers files and danger, and
-// the profile safe of files.
+// twoServers creates a project without a configuration. Its user has the servers files and danger,
+// and the profile safe with files.
 func twoServers(t *testing.T) (path string) {
 	t.Helper()
 	runtime := ownRuntime(t)
@@ -67,7 +68,7 @@ func TestProjectProfileAtStart(t *testing.T) {
 	_, danger = offered()
 	assert.Assert(t, !danger)
 
-	// One that the user does not have has no effect either.
+	// A new profile of the project has no effect either.
 	assert.NilError(t,
 		os.WriteFile(path, []byte(`{"mcpServers": {}, "profiles": {"all": ["files", "danger"]}}`),
 			0o600))

@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveForms speaks both eras. Its tool order asks for a form of several fields and returns the
-// answer; write asks the client's model.
+// serveForms serves both eras. Its tool order asks for a form with several fields and returns the
+// answer; write samples from the model of the client.
 func serveForms([]string) {
 	catalog := dispatch.NewCatalog()
 	type none struct{}

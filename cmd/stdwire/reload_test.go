@@ -30,7 +30,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A stand is a standing in this process, with servers that are processes, and a client.
+// A stand is a gateway in this process with server processes and a client.
 type stand struct {
 	*serve.Reloader
 	t       *testing.T
@@ -51,7 +51,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// take returns what was written since the last time.
+// take returns what was written since the last call.
 func (b *lockedBuffer) take() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -59,7 +59,7 @@ func (b *lockedBuffer) take() string {
 	return b.text.String()
 }
 
-// good is the definition of a server that is as it should be.
+// good returns the definition of a server without faults.
 func good(more ...any) map[string]any {
 	self, _ := os.Executable()
 	d := map[string]any{"command": self, "args": []string{"fixture:good"}}
@@ -122,27 +122,27 @@ func (st *stand) write(text []byte) {
 	assert.NilError(st.t, os.WriteFile(st.path, text, 0o600))
 }
 
-// reloads has what is configured now applied, as the operator asks for with SIGHUP.
-func (st *stand) reloads() { _ = st.Reload(st.t.Context(), serve.Acceptance{All: true}) }
+// reload reloads the configuration and accepts all changes, as SIGHUP does.
+func (st *stand) reload() { _ = st.Reload(st.t.Context(), serve.Acceptance{All: true}) }
 
-// follows has it applied as when it was noticed that a file has changed.
-func (st *stand) follows() { _ = st.Reload(st.t.Context(), serve.Acceptance{}) }
+// fileChanged reloads the configuration as after a change of a file.
+func (st *stand) fileChanged() { _ = st.Reload(st.t.Context(), serve.Acceptance{}) }
 
-// becomes writes a configuration, has it applied, and checks which servers clients see then, and
-// what was told on stderr.
-func (st *stand) becomes(servers map[string]any, want string, told string) {
+// configure writes a configuration, reloads it, and checks which servers clients see and what
+// stderr says.
+func (st *stand) configure(servers map[string]any, want string, told string) {
 	st.t.Helper()
 	st.write(configText(st.t, servers))
-	st.reloads()
-	st.sees(want)
+	st.reload()
+	st.expectServers(want)
 	if told != "" {
 		told = "stdwire: the configuration has changed: " + told + "\n"
 	}
 	assert.Equal(st.t, st.stderr.take(), told)
 }
 
-// sees checks whose tools there are.
-func (st *stand) sees(want string) {
+// expectServers checks the servers of the listed tools.
+func (st *stand) expectServers(want string) {
 	st.t.Helper()
 	var tools []*mcp.Tool
 	for tool, err := range st.c.Tools(st.t.Context()) {
@@ -154,8 +154,8 @@ func (st *stand) sees(want string) {
 	assert.Equal(st.t, strings.Join(names(tools), " "), want)
 }
 
-// hears checks that clients are told once, and of what.
-func (st *stand) hears(want string) {
+// expectChanges checks which notifications clients got, each once.
+func (st *stand) expectChanges(want string) {
 	st.t.Helper()
 	select {
 	case got := <-st.changes:
@@ -185,12 +185,12 @@ func newConfig(t *testing.T, servers map[string]any) (m *serve.GatewayConfig, pa
 
 type obj = map[string]any
 
-// Only what has changed is touched, and clients are told once.
+// Only changed servers are restarted, and clients are notified once.
 func TestReload(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good(), "b": good()})
 	st := newStand(t, m, path)
-	st.sees("a b")
-	st.becomes(obj{"a": good(), "b": good()}, "a b", "")
+	st.expectServers("a b")
+	st.configure(obj{"a": good(), "b": good()}, "a b", "")
 
 	hanging, hang := make(chan error, 1), make(chan struct{})
 	go func() {
@@ -205,25 +205,25 @@ func TestReload(t *testing.T) {
 	}()
 	<-hang // a call is under way
 	a, b := st.pid("a"), st.pid("b")
-	st.becomes(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good()}, "a b c",
+	st.configure(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good()}, "a b c",
 		"new c; changed b")
-	st.hears("a b c")
+	st.expectChanges("a b c")
 	assert.NilError(t, <-hanging)
 	assert.Equal(t, st.pid("a"), a, "it is the same process")
 	assert.Assert(t, st.pid("b") != b)
 	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "b", "c"})
 
-	st.becomes(obj{"b": good("env", obj{"X": "1"}),
+	st.configure(obj{"b": good("env", obj{"X": "1"}),
 		"c": good("tools", obj{"deny": []string{"echo"}})}, "b", "changed c; gone a")
-	st.hears("b")
-	st.becomes(obj{"b": good("env", obj{"X": "1"}, "disabled", true)}, "", "changed b; gone c")
-	st.hears("")
-	st.becomes(obj{"b": good("env", obj{"X": "1"})}, "b", "changed b")
-	st.hears("b")
+	st.expectChanges("b")
+	st.configure(obj{"b": good("env", obj{"X": "1"}, "disabled", true)}, "", "changed b; gone c")
+	st.expectChanges("")
+	st.configure(obj{"b": good("env", obj{"X": "1"})}, "b", "changed b")
+	st.expectChanges("b")
 	assert.Equal(t, len(st.changes), 0)
 }
 
-// What cannot be used changes nothing, and is told once.
+// A configuration that cannot be used changes nothing and is reported once.
 func TestReloadOfWhatIsBroken(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good(), "b": good()})
 	st := newStand(t, m, path)
@@ -237,7 +237,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 	} {
 		st.write([]byte(text))
 		for range 3 {
-			st.reloads()
+			st.reload()
 		}
 		told := st.stderr.take()
 		assert.Equal(t, strings.Count(told, "\n"), 1, told)
@@ -245,54 +245,54 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 			cmp.Contains(told,
 				"warning: the configuration has changed, and cannot be used; the servers stay as they were: "))
 		assert.Assert(t, cmp.Contains(told, want))
-		st.sees("a b")
+		st.expectServers("a b")
 	}
 	assert.NilError(t, os.Remove(path))
-	st.reloads()
+	st.reload()
 	assert.Assert(t, cmp.Contains(st.stderr.take(), path+": "+syscall.ENOENT.Error()))
 	m.Profile = ""
-	// A server with an error stays as it was; the others follow.
+	// A server with an error stays unchanged; the others are updated.
 	st.write(configText(t, obj{"a": obj{"command": 7}, "b": good(), "c": good(), "d": obj{}}))
 	for range 2 {
-		st.reloads()
+		st.reload()
 	}
-	st.sees("a b c")
+	st.expectServers("a b c")
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told, path+":1:"), 2, told)
 	assert.Assert(t, cmp.Contains(told, "the configuration has changed: new c\n"))
 	assert.Equal(t, st.pid("a"), a)
-	st.becomes(obj{"a": good(), "b": good()}, "a b", "gone c")
+	st.configure(obj{"a": good(), "b": good()}, "a b", "gone c")
 	assert.Equal(t, st.pid("a"), a)
 }
 
-// What the user has switched by hand stays, whatever the configuration becomes.
+// A server that the user disabled stays disabled, whatever the configuration becomes.
 func TestReloadKeepsWhatWasDisabled(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good(), "b": good("disabled", true), "c": good()})
 	st := newStand(t, m, path)
 	manager := st.Gateway.Manager()
 	assert.NilError(t, manager.Disable("a"))
-	st.hears("c")
+	st.expectChanges("c")
 	assert.NilError(t, manager.Enable("b"))
-	st.hears("b c")
-	st.becomes(obj{"a": good("env", obj{"X": "1"}),
+	st.expectChanges("b c")
+	st.configure(obj{"a": good("env", obj{"X": "1"}),
 		"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "changed a, b")
-	st.becomes(obj{"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "gone a")
-	st.becomes(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
+	st.configure(obj{"b": good("disabled", true, "env", obj{"X": "1"}), "c": good()}, "b c", "gone a")
+	st.configure(obj{"a": good(), "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
 		"b c", "new a")
 	assert.Equal(t, string(manager.Status()[2].State), string(host.Disabled))
 	for _, a := range []obj{good("disabled", true), good()} {
 		// which says nothing of what the user has said
-		st.becomes(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
+		st.configure(obj{"a": a, "b": good("disabled", true, "env", obj{"X": "1"}), "c": good()},
 			"b c", "")
 	}
 	assert.NilError(t, manager.Enable("a"))
-	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c",
+	st.configure(obj{"a": good("env", obj{"X": "2"}), "b": good(), "c": good()}, "a b c",
 		"changed a, b")
-	st.becomes(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()},
+	st.configure(obj{"a": good("env", obj{"X": "2"}), "b": good("disabled", true), "c": good()},
 		"a c", "changed b")
 }
 
-// Many changes in a row end where the last one is, and nothing is left of the others.
+// After many reloads only the servers of the last configuration are left.
 func TestManyReloads(t *testing.T) {
 	m, path := newConfig(t, obj{"a": good()})
 	st := newStand(t, m, path)
@@ -303,15 +303,15 @@ func TestManyReloads(t *testing.T) {
 			servers["b"] = good("disabled", true, "env", obj{"X": fmt.Sprint(i)})
 		}
 		st.write(configText(t, servers))
-		st.reloads()
+		st.reload()
 	}
 	assert.Equal(t, strings.Count(st.stderr.take(), "the configuration has changed: "), 100)
-	st.becomes(obj{"a": good(), "z": good()}, "a z", "new z")
+	st.configure(obj{"a": good(), "z": good()}, "a z", "new z")
 	assert.Equal(t, st.pid("a"), a)
 	assert.DeepEqual(t, st.Gateway.Manager().IDs(), []string{"a", "z"})
 }
 
-// A definition of a project's that has changed is not offered before the user has seen it.
+// A changed server of a project is not offered until the user trusts it.
 func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	ownHome(t)
 	dir := t.TempDir()
@@ -325,13 +325,13 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	}
 	trust()
 	st := newStand(t, &serve.GatewayConfig{All: true}, path)
-	st.sees("a b")
+	st.expectServers("a b")
 	st.write(configText(t, obj{"a": good("env", obj{"X": "1"}), "b": good()}))
 	for range 2 {
-		st.reloads()
+		st.reload()
 	}
-	st.follows()
-	st.sees("b")
+	st.fileChanged()
+	st.expectServers("b")
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told,
 		`server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
@@ -340,16 +340,16 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 		cmp.Contains(st.Files(),
 			filepath.Join(os.Getenv("HOME"), ".local", "state", "stdwire", "trust.json")))
 	trust("a")
-	st.follows()
-	st.sees("b") // the store is a file, too
-	st.reloads()
-	st.sees("a b")
+	st.fileChanged()
+	st.expectServers("b") // the trust store is watched, too
+	st.reload()
+	st.expectServers("a b")
 	assert.Equal(t, run(t, "trust", "--revoke", "b").code, 0)
-	st.reloads()
-	st.sees("a")
-	assert.NilError(t, os.Remove(path)) // nothing is looked for that has to be there
+	st.reload()
+	st.expectServers("a")
+	assert.NilError(t, os.Remove(path)) // no file has to exist
 	st.stderr.take()
-	st.reloads()
-	st.sees("")
+	st.reload()
+	st.expectServers("")
 	assert.Equal(t, st.stderr.take(), "stdwire: the configuration has changed: gone a\n")
 }

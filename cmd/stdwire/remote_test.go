@@ -21,8 +21,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// echoServer serves one tool over HTTP, and has nothing to do with those who do not know the
-// password.
+// echoServer serves one tool over HTTP to clients that send the password.
 func echoServer(t *testing.T, password string) *httptest.Server {
 	catalog := dispatch.NewCatalog()
 	dispatch.Add(catalog,
@@ -63,7 +62,7 @@ func TestRemote(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stdout, "process"))
 }
 
-func TestRemoteWantsToKnowWho(t *testing.T) {
+func TestRemoteUnauthorized(t *testing.T) {
 	s := echoServer(t, "letmein")
 	host := strings.TrimPrefix(s.URL, "http://")
 	got := run(t, "tools", "--url", s.URL+"?key=hidden")
@@ -84,7 +83,7 @@ func TestRemoteWantsToKnowWho(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, absent.(*os.PathError).Err.Error()))
 }
 
-func TestRemoteThatIsNone(t *testing.T) {
+func TestRemoteUnreachable(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
 	closed := listener.Addr().String()
@@ -107,8 +106,8 @@ func TestRemoteThatIsNone(t *testing.T) {
 		{page.URL, 4, `Content-Type "text/html" instead of application/json or text/event-stream: is this the URL of an MCP server?`},
 		{broken.URL, 4, "502 Bad Gateway"},
 		{"example.com", 2,
-			"--url: that is no URL\nhint: it looks like this: https://example.com/mcp"},
-		{"ftp://example.com", 2, "--url: that is no URL"},
+			"--url: the value is not an http or https URL\nhint: it looks like this: https://example.com/mcp"},
+		{"ftp://example.com", 2, "--url: the value is not an http or https URL"},
 	} {
 		got := run(t, "tools", "--url", tt.url)
 		assert.Equal(t, got.code, tt.code, got.stderr)
@@ -121,12 +120,12 @@ func TestRemoteUsage(t *testing.T) {
 	for _, tt := range []struct{ args, stderr string }{
 		{"tools --header A:b", "--header is for a server at a --url"},
 		{"tools --url http://x -- y",
-			"there is a --url, and a command behind --: which of them is the server?"},
+			"--url and a command after -- are given: which is the server?"},
 		{"tools --url http://x --server-logs",
 			"--server-logs is for servers that are started here"},
 		{"tools --url http://x --write", "--write is for stdwire's own server"},
-		{"tools --url http://x --header secret", "--header: that is none"},
-		{"tools --url http://x --header a(b):secret", "--header: that is none"},
+		{"tools --url http://x --header secret", "--header: the value is not NAME:VALUE"},
+		{"tools --url http://x --header a(b):secret", "--header: the value is not NAME:VALUE"},
 	} {
 		got := run(t, strings.Fields(tt.args)...)
 		assert.Equal(t, got.code, 2, got.stderr)

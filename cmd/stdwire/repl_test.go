@@ -19,13 +19,13 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// A line of a conversation with an interpreter.
+// An exchange is a line for an interpreter and the expected answer.
 type exchange struct {
 	operation, arguments string
 	want                 string // regular expression for the data
 }
 
-// conversations are what is said to interpreters, and what they answer.
+// conversations are what interpreters are sent and what they answer.
 var conversations = map[string][]exchange{
 	"python3": {
 		{"proc.start", `{"command":"python3","args":["-i","-q","-u"]}`, `"session":"python3-`},
@@ -51,8 +51,8 @@ var conversations = map[string][]exchange{
 	},
 }
 
-// An interpreter is driven through proc over MCP, by the command line and by HTTP, with the same
-// words and the same answers.
+// An interpreter is driven through proc over MCP, the command line and HTTP, with the same input
+// and output.
 func TestInterpreterByEverySurface(t *testing.T) {
 	for language, conversation := range conversations {
 		if _, err := exec.LookPath(language); err != nil {

@@ -3,11 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
@@ -15,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/cli"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // runCommand is stdwire run.
@@ -78,11 +76,6 @@ func completionWords(b *target.BuiltinFlags, f *serve.ServerOperations, words []
 	return slices.Concat(words[:2], rest, words[last:])
 }
 
-// An exitStatus is the exit code of a run that has printed its error.
-type exitStatus int
-
-func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }
-
 // runOperation runs the operation that words name.
 func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags,
 	f *serve.ServerOperations, words []string) error {
@@ -93,14 +86,14 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	}
 	err = f.Begin(ctx, std, o.Catalog, log)
 	defer f.End()
-	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads what is typed
+	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads stdin itself
 	var without [][2]string
 	switch {
 	case err != nil:
 	case words[0] == command.HelpFlag:
 		without, err = f.AddRemembered()
 	case words[0] == "__complete":
-		_, _ = f.AddRemembered() // nobody is told anything meanwhile
+		_, _ = f.AddRemembered() // a completion prints no errors
 	}
 	if err != nil {
 		return errors.Join(err, o.Close())
@@ -117,12 +110,14 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	}
 	for _, row := range without {
 		const column = 16
-		std.Out.Print(command.WrapWords(
-			append([]string{fmt.Sprintf("  %-*s", column-3, row[0])}, strings.Fields(row[1])...), 0,
-			column) + "\n")
+		std.Out.Print(printable.WrapAfter("  "+row[0], row[1], column) + "\n")
 	}
 	if err := o.Close(); err != nil || code == 0 {
 		return err
 	}
-	return exitStatus(f.ExitCode(code))
+	status := command.ExitStatus(f.ExitCode(code))
+	if context.Cause(ctx) != nil { // a signal has an exit code of its own
+		return command.ExitStatus(command.AsFailure(ctx, status).ExitCode())
+	}
+	return status
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 )
 
-// ran is how a command went, in this process; the servers that it starts are others.
+// ran is the outcome of a command in this process; servers run in processes of their own.
 type ran struct {
 	code           int
 	stdout, stderr string

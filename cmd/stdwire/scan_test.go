@@ -22,8 +22,8 @@ func elements(t *testing.T, array string) (all []json.RawMessage) {
 	return all
 }
 
-// Several servers at once, in all formats. Accept a difference with: go test ./cmd/stdwire -run
-// ScanFormats -update
+// Several servers, in all formats. Accept a difference with: go test ./cmd/stdwire -run ScanFormats
+// -update
 func TestScanFormats(t *testing.T) {
 	servers := []scan.Server{
 		{ID: "files", Handshake: json.RawMessage(`{"serverInfo":{"name":"files","version":"1"}}`),
@@ -91,7 +91,7 @@ func TestScan(t *testing.T) {
 	assert.Equal(t, against(t, "scan", "refuse").code, 4)
 }
 
-// What a server is called with is looked at too, and not told.
+// The command line of a server is scanned, too, without printing its values.
 func TestScanCommandLine(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	got := against(t, "scan --fail-on high", "crash", token)
@@ -104,10 +104,10 @@ func TestScanCommandLine(t *testing.T) {
 
 func TestScanUsage(t *testing.T) {
 	for args, stderr := range map[string]string{
-		"scan --fail-on bad":          `stdwire: scan: --fail-on: "bad" is none of critical, high, medium, low, info, never`,
+		"scan --fail-on bad":          `stdwire: scan: --fail-on: "bad" is not one of critical, high, medium, low, info, never`,
 		"scan --ignore hiden-unicode": "stdwire: scan: --ignore: there is no rule \"hiden-unicode\"\nhint: did you mean hidden-unicode?",
 		"scan --ignore :s":            `stdwire: scan: --ignore: there is no rule ""`,
-		"scan -o xml":                 `stdwire: scan: -o: "xml" is none of text, json, sarif`,
+		"scan -o xml":                 `stdwire: scan: -o: "xml" is not one of text, json, sarif`,
 	} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2, args)

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// The servers of a configuration are scanned together, and one that cannot be started does not keep
-// the others away.
+// The servers of a configuration are scanned together; one that does not start does not prevent the
+// others.
 func TestScanServers(t *testing.T) {
 	const token = "ghp_0123456789abcdefghijABCDEFGHIJ"
 	path := configured(t, `{"mcpServers": {
@@ -65,8 +65,8 @@ func TestScanServers(t *testing.T) {
 	_, _, summary = findings("--profile", "none")
 	assert.Equal(t, summary.Servers, 0)
 
-	// What is found weighs more than what was not seen; and one server alone has its configuration
-	// looked at too.
+	// Findings take precedence over servers that were not scanned; the configuration of a single
+	// server is scanned, too.
 	got = run(t, strings.Fields("scan --fail-on medium --config "+path)...)
 	assert.Equal(t, got.code, 10)
 	got = run(t, strings.Fields("scan --fail-on medium -s other --config "+path)...)

@@ -30,7 +30,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-var self = filepath.Base(os.Args[0]) // how the fixtures are called
+var self = filepath.Base(os.Args[0]) // the name of the fixtures
 
 func TestBuiltInServer(t *testing.T) {
 	dir := t.TempDir()
@@ -136,7 +136,7 @@ func TestCall(t *testing.T) {
 	assert.Equal(t, got.stdout, "called\n")
 	assert.Assert(t,
 		strings.HasPrefix(got.stderr,
-			"note: the arguments of strange are not checked: its schema is of no use: "),
+			"note: the arguments of strange are not checked: its schema is invalid: "),
 		got.stderr)
 }
 
@@ -305,7 +305,7 @@ func TestServerLogs(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "  | "), "it is not shown twice: %s", got.stderr)
 }
 
-// The file is open as long as any of the processes lives that hold it.
+// The file is open as long as a process that holds it runs.
 func TestNothingIsLeftRunning(t *testing.T) {
 	notes := newNotes(t)
 	got := against(t, "call echo text=x", "parent", notes.path)
@@ -334,7 +334,7 @@ func TestSignalsInThisProcess(t *testing.T) {
 	}
 }
 
-// A server that does not start is quoted with what is wrong, not with its advice, which comes last.
+// The error quotes the reason of a server that does not start, not its advice, which comes last.
 func TestStartErrorIsNoHint(t *testing.T) {
 	path, err := os.Executable()
 	assert.NilError(t, err)

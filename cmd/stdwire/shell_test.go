@@ -82,9 +82,9 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 			"line 1: .tools: it takes no JSON object\nhint: write .tools [NAME]\n"},
 		{".trace maybe", "good", 2, "line 1: .trace: \"maybe\" is neither on nor off\n"},
 		{".output jsn", "good", 2,
-			"line 1: .output: \"jsn\" is none of text, json, raw\nhint: did you mean json?\n"},
+			"line 1: .output: \"jsn\" is not one of text, json, raw\nhint: did you mean json?\n"},
 		{".timeout soon", "good", 2,
-			"line 1: .timeout: \"soon\" is no duration\nhint: write 500ms, 30s, 5m or 1h\n"},
+			"line 1: .timeout: \"soon\" is not a duration\nhint: write 500ms, 30s, 5m or 1h\n"},
 		{"echo 'a", "good", 2, "line 1: the quote ' is never closed\n"},
 		{`echo a\`, "good", 2, "line 1: nothing follows the last \\\n"},
 		{`echo {"a"`, "good", 2, "line 1: the arguments: "},
@@ -143,7 +143,7 @@ func TestShellResourcesAndPrompts(t *testing.T) {
 	}
 }
 
-// A tool that is new is found, whether the server has told of it in time or not.
+// A new tool is found with or without list_changed.
 func TestShellFindsNewTools(t *testing.T) {
 	got := scripted(t, "", "paint bold=true\ngrow\ngrown {}\n", "rich")
 	assert.Equal(t, got, ran{0, `{"bold":true}` + "\ndone\n{}\n", ""})

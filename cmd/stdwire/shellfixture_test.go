@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// A richServer is a legacy server written by hand, with resources, prompts, completions, log
-// messages, and tools that change. With a file, it writes there what it does, and waits there for
-// what it is to do.
+// A richServer is a legacy server with resources, prompts, completions, log messages, and tools
+// that change. With a file, it writes there what it does and reads its cues.
 type richServer struct {
 	notes io.Writer
 	cues  *bufio.Reader
@@ -26,7 +25,7 @@ func newRich(args []string) *richServer {
 		r.notes = takeNotes(args[0])
 	}
 	if len(args) > 1 {
-		cues, err := os.OpenFile(args[1], os.O_RDWR, 0) // also to write: so there is no end
+		cues, err := os.OpenFile(args[1], os.O_RDWR, 0) // open for writing, so it has no end
 		if err != nil {
 			panic(err)
 		}

@@ -19,8 +19,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A seat is a terminal with stdwire on it, and somebody who types and looks.
-type seat struct {
+// A session is stdwire on a terminal that the test types at and reads.
+type session struct {
 	t      *testing.T
 	master *os.File
 	cmd    *exec.Cmd
@@ -38,11 +38,11 @@ func ioctl(t *testing.T, f *os.File, request uintptr, argument unsafe.Pointer) {
 	assert.Equal(t, errno, syscall.Errno(0))
 }
 
-// newSeat starts stdwire on a terminal of 80 columns.
-func newSeat(t *testing.T, args ...string) *seat { return newSeatAt(t, "xterm", args...) }
+// newSession starts stdwire on a terminal of 80 columns.
+func newSession(t *testing.T, args ...string) *session { return newSessionOn(t, "xterm", args...) }
 
-// newSeatAt is newSeat with a terminal of a kind.
-func newSeatAt(t *testing.T, kind string, args ...string) *seat {
+// newSessionOn is newSession with a kind of terminal.
+func newSessionOn(t *testing.T, kind string, args ...string) *session {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -58,7 +58,7 @@ func newSeatAt(t *testing.T, kind string, args ...string) *seat {
 	defer slave.Close()
 	path, err := os.Executable()
 	assert.NilError(t, err)
-	s := &seat{t: t, master: master, cmd: exec.Command(path, args...), state: t.TempDir(),
+	s := &session{t: t, master: master, cmd: exec.Command(path, args...), state: t.TempDir(),
 		more: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -90,14 +90,14 @@ func newSeatAt(t *testing.T, kind string, args ...string) *seat {
 	return s
 }
 
-func (s *seat) types(text string) {
+func (s *session) typeText(text string) {
 	s.t.Helper()
 	_, err := io.WriteString(s.master, text)
 	assert.NilError(s.t, err)
 }
 
-// sees waits for a text, and returns what came before it.
-func (s *seat) sees(want string) (before string) {
+// expect waits for a text and returns the output before it.
+func (s *session) expect(want string) (before string) {
 	s.t.Helper()
 	patience := time.After(30 * time.Second)
 	for {
@@ -119,90 +119,90 @@ func (s *seat) sees(want string) (before string) {
 	}
 }
 
-// Line types a line, and waits for what it prints and the next prompt.
-func (s *seat) Line(text string) (printed string) {
+// Line types a line, waits for the next prompt, and returns the output between.
+func (s *session) Line(text string) (printed string) {
 	s.t.Helper()
-	s.types(text + "\r")
-	s.sees(clean + ready + text)
+	s.typeText(text + "\r")
+	s.expect(clean + ready + text)
 	const taken, next = "\x1b[?2004l", "\x1b[?2004h"
-	s.sees(taken)
-	printed = s.sees(next)
-	s.sees(ready)
+	s.expect(taken)
+	printed = s.expect(next)
+	s.expect(ready)
 	return strings.ReplaceAll(printed, "\r\n", "\n")
 }
 
-// ends waits for the end of the program. What it has said last may be lost with it: it owns the
-// terminal, which is hung up then.
-func (s *seat) ends() (code int) {
+// wait waits for the end of the program. Its last output may be lost, because its end hangs up the
+// terminal.
+func (s *session) wait() (code int) {
 	s.t.Helper()
 	guard := time.AfterFunc(30*time.Second, func() { _ = s.cmd.Process.Kill() })
 	defer guard.Stop()
 	return exitCode(s.cmd.Wait())
 }
 
-// clean is how the editor begins to show a line anew, or what goes above it.
+// clean is what the editor writes before it draws a line, or text above it.
 const clean = "\r\x1b[J"
 
-// pasteMarks is what the editor says when it begins to read a line.
+// pasteMarks is what the editor writes when it begins to read a line.
 const pasteMarks = "\x1b[?2004h"
 
 var ready = self + "> "
 
 func TestShellAtATerminal(t *testing.T) {
-	s := newSeat(t, words("shell", fixture("rich")...)...)
-	s.sees("rich 1.0, MCP 2025-11-25. Tab completes, .help explains, Ctrl-D ends.\r\n")
-	s.sees(ready)
+	s := newSession(t, words("shell", fixture("rich")...)...)
+	s.expect("rich 1.0, MCP 2025-11-25. Tab completes, .help explains, Ctrl-D ends.\r\n")
+	s.expect(ready)
 
 	// A tool, its arguments and their values.
-	s.types("pa\t")
-	s.sees(ready + "paint ")
-	s.types("c\t")
-	s.sees(ready + "paint color=")
-	s.types("\t")
-	s.sees("color=red           color=green         color=\"light blue\"\r\n" + ready +
+	s.typeText("pa\t")
+	s.expect(ready + "paint ")
+	s.typeText("c\t")
+	s.expect(ready + "paint color=")
+	s.typeText("\t")
+	s.expect("color=red           color=green         color=\"light blue\"\r\n" + ready +
 		"paint color=")
-	s.types("l\tb\tt\t")
-	s.sees(ready + "paint color=\"light blue\" bold=true ")
-	s.types("at.\ty\x7fx=1\r")
-	s.sees(`{"color":"light blue","bold":true,"at":{"x":1}}` + "\r\n")
-	s.sees(ready)
+	s.typeText("l\tb\tt\t")
+	s.expect(ready + "paint color=\"light blue\" bold=true ")
+	s.typeText("at.\ty\x7fx=1\r")
+	s.expect(`{"color":"light blue","bold":true,"at":{"x":1}}` + "\r\n")
+	s.expect(ready)
 
-	// Prompts, whose values only the server knows, and URIs.
-	s.types(".prompt g\tn\t\t")
-	s.sees(ready + ".prompt greet name=Ada ")
-	s.types("city=N\t")
-	s.sees("city=\"New York\"  city=Newark\r\n")
-	s.types("ewa\t\r")
-	s.sees("user:\r\n" + `{"city":"Newark","name":"Ada"}` + "\r\n")
-	s.sees(ready)
-	s.types(".rea\tf\t")
-	s.sees("\"file:///a b\"  file:///c\r\n")
-	s.types("\x15.read lo\t\t")
-	s.sees(ready + ".read log://monday ")
-	s.types("\x03")
-	s.sees("^C\r\n")
-	s.sees(ready)
+	// Prompts, with values from the server, and URIs.
+	s.typeText(".prompt g\tn\t\t")
+	s.expect(ready + ".prompt greet name=Ada ")
+	s.typeText("city=N\t")
+	s.expect("city=\"New York\"  city=Newark\r\n")
+	s.typeText("ewa\t\r")
+	s.expect("user:\r\n" + `{"city":"Newark","name":"Ada"}` + "\r\n")
+	s.expect(ready)
+	s.typeText(".rea\tf\t")
+	s.expect("\"file:///a b\"  file:///c\r\n")
+	s.typeText("\x15.read lo\t\t")
+	s.expect(ready + ".read log://monday ")
+	s.typeText("\x03")
+	s.expect("^C\r\n")
+	s.expect(ready)
 
-	// What was typed before.
-	s.types("\x12paint\r")
-	s.sees(ready + "paint color=\"light blue\" bold=true at.x=1")
-	s.sees(`{"color":"light blue","bold":true,"at":{"x":1}}` + "\r\n")
-	s.sees(ready)
+	// The history.
+	s.typeText("\x12paint\r")
+	s.expect(ready + "paint color=\"light blue\" bold=true at.x=1")
+	s.expect(`{"color":"light blue","bold":true,"at":{"x":1}}` + "\r\n")
+	s.expect(ready)
 	assert.Equal(t, s.Line(" paint bold=false"), `{"bold":false}`+"\n")
 
-	// What fails ends nothing.
+	// A failure does not end the shell.
 	assert.Equal(t, s.Line(".tols"),
 		"stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
 	assert.Equal(t, s.Line("pain"), "stdwire: "+self+
 		": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
 
 	// Tools that change.
-	s.types("grow\r")
-	s.sees("done\r\n")
-	s.sees("note: the tools have changed: there are 6\r\n" + ready)
+	s.typeText("grow\r")
+	s.expect("done\r\n")
+	s.expect("note: the tools have changed: there are 6\r\n" + ready)
 	assert.Equal(t, s.Line("grown"), "{}\n")
 
-	// Every message, cut to the terminal.
+	// The trace, cut to the width of the terminal.
 	assert.Equal(t, s.Line(".trace on"), "")
 	printed := s.Line("paint bold=true")
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
@@ -216,8 +216,8 @@ func TestShellAtATerminal(t *testing.T) {
 	assert.Equal(t, lines[2], `{"bold":true}`)
 	assert.Equal(t, s.Line(".trace off"), "")
 
-	s.types(".quit\r")
-	assert.Equal(t, s.ends(), 0)
+	s.typeText(".quit\r")
+	assert.Equal(t, s.wait(), 0)
 	kept, err := os.ReadFile(filepath.Join(s.state, "stdwire", "history"))
 	assert.NilError(t, err)
 	assert.Assert(t,
@@ -229,56 +229,56 @@ func TestShellAtATerminal(t *testing.T) {
 
 func TestShellCallIsCancelled(t *testing.T) {
 	notes := newNotes(t)
-	s := newSeat(t, words("shell", fixture("rich", notes.path)...)...)
-	s.sees(ready)
+	s := newSession(t, words("shell", fixture("rich", notes.path)...)...)
+	s.expect(ready)
 	for range 2 {
-		s.types("hang\r")
+		s.typeText("hang\r")
 		assert.Equal(t, notes.Line(t), "working\n")
-		s.types("\x03")
-		s.sees("stdwire: " + self + ": hang: cancelled\r\n")
+		s.typeText("\x03")
+		s.expect("stdwire: " + self + ": hang: cancelled\r\n")
 		assert.Equal(t, notes.Line(t), "cancelled\n")
-		s.sees(ready)
+		s.expect(ready)
 	}
 	assert.Equal(t, s.Line("paint bold=true"), `{"bold":true}`+"\n", "the server lives")
-	s.types("\x04")
-	assert.Equal(t, s.ends(), 0)
+	s.typeText("\x04")
+	assert.Equal(t, s.wait(), 0)
 	assert.Equal(t, notes.all(t), "", "the server has ended")
 }
 
 func TestShellStartIsCancelled(t *testing.T) {
-	s := newSeat(t, words("shell --server-logs", fixture("silent")...)...)
-	s.sees("please log in\r\n")
-	s.types("\x03")
-	assert.Equal(t, s.ends(), 130)
+	s := newSession(t, words("shell --server-logs", fixture("silent")...)...)
+	s.expect("please log in\r\n")
+	s.typeText("\x03")
+	assert.Equal(t, s.wait(), 130)
 }
 
 func TestShellServerDies(t *testing.T) {
-	s := newSeat(t, words("shell", fixture("rich")...)...)
-	s.sees(ready)
+	s := newSession(t, words("shell", fixture("rich")...)...)
+	s.expect(ready)
 	assert.Equal(t, s.Line("die"), "stdwire: "+self+`: die: exited with status 7: "out of memory"`+
 		"\n")
 	assert.Equal(t, s.Line("paint bold=true"), `{"bold":true}`+"\n", "it is there again")
 
-	// While nobody asks it anything.
+	// Without a call.
 	pid := regexp.MustCompile(`process +(\d+)`).FindStringSubmatch(s.Line(".info"))
 	assert.Equal(t, len(pid), 2)
 	var number int
 	_, err := fmt.Sscan(pid[1], &number)
 	assert.NilError(t, err)
-	s.types("paint bo")
-	s.sees("paint bo")
+	s.typeText("paint bo")
+	s.expect("paint bo")
 	assert.NilError(t, syscall.Kill(number, syscall.SIGKILL))
-	s.sees("note: " + self + " ended by signal: killed; the next call starts it again\r\n" + ready +
+	s.expect("note: " + self + " ended by signal: killed; the next call starts it again\r\n" + ready +
 		"paint bo")
-	s.types("ld=true\r")
-	s.sees(`{"bold":true}` + "\r\n")
-	s.sees(ready)
+	s.typeText("ld=true\r")
+	s.expect(`{"bold":true}` + "\r\n")
+	s.expect(ready)
 	assert.Equal(t, s.Line(".restart"), "")
-	s.types(".quit\r")
-	assert.Equal(t, s.ends(), 0)
+	s.typeText(".quit\r")
+	assert.Equal(t, s.wait(), 0)
 }
 
-// What the server says meanwhile goes above the line.
+// Log messages appear above the line.
 func TestShellShowsLogsAboveTheLine(t *testing.T) {
 	notes := newNotes(t)
 	cues := filepath.Join(t.TempDir(), "cues")
@@ -286,51 +286,51 @@ func TestShellShowsLogsAboveTheLine(t *testing.T) {
 	cue, err := os.OpenFile(cues, os.O_RDWR, 0)
 	assert.NilError(t, err)
 	defer cue.Close()
-	s := newSeat(t, words("shell --server-logs", fixture("rich", notes.path, cues)...)...)
-	s.sees(ready)
+	s := newSession(t, words("shell --server-logs", fixture("rich", notes.path, cues)...)...)
+	s.expect(ready)
 	assert.Equal(t, s.Line("later"), "soon\n")
-	s.types("half a li")
-	s.sees(ready + "half a li")
+	s.typeText("half a li")
+	s.expect(ready + "half a li")
 	_, err = cue.WriteString("now\n")
 	assert.NilError(t, err)
-	for range 2 { // they come in different ways
-		before := s.sees(ready + "half a li")
+	for range 2 { // stderr and the log message, in any order
+		before := s.expect(ready + "half a li")
 		assert.Assert(t, strings.Contains(before, clean+"a line on stderr\r\n") ||
 			strings.Contains(before, clean+"[warning] rich a log message\r\n"), "%q", before)
 	}
-	s.types("\x15\x04")
-	assert.Equal(t, s.ends(), 0)
+	s.typeText("\x15\x04")
+	assert.Equal(t, s.wait(), 0)
 }
 
 func TestShellShowsProgress(t *testing.T) {
-	s := newSeat(t, words("shell", fixture("good")...)...)
-	s.sees(ready)
-	s.types("slow ms=1\r")
-	s.sees("slow: 100% step")
-	s.sees("\r\x1b[Kdone\r\n")
-	s.sees(ready)
-	s.types("\x04")
-	assert.Equal(t, s.ends(), 0)
+	s := newSession(t, words("shell", fixture("good")...)...)
+	s.expect(ready)
+	s.typeText("slow ms=1\r")
+	s.expect("slow: 100% step")
+	s.expect("\r\x1b[Kdone\r\n")
+	s.expect(ready)
+	s.typeText("\x04")
+	assert.Equal(t, s.wait(), 0)
 }
 
-// A server that does not say what a value may become is not waited for.
+// A completion of the server is not waited for longer than its time limit.
 func TestShellCompletionIsBounded(t *testing.T) {
-	s := newSeat(t, words("shell", fixture("rich")...)...)
-	s.sees(ready)
-	s.types(".prompt greet city=never")
-	s.sees("city=never")
+	s := newSession(t, words("shell", fixture("rich")...)...)
+	s.expect(ready)
+	s.typeText(".prompt greet city=never")
+	s.expect("city=never")
 	began := time.Now()
-	s.types("\tmore")
-	s.sees("city=nevermore")
+	s.typeText("\tmore")
+	s.expect("city=nevermore")
 	assert.Assert(t, time.Since(began) >= shell.CompletionPatience)
-	s.types("\x15\x04")
-	assert.Equal(t, s.ends(), 0)
+	s.typeText("\x15\x04")
+	assert.Equal(t, s.wait(), 0)
 }
 
 func TestShellIsTerminated(t *testing.T) {
-	s := newSeat(t, words("shell", fixture("rich")...)...)
-	s.sees(ready)
+	s := newSession(t, words("shell", fixture("rich")...)...)
+	s.expect(ready)
 	assert.NilError(t, s.cmd.Process.Signal(syscall.SIGTERM))
-	s.sees("\x1b[?2004l") // the terminal is as it was
-	assert.Equal(t, s.ends(), 143)
+	s.expect("\x1b[?2004l") // the terminal is restored
+	assert.Equal(t, s.wait(), 143)
 }

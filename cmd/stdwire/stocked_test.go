@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// serveStocked is a legacy server that has what stands in a file, as it is then: the arrays tools,
-// prompts, resources and resourceTemplates.
+// serveStocked is a legacy server whose tools, prompts, resources and resourceTemplates are the
+// arrays in a file, read for each list.
 func serveStocked(args []string) {
 	serveLines(func(m message, reply func(string)) {
 		if m.ID == nil {
@@ -42,7 +42,7 @@ func serveStocked(args []string) {
 	})
 }
 
-// stocked is a server in a configuration, and the file with what it has.
+// stocked returns the configuration of the server and a function that replaces its file.
 func stocked(t *testing.T, stock string) (server obj, restock func(stock string)) {
 	t.Helper()
 	self, err := os.Executable()

@@ -26,7 +26,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An outcome is what a call came to, however it was made.
+// An outcome is the result of a call by any surface.
 type outcome struct {
 	Success bool
 	Data    json.RawMessage
@@ -46,7 +46,7 @@ func outcomeOf(t *testing.T, text []byte) (o outcome) {
 	return o
 }
 
-// surfaces makes what calls the operations of a catalog.
+// surfaces returns callers for the operations of a catalog.
 var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 	"mcp": func(t *testing.T, c *dispatch.Catalog) caller {
 		trusting, asking := overMCP(t, c, true), overMCP(t, c, false)
@@ -122,7 +122,7 @@ func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 	return connected
 }
 
-// everything is the built-in catalog with all gates open, on a directory with a few files.
+// everything opens the built-in catalog with all gates, on a directory with a few files.
 func everything(t *testing.T) *target.BuiltinServer {
 	t.Helper()
 	dir := t.TempDir()
@@ -138,7 +138,7 @@ func everything(t *testing.T) *target.BuiltinServer {
 	return o
 }
 
-// script calls every built-in operation, as it should be and as it should not.
+// script calls every built-in operation with valid and invalid arguments.
 var script = []struct {
 	operation, arguments string
 	confirmed            bool
@@ -192,7 +192,7 @@ var script = []struct {
 	{"proc.nothing", `{}`, false, dispatch.UnknownOperation},
 }
 
-// The same operation, called through the three surfaces, gives the same data and the same code.
+// An operation returns the same data and code on all three surfaces.
 func TestSurfacesAgree(t *testing.T) {
 	program, err := os.Executable()
 	assert.NilError(t, err)
@@ -229,7 +229,7 @@ func TestSurfacesAgree(t *testing.T) {
 	}
 }
 
-// steady is data without what is another each time.
+// steady removes what differs from call to call.
 func steady(data []byte) string {
 	varies := []string{"session", "pid", "modified", "started_at", "duration_ms"}
 	var clean func(value any) any
@@ -260,8 +260,8 @@ func steady(data []byte) string {
 	return string(text)
 }
 
-// Every code, an application's own among them, is the same on the three surfaces, with the exit
-// code and the HTTP status of the table.
+// Every code, including those of applications, is the same on all three surfaces, with the exit
+// code and HTTP status of the table.
 func TestSurfacesAgreeOnEveryCode(t *testing.T) {
 	c := dispatch.NewCatalog()
 	assert.NilError(t,

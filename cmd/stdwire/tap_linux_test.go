@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// However a tap or a bridge ends, nothing is left of a server that ignores everything, its helpers
-// included.
+// However a tap or a bridge ends, no process is left of a server that ignores signals, nor of its
+// children.
 func TestTapLeavesNothingRunning(t *testing.T) {
 	for _, args := range [][]string{{"tap", "-o", filepath.Join(t.TempDir(), "f"), "--"},
 		{"bridge", "--"}} {
@@ -26,7 +26,7 @@ func TestTapLeavesNothingRunning(t *testing.T) {
 			p := pipe(t, append(args, "sh", "-c", "trap '' TERM HUP INT; setsid sleep "+marker+
 				" & sleep "+marker+" & echo '{}'; cat >/dev/null")...)
 			t.Cleanup(func() { _ = p.Process.Signal(syscall.SIGKILL) })
-			if args[0] == "bridge" { // waits to be spoken to
+			if args[0] == "bridge" { // it waits for a message
 				_, err = p.in.Write([]byte("{}\n"))
 				assert.NilError(t, err)
 			}

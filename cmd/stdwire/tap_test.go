@@ -50,7 +50,7 @@ func (p *piped) Line(t *testing.T) string {
 	return line
 }
 
-// garbage is a stream in which all kinds of frames, and what is none, follow each other.
+// garbage returns a stream of all kinds of frames and bytes that are not a frame.
 func garbage(r *rand.Rand) []byte {
 	var stream []byte
 	for range 200 {
@@ -72,7 +72,7 @@ func garbage(r *rand.Rand) []byte {
 	return stream
 }
 
-// Every byte comes through, and back, and is in the recording.
+// Every byte passes in both directions and is in the recording.
 func TestTapIsTransparent(t *testing.T) {
 	for seed := range uint64(3) {
 		file := filepath.Join(t.TempDir(), "talk.jsonl")
@@ -105,8 +105,8 @@ func TestTapIsTransparent(t *testing.T) {
 	}
 }
 
-// What is half a message is there at once.
-func TestTapWaitsForNothing(t *testing.T) {
+// Half a message passes at once.
+func TestTapForwardsPartialMessages(t *testing.T) {
 	p := pipe(t, "tap", "--live", "--", "cat")
 	buf := make([]byte, 100)
 	for _, part := range []string{`{"half`, `":1}`, "\n", "Content-Length: 5\r\n"} {
@@ -120,7 +120,7 @@ func TestTapWaitsForNothing(t *testing.T) {
 	assert.NilError(t, p.Wait())
 }
 
-// How the server ends is how the tap ends, whatever was the reason; and it hears of the signals.
+// The tap ends with the exit code of the server and forwards signals.
 func TestTapEndsAsTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		script  string
@@ -131,7 +131,7 @@ func TestTapEndsAsTheServer(t *testing.T) {
 		{"exit 0", nil, 0, ""},
 		{"echo oops >&2; exit 7", nil, 7, "oops\n"},
 		{"kill -KILL $$", nil, 137, ""},
-		{"echo; read x; exit 4", nil, 4, ""}, // its input ends
+		{"echo; read x; exit 4", nil, 4, ""}, // stdin ends
 		{"trap 'exit 5' TERM; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGTERM}, 5,
 			""},
 		{"trap 'exit 6' USR1; echo; while :; do sleep 0.01; done", []os.Signal{syscall.SIGUSR1}, 6,
@@ -162,14 +162,14 @@ func TestTapEndsAsTheServer(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.stderr, "stdwire: no-such-server: start: "), got.stderr)
 }
 
-// A side that closes something is noticed by the other as if there were nothing in between.
-func TestTapClosesWhatIsClosed(t *testing.T) {
-	p := pipe(t, "tap", "--live", "--", "yes") // the client does not read any more
+// A closed stream is closed on the other side, too.
+func TestTapClosesBothSides(t *testing.T) {
+	p := pipe(t, "tap", "--live", "--", "yes") // the client stops reading
 	p.Line(t)
 	assert.NilError(t, p.out.Close())
 	assert.Equal(t, exitCode(p.Wait()), 128+int(syscall.SIGPIPE), p.stderr)
 
-	// the server does not write any more
+	// the server has closed its stdout
 	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec >&-; read line")
 	_, err := io.ReadAll(p.out)
 	assert.NilError(t, err)
@@ -177,7 +177,7 @@ func TestTapClosesWhatIsClosed(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t, p.Wait())
 
-	// the server does not read any more
+	// the server has closed its stdin
 	p = pipe(t, "tap", "--live", "--", "sh", "-c", "exec <&-; echo; exec sleep 100")
 	p.Line(t)
 	for err == nil {
@@ -188,7 +188,7 @@ func TestTapClosesWhatIsClosed(t *testing.T) {
 	assert.Equal(t, exitCode(p.Wait()), 143)
 }
 
-// Who does not read holds up who writes, and nobody fills the memory meanwhile.
+// A slow reader slows the writer, and memory stays bounded.
 func TestTapSlowReaders(t *testing.T) {
 	for name, args := range map[string][]string{"server": {"sh", "-c", "exec sleep 100"},
 		"client": {"cat"}} {
@@ -226,9 +226,8 @@ func TestTapSlowReaders(t *testing.T) {
 	}
 }
 
-// A host that does not read stderr gets its answers all the same, the recording is whole, and the
-// end comes.
-func TestTapWithNobodyAtStderr(t *testing.T) {
+// A host that does not read stderr gets all answers, the recording is complete, and the tap ends.
+func TestTapWithUnreadStderr(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	cmd, stdout, _ := stdwire(t, "tap", "--live", "-o", file, "--", "cat")
 	r, w, err := os.Pipe()
@@ -353,8 +352,7 @@ func TestTapRedacts(t *testing.T) {
 	assert.Equal(t, run(t, "tap", "stats", file).code, 0)
 }
 
-// A recording that somebody else has is never written over, and one that was cut short is good up
-// to there.
+// An existing recording is not overwritten, and a truncated one is read up to its end.
 func TestTapRecordings(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "talk.jsonl")
@@ -383,14 +381,14 @@ func TestTapRecordings(t *testing.T) {
 		{"tap -- cat", "stdwire: tap: neither -o FILE nor --live is given: there is nothing to do\n"},
 		{"tap --live", "stdwire: tap: which server?\n"},
 		{"tap shwo", "stdwire: tap: unexpected argument \"shwo\"\nhint: did you mean show?\n"},
-		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server's command stands behind --: "},
+		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server command follows --: "},
 		{"tap --max-size 5XB",
-			"stdwire: tap: --max-size: \"5XB\" is no size\nhint: write 500MB, 64MiB or 2GiB\n"},
-		{"tap --max-size -5", "stdwire: tap: --max-size: \"-5\" is no size\n"},
+			"stdwire: tap: --max-size: \"5XB\" is not a size\nhint: write 500MB, 64MiB or 2GiB\n"},
+		{"tap --max-size -5", "stdwire: tap: --max-size: \"-5\" is not a size\n"},
 		{"tap -o /no/such/dir/f -- cat",
 			"stdwire: tap: -o: open /no/such/dir/f: no such file or directory\n"},
 		{"tap show", "stdwire: tap show: which recording?\n"},
-		{"tap show --from x", "stdwire: tap show: --from: \"x\" is no duration\n"},
+		{"tap show --from x", "stdwire: tap show: --from: \"x\" is not a duration\n"},
 		{"tap show a b", "stdwire: tap show: unexpected argument \"b\"\n"},
 		{"tap stats /no/such/file",
 			"stdwire: tap stats: open /no/such/file: no such file or directory\n"},
@@ -407,11 +405,10 @@ func TestTapRecordings(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire tap show "))
 	assert.Assert(t,
 		cmp.Contains(run(t, "help", "tap").stdout,
-			"\n  stdwire tap show    show what is in a recording\n"))
+			"\n  stdwire tap show     show what is in a recording\n"))
 }
 
-// A recording that has become too large, and one that cannot be written, are given up; the traffic
-// is not.
+// A recording that is too large or cannot be written ends; the traffic continues.
 func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	for _, tt := range []struct {
@@ -441,7 +438,7 @@ func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 	assert.Assert(t, cmp.Contains(run(t, "tap", "stats", file).stdout, "not in the recording: "))
 }
 
-// The example of a live view, run as the help has it, shows what passes.
+// The example of --live in the help shows the traffic.
 func TestLiveExampleOfTheHelp(t *testing.T) {
 	t.Chdir("../..")
 	help := run(t, "help", "tap").stdout

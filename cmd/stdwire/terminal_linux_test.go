@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// On a real terminal: what was typed before a question was there does not answer it, Ctrl-D does,
-// and Ctrl-C ends the program.
+// On a real terminal: input typed before a question does not answer it, Ctrl-D cancels it, and
+// Ctrl-C ends the program.
 func TestQuestionOnARealTerminal(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
@@ -36,7 +36,7 @@ func TestQuestionOnARealTerminal(t *testing.T) {
 		}
 		slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
 		assert.NilError(t, err)
-		_, err = master.WriteString("y\n") // too early
+		_, err = master.WriteString("y\n") // before the question
 		assert.NilError(t, err)
 
 		cmd, _, _ := stdwire(t, "call", "fs_delete", "path=a", "--write", "--root", dir)

@@ -10,15 +10,14 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// A message that is larger than is taken is no death of the server's, and what is told says how to
-// have it.
+// A message over the limit does not end the server, and the error says how to raise the limit.
 func TestCallOfTooLargeResult(t *testing.T) {
 	for _, tt := range []struct {
 		args, sent, limit, hint string
 	}{
 		{"call big mb:=70", "78.0 MB", "67.1 MB", "78"},
 		{"call big --max-message 1", "5.6 MB", "1.0 MB", "6"},
-		// which is not read to its end
+		// not read to its end
 		{"call big mb:=20 --max-message 1", "16.1 MB", "1.0 MB", "17"},
 	} {
 		got := against(t, tt.args, "good")
@@ -37,7 +36,7 @@ func TestCallOfTooLargeResult(t *testing.T) {
 	assert.Equal(t, got.code, 2, got.stderr)
 }
 
-// What maxResult allows can be received as well.
+// A result of maxResult bytes can be received.
 func TestMaxResultIsReceived(t *testing.T) {
 	ownHome(t)
 	executable, err := os.Executable()
@@ -56,7 +55,7 @@ func TestMaxResultIsReceived(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, "maxResult"))
 }
 
-// A result that is none is the server's fault, on every surface.
+// An invalid result is an error of the server on every surface.
 func TestResultThatIsNoObject(t *testing.T) {
 	for _, tt := range []struct {
 		args, result string

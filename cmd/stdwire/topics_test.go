@@ -9,13 +9,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/printable"
 	"gotest.tools/v3/assert"
 )
 
-// The pages fit the screen, name only commands and flags that exist, and show what the commands
-// print.
+// The pages are at most 80 columns wide, name existing commands and flags, and show the real
+// output.
 func TestTopics(t *testing.T) {
 	flags := helpFlags(t)
 	for _, page := range topic.All() {
@@ -25,7 +25,7 @@ func TestTopics(t *testing.T) {
 			assert.Assert(t, strings.HasSuffix(got.stdout, page.Text))
 			for line := range strings.Lines(got.stdout) {
 				assert.Check(t, utf8.RuneCountInString(
-					strings.TrimSuffix(line, "\n")) <= term.Width, line)
+					strings.TrimSuffix(line, "\n")) <= printable.Width, line)
 			}
 			prose := strings.Join(strings.Fields(page.Text), " ")
 			for _, name := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(prose, -1) {
@@ -75,8 +75,8 @@ func helpFlags(t *testing.T) map[string]bool {
 }
 
 // checkTranscripts runs the commands of a text, which are the lines that begin with four spaces and
-// "$ stdwire", and compares what they print with the lines below them. There, … stands for any
-// characters, and a line that is only … for any lines.
+// "$ stdwire", and compares their output with the lines below. There … stands for any characters,
+// and a line of … for any lines.
 func checkTranscripts(t *testing.T, text string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -118,7 +118,7 @@ func checkTranscripts(t *testing.T, text string) {
 	}
 }
 
-// What README shows is what is printed.
+// The transcripts of README are real.
 func TestReadme(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	assert.NilError(t, err)

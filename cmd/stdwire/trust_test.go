@@ -16,7 +16,7 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// withServers is a project whose mcp.json has these servers; SELF is this program.
+// withServers creates a project whose mcp.json has these servers; SELF is this program.
 func withServers(t *testing.T, servers string) (dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -27,7 +27,7 @@ func withServers(t *testing.T, servers string) (dir string) {
 	return project(t, map[string]string{"mcp.json": `{"servers": ` + servers + `}`})
 }
 
-// typing answers at a terminal.
+// typing runs a command at a terminal and types answer.
 func typing(t *testing.T, answer string, args ...string) ran {
 	t.Helper()
 	c := termtest.Capture(true)
@@ -45,7 +45,7 @@ func TestTrust(t *testing.T) {
 	assert.Assert(t,
 		cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
 
-	// Everything is shown, and nobody is there to agree to it.
+	// Everything is shown; without a terminal nothing is trusted.
 	got = run(t, "trust", "other")
 	assert.Equal(t, got.code, 7)
 	assert.Equal(t, got.stderr[strings.Index(got.stderr, "\n")+1:],
@@ -78,14 +78,14 @@ hint: if what is above is what you want: --yes
 	assert.Assert(t, cmp.Contains(got.stdout, "echo(text: string"))
 	assert.Equal(t, run(t, "trust", "good").stderr, "good is trusted already\n")
 
-	// A file, of which one is trusted already; then none of the project.
+	// A file with one trusted server; then a project without any.
 	got = run(t, "trust", "mcp.json", "--yes")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, strings.Count(run(t, "config", "check").stdout, "untrusted"), 0)
 	assert.Equal(t, run(t, "trust", "--revoke"), ran{0, "", "3 servers no longer trusted\n"})
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 7)
 
-	// What changes is not trusted any more.
+	// A changed server is not trusted.
 	assert.Equal(t, run(t, "trust", "--yes", "good").code, 0)
 	content, err := os.ReadFile("mcp.json")
 	assert.NilError(t, err)
@@ -104,7 +104,7 @@ hint: if what is above is what you want: --yes
 	assert.Equal(t, run(t, "trust").code, 8)
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 8)
 
-	// Files that the user names need none.
+	// Files that the user names are trusted.
 	assert.NilError(t, os.WriteFile("mcp.json", content, 0o600))
 	assert.Equal(t, run(t, "tools", "-s", "good", "--config", "mcp.json").code, 0)
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
@@ -154,7 +154,7 @@ func TestSelectedServer(t *testing.T) {
 	assert.Assert(t,
 		cmp.Contains(got.stderr, `server "good": unknown field "unknown"; it does nothing here`))
 
-	// The filter: what it keeps away is not listed, and not called.
+	// A tool that the filter excludes is neither listed nor called.
 	for _, args := range []string{"tools -s good", "ls -s good", "ls tools -s good"} {
 		got = run(t, strings.Fields(args)...)
 		assert.Assert(t, cmp.Contains(got.stdout, "echo(text: string, [n: integer])"), got.stderr)
@@ -178,7 +178,7 @@ func TestSelectedServer(t *testing.T) {
 	}
 	assert.Equal(t, run(t, "inspect", "echo", "-s", "good").code, 0)
 
-	// Times and the era are those of the configuration, unless flags say otherwise.
+	// Timeouts and the era are those of the configuration, unless flags are given.
 	got = run(t, "call", "hang", "-s", "hasty")
 	assert.Equal(t, got.code, 6, got.stderr)
 	got = run(t, "call", "hang", "-s", "patient", "--timeout", "500ms")
@@ -208,7 +208,7 @@ func TestSelectedServer(t *testing.T) {
 	assert.Equal(t, (&target.Target{Configured: target.ConfiguredServer{ID: "npx"}}).LaunchedName(),
 		"npx")
 
-	// An input from a flag's file, the environment, or who sits there.
+	// An input from a flag, a file, the environment, or the terminal.
 	got = run(t, "tools", "-s", "own")
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t,
@@ -243,10 +243,10 @@ func TestSelectedServerAtAURL(t *testing.T) {
 	assert.Equal(t, got.code, 8, "passwords are not shown while they are typed")
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"it would be seen while it is typed: give it with --input pw=@FILE"))
+			"it would be visible while typed: give it with --input pw=@FILE"))
 }
 
-// The filter and the times hold in the shell too.
+// The filter and the timeouts apply in the shell, too.
 func TestSelectedServerInTheShell(t *testing.T) {
 	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"], "tools": {"deny": ["fail"]}, "callTimeoutMs": 1500}}`)
 	shell := func(script string, args ...string) ran {
@@ -270,7 +270,7 @@ func TestSelectedServerInTheShell(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(shell(".timeout", "--timeout", "0").stdout, "for ever"))
 }
 
-// What is agreed to is all that the file says of a server, and so all of it is shown.
+// The user trusts the whole definition, so all of it is shown.
 func TestTrustShowsTheWholeEffect(t *testing.T) {
 	dir := project(t, map[string]string{"mcp.json": `{"servers": {"s": {
 		"command": "x", "args": ["${input:key}"], "era": "legacy", "callTimeoutMs": 1000, "startTimeoutMs": 0, "idleStop": "5m", "perSession": true, "maxResult": 9, "disabled": true,

@@ -14,13 +14,13 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// What a gateway relies on is refused where its clients could write to it.
-func TestWhatClientsCouldWriteToIsRefused(t *testing.T) {
+// Files that a gateway depends on are refused in a root where its clients can write.
+func TestWritableFilesAreRefused(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for _, tt := range []struct {
 		name string
-		// ROOT is a directory in which clients may change files, AWAY one in which they may not
+		// ROOT is a directory in which clients may change files; in AWAY they may not
 		args  string
 		links map[string]string // symbolic links
 		env   map[string]string
@@ -150,9 +150,8 @@ func TestWhatClientsCouldWriteToIsRefused(t *testing.T) {
 	}
 }
 
-// A server whose program clients could change is not offered; one that is only given their files
-// is.
-func TestProgramsThatClientsCouldChange(t *testing.T) {
+// A server whose program clients could change is not offered; one whose data they could change is.
+func TestWritablePrograms(t *testing.T) {
 	ownRuntime(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)

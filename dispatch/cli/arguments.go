@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// arguments makes the arguments of the call: the object of --json, if there is one, with the flags
-// on top of it.
+// arguments returns the arguments of the call: the object of --json, or {}, with the flags set in
+// it.
 func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	from := &sources{ctx: ctx, stdin: stdin}
 	defer func() { l.readInput = from.taken != "" }()
@@ -30,7 +30,7 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	for i, g := range l.given {
 		if slices.ContainsFunc(done,
 			func(path []string) bool { return slices.Equal(path, g.path) }) {
-			continue // with the first
+			continue // its values are part of the first
 		}
 		if slices.ContainsFunc(done, func(path []string) bool {
 			return len(path) > len(g.path) && slices.Equal(path[:len(g.path)], g.path)
@@ -62,7 +62,7 @@ func (l *line) arguments(ctx context.Context, stdin io.Reader) ([]byte, error) {
 	return object, nil
 }
 
-// value reads what was given to a flag.
+// value returns the value of a flag and reads the file or standard input that it names.
 func (g given) value(from *sources) (v form.Value, err error) {
 	if g.isRaw {
 		v.JSON, err = from.json(g.name(), g.text)
@@ -80,9 +80,8 @@ func (g given) value(from *sources) (v form.Value, err error) {
 	return v, err
 }
 
-// replaced returns a copy of an object with the value at a path set. ok is false if something on
-// the way is no object. A name that the object has twice it still has twice: that is for the
-// dispatcher to refuse.
+// replaced returns a copy of an object with the value at a path set. ok is false if a value on the
+// path is not an object. A duplicate name in the object stays, for the dispatcher to refuse.
 func replaced(object []byte, path []string, value []byte) (result []byte, ok bool) {
 	if object[0] != '{' {
 		return nil, false

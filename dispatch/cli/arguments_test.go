@@ -213,7 +213,7 @@ func TestCommandLineErrors(t *testing.T) {
 				absent.(*fs.PathError).Err.Error()},
 		{"note add --title @/",
 			"notes: note add: invalid_input: --title: cannot read /: is a directory"},
-		{"note add -o yaml", "notes: note add: invalid_input: -o: \"yaml\" is none of text, json"},
+		{"note add -o yaml", "notes: note add: invalid_input: -o: \"yaml\" is not one of text, json"},
 		{"note add -o", "notes: note add: invalid_input: -o wants a value"},
 		{"completion", "notes: completion: invalid_input: name a shell: bash, zsh, fish"},
 		{"completion tcsh", "notes: completion tcsh: invalid_input: name a shell: bash, zsh, fish"},
@@ -309,7 +309,7 @@ func (broken) Read([]byte) (int, error) { return 0, errors.New("the cable is gon
 func TestSourceLimits(t *testing.T) {
 	r := run(t, func(std *cli.IO) { std.In = zeros{} }, "note", "add", "--title", "-")
 	assert.Equal(t, r.err,
-		"notes: note add: invalid_input: --title: cannot read standard input: it has more than 64 MiB\n")
+		"notes: note add: invalid_input: --title: cannot read standard input: it is larger than 64 MiB\n")
 	r = run(t, func(std *cli.IO) { std.In = broken{} }, "note", "add", "--title", "-")
 	assert.Equal(t, r.err,
 		"notes: note add: invalid_input: --title: cannot read standard input: the cable is gone\n")

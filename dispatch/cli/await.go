@@ -10,9 +10,9 @@ import (
 
 var errInterrupted = errors.New("interrupted")
 
-// await reads what cannot be interrupted, a terminal or a pipe. When ctx ends the read is
-// abandoned, its goroutine with it, and the error is errInterrupted; what it reads from must then
-// be left alone.
+// await calls read, which reads a terminal or a pipe and cannot be interrupted. If ctx ends first,
+// await returns errInterrupted and abandons the read and its goroutine; nothing else may then read
+// from the same source.
 func await[T any](ctx context.Context, read func() (T, error)) (value T, err error) {
 	if ctx.Err() != nil {
 		return value, errInterrupted
@@ -38,8 +38,8 @@ func await[T any](ctx context.Context, read func() (T, error)) (value T, err err
 	}
 }
 
-// byteReader reads byte by byte, so that what is behind the last one is still there for whoever
-// reads on: the next command of a shell, say.
+// byteReader reads one byte at a time, so that it consumes nothing after the last byte that was
+// asked for. Another reader of the same input, such as the shell, continues there.
 type byteReader struct {
 	in  io.Reader
 	one [1]byte
@@ -51,7 +51,7 @@ func (b *byteReader) ReadByte() (byte, error) {
 	for range maxEmptyReads {
 		if n, err := b.in.Read(b.one[:]); n > 0 || err != nil {
 			if n > 0 {
-				err = nil // it comes again
+				err = nil // the next Read returns it again
 			}
 			return b.one[0], err
 		}

@@ -15,34 +15,34 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// IO is what a command line is connected to. Everything but the bools is required.
+// IO is the input and output of [Run]. Everything but the bools is required, except Find and Show.
 type IO struct {
-	// as it is typed: "notes"; or more words, if it takes those to get to Run: "stdwire run"
+	// Program is how the program is called: "notes", or with subcommands, "stdwire run".
 	Program string
-	// standard input; it is read only if a flag asks for it, for command lines, and for an answer
-	// to a question
+	// In is standard input. It is read only for a flag whose value is -, for the command lines of a
+	// script, and for the answer to a question.
 	In io.Reader
-	// for results and help; if it has a method Flush() error, that is called between command lines
-	// from In
+	// Out receives results and help. If it has a method Flush() error, Run calls it before each
+	// command line of a script.
 	Out         io.Writer
 	Err         io.Writer // for failures, notes, questions and progress
-	InTerminal  bool      // In is a terminal; if Err is one too, there is somebody to be asked
+	InTerminal  bool      // In is a terminal; if Err is one too, Run asks questions
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
-	ErrDumb     bool      // it obeys no escape sequences, and progress is not shown
+	ErrDumb     bool      // Err ignores escape sequences, so progress is not shown
 
-	// Find, if set, is asked for the words of a command line that name no operation, nor begin the
-	// name of one, before that is the failure: it may add operations to the catalog. It returns
-	// what is to stand in place of the words, or why there is nothing of the kind; that is the
-	// failure then.
+	// Find, if set, is called with the words of a command line that neither name an operation nor
+	// begin the name of one. It may add operations to the catalog. It returns the words to look up
+	// instead, or the error of the command line.
 	Find func(words []string) (found []string, err error)
-	// Show, if set, is asked first to print what an operation has returned as text on Out, and
-	// reports whether it has, or why it cannot.
+	// Show, if set, is called to print the result of an operation as text on Out. It reports
+	// whether it printed the result; if not, Run prints it. Its error is the error of the command
+	// line.
 	Show func(op *dispatch.Operation, e dispatch.Envelope) (shown bool, err error)
 }
 
-// Stdio returns the process's own standard streams. On Windows, if standard error is a console, it
-// obeys escape sequences from then on.
+// Stdio returns the standard streams of the process. On Windows, it makes a console at standard
+// error obey escape sequences.
 func Stdio(program string) IO {
 	return IO{
 		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
@@ -56,17 +56,16 @@ type surface struct {
 	IO
 	dispatcher *dispatch.Dispatcher
 	catalog    *dispatch.Catalog
-	output     string // how to print where -o does not say
-	line       int    // of the script that the command line is from, 0 if it is from none
+	output     string // the format if -o is not given
+	line       int    // the line number in a script; 0 outside of one
 }
 
-// Run does what the arguments of a program say, its own name not among them, and returns the exit
-// code: 0, or that of the error's code.
+// Run runs the command line args, which do not include the program, and returns the exit code: 0,
+// or that of the error code ([dispatch.CodeInfo]).
 //
-// It blocks until the operation has returned, or all of those that the command lines on standard
-// input name. When ctx ends the operation is cancelled; a read of standard input or of a pipe that
-// is under way then is abandoned, its goroutine with it, which is why Run suits programs that end
-// with it.
+// Run blocks until the operation has returned, or all operations of a script have. When ctx ends,
+// Run cancels the operation. It then abandons a read of standard input or of a pipe that is in
+// progress, with its goroutine, so the program should end after Run.
 func Run(ctx context.Context, d *dispatch.Dispatcher, args []string, std IO) int {
 	return (&surface{IO: std, dispatcher: d, catalog: d.Catalog(), output: outputs[0]}).run(ctx,
 		args)
@@ -99,7 +98,7 @@ func (s *surface) run(ctx context.Context, args []string) int {
 	return s.exit(l, err)
 }
 
-// call runs the operation, asks if it has to be confirmed, and prints its result.
+// call runs the operation, asks for confirmation if needed, and prints the result.
 func (s *surface) call(ctx context.Context, l *line) error {
 	arguments, err := l.arguments(ctx, s.In)
 	if err != nil {
@@ -133,17 +132,17 @@ func (s *surface) call(ctx context.Context, l *line) error {
 
 func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte,
 	confirmed bool) dispatch.Envelope {
-	status := &status{what: strings.Join(l.words, " ")}
-	defer status.end()
+	progress := &progress{w: s.Err, what: strings.Join(l.words, " ")}
+	defer progress.end()
 	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli",
 		Confirmed: confirmed}
 	if s.ErrTerminal && !s.ErrDumb {
-		status.w, call.Progress = s.Err, status.show
+		call.Progress = progress.show
 	}
 	return s.dispatcher.Dispatch(ctx, call)
 }
 
-// jsonLine is an envelope as one line.
+// jsonLine formats an envelope as one line.
 func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
 	text := string(envelope.AppendJSON(nil))
 	if terminal {
@@ -152,7 +151,7 @@ func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
 	return text + "\n"
 }
 
-// print writes a result to Out, in one piece.
+// print writes a result to Out with one Write.
 func (s *surface) print(text string) error {
 	if _, err := io.WriteString(s.Out, text); err != nil {
 		return cannotPrint(err)
@@ -164,7 +163,7 @@ func cannotPrint(err error) error {
 	return dispatch.Errorf(dispatch.InternalError, "cannot print the result: %w", err)
 }
 
-// exit says what went wrong, if anything did, and returns the exit code.
+// exit prints err, if it is not nil, and returns the exit code.
 func (s *surface) exit(l *line, err error) int {
 	if err == nil {
 		return 0
@@ -186,7 +185,7 @@ func (s *surface) exit(l *line, err error) int {
 	} else {
 		s.note(&text, l, string(e.Code)+": "+explain(err, e))
 	}
-	_, _ = s.Err.Write(text.Bytes()) // there is nowhere to complain of Err
+	_, _ = s.Err.Write(text.Bytes()) // an error of Err cannot be reported
 	info, ok := s.catalog.CodeInfo(e.Code)
 	if !ok {
 		return 1
@@ -194,13 +193,13 @@ func (s *surface) exit(l *line, err error) int {
 	return info.ExitCode
 }
 
-// note writes a line that begins with the program and the operation.
+// note writes a line that begins with the program and the operation to w.
 func (s *surface) note(w io.Writer, l *line, text string) {
 	_, _ = io.WriteString(w, s.headed(l, text)+"\n")
 }
 
-// headed is a text on one line that begins with the program, the line of the script, if there is
-// one, and the operation.
+// headed returns text on one line after the program, the line number in a script, and the
+// operation.
 func (s *surface) headed(l *line, text string) string {
 	parts := []string{s.Program}
 	if s.line > 0 {

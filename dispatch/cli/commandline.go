@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// commandLine shows arguments as they are typed in a shell.
+// commandLine formats arguments as they are typed in a shell.
 func (s shape) commandLine(arguments []byte) (words []string) {
 	for token, value := range jsonscan.Members(arguments) {
 		name, _ := jsonscan.Unquote(token)
@@ -23,7 +23,7 @@ func (s shape) commandLine(arguments []byte) (words []string) {
 	return words
 }
 
-// flagsFor shows the value at a path; ok is false if no flag leads there.
+// flagsFor formats the value at a path as flags. ok is false if no flag sets that path.
 func (s shape) flagsFor(path []string, value []byte) (words []string, ok bool) {
 	f, ok := s.find(strings.Join(path, "."))
 	switch {
@@ -52,13 +52,13 @@ func (f flag) asJSON(value []byte) []string {
 	return []string{f.name() + ":=" + shellwords.Quote(string(value))}
 }
 
-// asText shows a value without the marks of JSON, if it is read the same without them.
+// asText formats a value without JSON quotes if it is then read as the same value, else as JSON.
 func (f flag) asText(encoded []byte) (words []string) {
-	elements, same := [][]byte{encoded}, quotedAnew(encoded)
+	elements, same := [][]byte{encoded}, requoted(encoded)
 	if encoded[0] == '[' {
 		elements, same = slices.Collect(jsonscan.Elements(encoded)), "["
 		for i, element := range elements {
-			same += ","[:min(i, 1)] + quotedAnew(element)
+			same += ","[:min(i, 1)] + requoted(element)
 		}
 		same += "]"
 	}
@@ -83,8 +83,8 @@ func (f flag) asText(encoded []byte) (words []string) {
 	return words
 }
 
-// quotedAnew is a value as this package writes it, if it is a string.
-func quotedAnew(value []byte) string {
+// requoted returns a value, with a string encoded as this package encodes it.
+func requoted(value []byte) string {
 	if text, ok := jsonscan.Unquote(value); ok {
 		return string(form.Quote(string(text)))
 	}

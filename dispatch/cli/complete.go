@@ -8,18 +8,18 @@ import (
 	"github.com/stdwire/stdwire/internal/render"
 )
 
-// completeCommand is what the scripts of completionCommand call. Its arguments are the words of a
-// command line behind the program's first, up to the cursor; the last of them, maybe empty, is to
-// be completed. It prints what that may become, one a line, with a tab and an explanation behind
-// it. Where it prints nothing, the names of files are in order.
+// completeCommand is the command that completion scripts call. Its arguments are the words after
+// the program, up to the cursor; it completes the last of them, which may be empty. It prints one
+// candidate a line, followed by a tab and an explanation. If it prints nothing, the shell completes
+// file names.
 const completeCommand = "__complete"
 
-// A candidate is what a word may become.
+// A candidate is a completion of the current word.
 type candidate struct{ word, doc string }
 
-// complete is what completeCommand prints.
+// complete returns the output of completeCommand.
 func (s *surface) complete(words []string) string {
-	// The words that are part of the program's name were typed as well.
+	// The words of the program name after the first are among the typed words.
 	for _, word := range strings.Fields(s.Program)[1:] {
 		if len(words) == 0 || words[0] != word {
 			return ""
@@ -45,16 +45,16 @@ func (s *surface) complete(words []string) string {
 	return b.String()
 }
 
-// firstSentence is as much of a text as there is room for beside a word.
+// firstSentence returns the first sentence of a text, truncated to fit on a line.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(printable.Line(text), ". ")
-	return strings.TrimSuffix(printable.TruncateRunes(text, maxLine), ".")
+	return strings.TrimSuffix(printable.TruncateRunes(text, printable.Width), ".")
 }
 
-// candidates are what may follow the words before the current one, which tells which of them are of
-// use.
+// candidates returns the candidates for the word after before. The current word limits the kinds of
+// candidates, not yet the candidates.
 func (s *surface) candidates(before []string, current string) (all []candidate) {
-	l, _ := s.parse(before) // as much of it as can be understood
+	l, _ := s.parse(before) // the valid part of it
 	if l.op == nil && s.isCompletion(l.words) {
 		if len(before) > 1 {
 			return nil
@@ -90,7 +90,7 @@ func words(list []string) (all []candidate) {
 	return all
 }
 
-// segments are what may go on the operation's name.
+// segments returns the words that may follow in the name of the operation.
 func (s *surface) segments(l *line) (all []candidate) {
 	segments, ops := s.next(l.name())
 	for i, segment := range segments {
@@ -109,8 +109,8 @@ func (s *surface) segments(l *line) (all []candidate) {
 	return all
 }
 
-// flags are those of the operation that are not given yet, or may be given again. They are in the
-// form in which the word has begun.
+// flags returns the flags of the operation that may still be given, spelled with - or _ as the
+// current word is.
 func (l *line) flags(current string) (all []candidate) {
 	add := func(f flag, name string) {
 		if !strings.HasPrefix(name, current) {
@@ -131,7 +131,7 @@ func (l *line) flags(current string) (all []candidate) {
 		}
 	}
 	if input.canConfirm && !l.yes {
-		all = append(all, candidate{yesFlag, "Confirm it: do not ask"})
+		all = append(all, candidate{yesFlag, "Confirm in advance"})
 	}
 	if l.whole == nil {
 		all = append(all, candidate{wholeFlag, "All arguments as one object"})
@@ -139,7 +139,7 @@ func (l *line) flags(current string) (all []candidate) {
 	return all
 }
 
-// values are what may be given to a flag, where there is a choice.
+// values returns the possible values of a flag, or nil if they are not limited.
 func (l *line) values(name string) (all []candidate) {
 	if name == outputFlag {
 		return words(outputs)

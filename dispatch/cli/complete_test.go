@@ -58,8 +58,8 @@ func TestComplete(t *testing.T) {
 		{"note add milk --ti", "--title: What the note is about"},
 		{"test wait --x=", ""},
 
-		{"note archive old ", "--yes: Confirm it: do not ask|--json: All arguments as one object"},
-		{"note archive old --y", "--yes: Confirm it: do not ask"},
+		{"note archive old ", "--yes: Confirm in advance|--json: All arguments as one object"},
+		{"note archive old --y", "--yes: Confirm in advance"},
 		{"note archive old -y --", "--json: All arguments as one object|--help: Show help"},
 		{"note archive old --yes=", ""},
 		{"note add --y", ""},

@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// completionCommand is a command like those of the operations, unless the catalog has one of that
+// completionCommand is a command beside the operations, unless the catalog has an operation of that
 // name.
 const completionCommand = "completion"
 
@@ -22,7 +22,7 @@ func (s *surface) isCompletion(words []string) bool {
 	return len(words) > 0 && words[0] == completionCommand && !s.has(completionCommand)
 }
 
-// printScript prints the completion script for the shell that is named.
+// printScript prints the completion script for a shell.
 func (s *surface) printScript(args []string) error {
 	if len(args) != 1 || !slices.Contains(shells, args[0]) {
 		return dispatch.Errorf(dispatch.InvalidInput, "name a shell: %s",
@@ -35,8 +35,8 @@ func (s *surface) printScript(args []string) error {
 	return s.print(s.fill(string(script)))
 }
 
-// fill puts into a script what it is about: in place of PROGRAM, the words that lead here; of
-// COMMAND, the first of them; of FUNCTION, a name for functions.
+// fill replaces the placeholders of a script: PROGRAM by the words of the program name, COMMAND by
+// the first of them, and FUNCTION by an identifier made of them.
 func (s *surface) fill(script string) string {
 	var program []string
 	for word := range strings.FieldsSeq(s.Program) {
@@ -52,7 +52,7 @@ func (s *surface) fill(script string) string {
 		"FUNCTION", function).Replace(script)
 }
 
-// completionManual is the help of completionCommand.
+// completionManual returns the help of completionCommand.
 func (s *surface) completionManual() string {
 	return `usage: ` + s.Program + ` completion bash|zsh|fish
 

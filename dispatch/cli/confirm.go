@@ -9,11 +9,11 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-const maxAnswer = 4 << 10 // bytes, as many as a terminal hands over as one line
+const maxAnswer = 4 << 10 // bytes; terminals limit a line to as many
 
-// confirm asks whoever sits at the terminal whether to go on with a call that was refused because
-// nobody had confirmed it. The error is nil if so. Otherwise it is the refusal, with what came of
-// it or with the way out.
+// confirm asks the person at the terminal to confirm a call that was refused with
+// confirmation_required. It returns nil if the person agrees, and otherwise the refusal, with a
+// message that says that it was declined or how to confirm it.
 func (s *surface) confirm(ctx context.Context, l *line, refused *dispatch.Error) error {
 	message := sentence(refused.Message)
 	if !s.InTerminal || !s.ErrTerminal || l.readInput {
@@ -25,7 +25,7 @@ func (s *surface) confirm(ctx context.Context, l *line, refused *dispatch.Error)
 	_, _ = io.WriteString(s.Err, s.headed(l, message+" Go on? [y/N]")+" ")
 	answer, err := await(ctx, func() (string, error) { return readAnswer(s.In) })
 	if err != nil {
-		_, _ = io.WriteString(s.Err, "\n") // the question is still there
+		_, _ = io.WriteString(s.Err, "\n") // ends the line of the question
 	}
 	switch {
 	case err == errInterrupted:
@@ -37,7 +37,7 @@ func (s *surface) confirm(ctx context.Context, l *line, refused *dispatch.Error)
 	return withMessage(refused, message+" It was declined.")
 }
 
-// readAnswer reads a line. Without its end it does not count: it is an error.
+// readAnswer reads a line. A line without its end is an error.
 func readAnswer(in io.Reader) (string, error) {
 	var line []byte
 	for bytes := (&byteReader{in: in}); len(line) < maxAnswer; {
@@ -56,7 +56,8 @@ func withMessage(e *dispatch.Error, message string) *dispatch.Error {
 	return &c
 }
 
-// sentence ends a text with a full stop, unless it ends with something of the kind.
+// sentence adds a full stop to a text that does not end with one, or with a question or exclamation
+// mark.
 func sentence(text string) string {
 	if text = strings.TrimSpace(text); strings.HasSuffix(text, "?") ||
 		strings.HasSuffix(text, "!") {

@@ -236,14 +236,14 @@ func TestYesFlag(t *testing.T) {
 	help := runOn(t, shelf(), nil, "note", "delete", "--help").out
 	assert.Assert(t, strings.Contains(help, "\n  --yes, -y "), help)
 	assert.Assert(t, !strings.Contains(help, "--[no-]yes"), help)
-	assert.Assert(t, strings.Contains(help, "Only --json takes yes."), help)
+	assert.Assert(t, strings.Contains(strings.ReplaceAll(help, "\n", " "), "Only --json takes yes."), help)
 	assert.Assert(t,
 		strings.Contains(runOn(t, shelf(), nil, "note", "put", "--help").out, "\n  --yes, -y "))
 	help = runOn(t, shelf(), nil, "note", "add", "--help").out
 	assert.Assert(t, !strings.Contains(help, "--yes, -y"), help)
 	assert.Assert(t, strings.Contains(help, "--[no-]yes"), help)
 	assert.Equal(t, runOn(t, shelf(), nil, "__complete", "note", "delete", "--y").out,
-		"--yes\tConfirm it: do not ask\n")
+		"--yes\tConfirm in advance\n")
 	assert.Equal(t, runOn(t, shelf(), nil, "__complete", "note", "delete", "--yes=").out, "")
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/form"
 )
 
-// The flags that every operation has, yesFlag only if it may have to be confirmed. A property of
-// the same name has to stand back for them.
+// The flags of every operation; yesFlag only if the operation may need confirmation. A property of
+// the same name has no flag.
 const (
 	helpFlag, shortHelpFlag = "--help", "-h"
 	outputFlag              = "-o"
@@ -18,34 +18,35 @@ const (
 
 var outputs = []string{"text", "json"}
 
-// isReserved reports whether a flag has a meaning of its own, if s is the shape of all arguments.
+// isReserved reports whether a flag is one of these and not a property. s must be the shape of all
+// arguments.
 func (s shape) isReserved(flag string) bool {
 	return flag == helpFlag || flag == wholeFlag || flag == yesFlag && s.canConfirm
 }
 
-// A flag stands for a property of the arguments, or for one of a property that is an object.
+// A flag sets a property of the arguments, or of an object within them.
 type flag struct {
 	path     []string // the names that lead to it
 	shape    shape
 	required bool
-	free     bool // the last name is for the caller to choose
+	free     bool // the last name is any name
 }
 
-// name is the flag as it is typed.
+// name returns the flag as it is typed.
 func (f flag) name() string { return "--" + strings.Join(f.path, ".") }
 
-// anyName stands in the path of a flag for a name that the caller chooses.
+// anyName is the last name in the path of a flag whose name the caller chooses.
 const anyName = "NAME"
 
-const maxFlags = 500 // that are listed: properties of properties may be very many
+const maxFlags = 500 // of an operation that are listed; nested properties can be many
 
-// flags lists the flags of an object's properties, for help and completion, in the schema's order.
-// A property that is an object has the flags of its own properties in its place, unless it is
-// inside one of its own kind.
+// flags returns the flags of an object, for help and completion, in the order of the schema. A
+// property that is an object is replaced by the flags of its own properties, unless it contains an
+// object of its own type.
 func (s shape) flags() []flag { return appendFlags(nil, flag{shape: s, required: true}, nil) }
 
-// appendFlags appends the flags of an object's properties. within are the parts of the objects that
-// the object is in.
+// appendFlags appends the flags of an object's properties. within are the schemas of the enclosing
+// objects.
 func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	within = slices.Clip(within)
 	for _, p := range outer.shape.Parts() {
@@ -77,9 +78,9 @@ func appendFlags(dst []flag, outer flag, within []*byte) []flag {
 	return dst
 }
 
-// find returns the flag that a name means, '-' or '_' alike. A name with dots in it leads into an
-// object, unless it is itself one of a property. An object that takes any name takes it with its
-// dots.
+// find returns the flag of a name, in which - and _ are the same. A name that is not a property is
+// split at a dot after a property that is an object. If the object accepts any name, that name may
+// have dots.
 func (s shape) find(name string) (flag, bool) {
 	if name == "" {
 		return flag{}, false
@@ -103,7 +104,7 @@ func (s shape) find(name string) (flag, bool) {
 	return flag{path: []string{name}, shape: free, free: true}, open
 }
 
-// own finds a property of this very object.
+// own returns the flag of a property of this object.
 func (s shape) own(name string) (flag, bool) {
 	property, ok := s.property(name)
 	for _, other := range s.Fields() {
@@ -114,8 +115,8 @@ func (s shape) own(name string) (flag, bool) {
 	return flag{path: []string{name}, shape: property, required: s.Required(name)}, ok
 }
 
-// flagOf returns the flag for the value that a path leads to, and how much of the path it covers: a
-// flag does not lead into arrays. It is "" if there is none.
+// flagOf returns the flag that sets the value at a path, and how many names of the path it covers,
+// because flags do not lead into arrays. It returns "" and 0 if there is no such flag.
 func (s shape) flagOf(path []string) (name string, covered int) {
 	at := s
 	for _, token := range path {

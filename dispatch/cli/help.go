@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/render"
 )
 
-// overview is the help of the program, or of the words that some operations' names begin with.
+// overview returns the help of the program, or of the operations whose names begin with words.
 func (s *surface) overview(words []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s OPERATION [FLAG]…\n\nOperations:\n",
@@ -25,7 +25,7 @@ func (s *surface) overview(words []string) string {
 	return printable.Text(b.String())
 }
 
-// ownCommands are the commands that are no operations, and what they do.
+// ownCommands returns the commands beside the operations, each with its summary.
 func (s *surface) ownCommands() (rows [][2]string) {
 	for _, row := range [][2]string{
 		{completionCommand, "Print a script that completes commands in a shell."},
@@ -45,7 +45,7 @@ func summaries(ops []*dispatch.Operation) (rows [][2]string) {
 	return rows
 }
 
-// manual is the help of an operation.
+// manual returns the help of an operation.
 func (s *surface) manual(op *dispatch.Operation) string {
 	var b strings.Builder
 	spec, input, command := op.Spec(), shapeOf(op), s.Program+" "+typed(op)
@@ -64,20 +64,20 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	if input.canConfirm {
 		rows = append(rows,
 			[2]string{yesFlag + ", " + shortYesFlag,
-				"Confirm it: do not ask before something is lost for good."})
+				"Confirm the operation in advance."})
 	}
 	rows = append(rows,
 		[2]string{wholeFlag + " JSON|@FILE|-",
-			"All arguments as one object. What other flags say goes on top of it."},
+			"All arguments as one object, in which other flags are set."},
 		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
 			"How to print the result. (default " + outputs[0] + ")"})
 
-	b.WriteString(wrapped(usage+" [FLAG]…", "       ") + "\n")
+	b.WriteString(printable.Wrap(usage+" [FLAG]…", 0, len("usage: ")) + "\n")
 	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
 	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Kind)
 	explained(&b, rows)
 	if notes := valueNotes(input, flags); notes != "" {
-		b.WriteString("\n" + wrapped(notes, "") + "\n")
+		b.WriteString("\n" + printable.Wrap(notes, 0, 0) + "\n")
 	}
 	s.listErrors(&b, spec.Errors)
 	if len(spec.Examples) > 0 {
@@ -94,7 +94,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	return printable.Text(b.String())
 }
 
-// valueNotes says how values are given, as far as these flags have such.
+// valueNotes explains how to give values of the kinds that the flags have.
 func valueNotes(input shape, flags []flag) string {
 	var notes []string
 	for _, note := range []struct {
@@ -102,7 +102,7 @@ func valueNotes(input shape, flags []flag) string {
 		text  string
 	}{
 		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
-			"Where a string is wanted, @FILE is the content of a file and - is standard input; a string that begins with @ is written with @@."},
+			"For a string, @FILE is the content of a file and - is standard input; write @@ for a leading @."},
 		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
 		{func(f flag) bool { return !f.shape.isSwitch() },
 			"A value as JSON is given with --FLAG:=JSON."},
@@ -136,7 +136,7 @@ func (s *surface) listErrors(b *strings.Builder, codes []dispatch.Code) {
 	explained(b, rows)
 }
 
-// head is a flag with the type of its value.
+// head returns the flag with the type of its value.
 func (f flag) head() string {
 	kind := f.shape.typeName()
 	switch {
@@ -150,10 +150,10 @@ func (f flag) head() string {
 	return f.name() + " " + kind
 }
 
-const maxEnum = 60 // bytes of values that are shown in place of a type
+const maxEnum = 60 // bytes of the values that are shown in place of a type
 
-// typeName shows what may be given: a type, types with | between them, or the values that there
-// are; of an array, what may be an element.
+// typeName returns the types of a value with | between them, or its possible values; for an array,
+// those of its elements.
 func (s shape) typeName() string {
 	var names []string
 	for _, value := range s.Values() {
@@ -171,7 +171,7 @@ func (s shape) typeName() string {
 	for _, name := range types {
 		items := s.items()
 		switch {
-		case name == "null" && len(types) > 1: // there is no need to say it
+		case name == "null" && len(types) > 1: // a flag may be omitted instead
 		case name == "array" && items.At != nil && !items.Is("array") && !items.Is("object"):
 			names = append(names, items.typeName())
 		default:
@@ -184,7 +184,7 @@ func (s shape) typeName() string {
 	return strings.Join(slices.Compact(names), "|")
 }
 
-// help is what is said of a flag.
+// help returns the explanation of a flag.
 func (f flag) help() string {
 	var parts []string
 	if f.required {

@@ -7,12 +7,10 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-const (
-	maxLine = 80 // characters
-	maxHead = 28 // of what has its explanation on the same line
-)
+// maxHead is the maximum number of characters of a term that has its explanation on the same line.
+const maxHead = 28
 
-// explained writes rows of what is explained and its explanation, in two columns.
+// explained writes rows of a term and its explanation, in two columns.
 func explained(b *strings.Builder, rows [][2]string) {
 	column := 0
 	for i, row := range rows {
@@ -21,54 +19,31 @@ func explained(b *strings.Builder, rows [][2]string) {
 			column = max(column, n)
 		}
 	}
-	margin := strings.Repeat(" ", column+4)
 	for _, row := range rows {
+		explanation := printable.Wrap(row[1], column+4, column+4)
 		n := utf8.RuneCountInString(row[0])
 		b.WriteString("  " + row[0])
 		switch {
 		case row[1] == "":
 		case n > column:
-			b.WriteString("\n" + wrapped(margin+row[1], margin))
+			b.WriteString("\n" + explanation)
 		default:
-			b.WriteString(margin[n+2:] + strings.TrimLeft(wrapped(margin+row[1], margin), " "))
+			b.WriteString(explanation[n+2:])
 		}
 		b.WriteByte('\n')
 	}
 }
 
-// paragraphs writes text, wrapped, with an empty line before every paragraph. What is indented is
-// kept as it is.
+// paragraphs writes wrapped text, with an empty line before each paragraph. Indented lines are not
+// wrapped.
 func paragraphs(b *strings.Builder, text string) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		b.WriteByte('\n')
 		for line := range strings.SplitSeq(paragraph, "\n") {
 			if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") {
-				line = wrapped(line, "")
+				line = printable.Wrap(line, 0, 0)
 			}
 			b.WriteString(line + "\n")
 		}
 	}
-}
-
-// wrapped breaks a text into lines at spaces, with a margin before all but the first. The space
-// that it begins with is kept.
-func wrapped(text, margin string) string {
-	var b strings.Builder
-	used := len(text) - len(strings.TrimLeft(text, " "))
-	b.WriteString(text[:used])
-	for i, word := range strings.Fields(text) {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > maxLine:
-			b.WriteString("\n" + margin)
-			used = len(margin)
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String()
 }

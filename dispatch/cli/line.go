@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// A line is what the arguments of the program say.
+// A line is a parsed command line.
 type line struct {
 	words     []string // of the operation's name
 	op        *dispatch.Operation
@@ -17,11 +17,11 @@ type line struct {
 	output    string  // of -o
 	help      bool
 	yes       bool   // confirmed from the start
-	readInput bool   // a flag has read standard input
-	wants     string // the flag that the arguments end with, and that has to have a value
+	readInput bool   // a flag read standard input
+	wants     string // the last argument, if it is a flag whose value is missing
 }
 
-// given is a flag with what was given to it.
+// given is a flag with its value.
 type given struct {
 	flag
 	text  string
@@ -30,12 +30,12 @@ type given struct {
 
 func (l *line) name() string { return strings.Join(l.words, ".") }
 
-// parse reads arguments. It reads on after what is wrong, of which the first is the error, because
-// how to print the error may come last.
+// parse parses arguments. It returns the first error but continues after it, because -o, which
+// decides how the error is printed, may follow.
 func (s *surface) parse(args []string) (*line, error) {
 	l := &line{output: s.output}
 	var first error
-	settled := false // whether all words are there, and op if they name one
+	settled := false // the words are complete and op is looked up
 	settle := func() (err error) {
 		if !settled {
 			settled = true
@@ -78,7 +78,7 @@ func (s *surface) parse(args []string) (*line, error) {
 	return l, first
 }
 
-// operand returns the value of a flag that has to have one, and the arguments behind it.
+// operand returns the value of a flag that requires one, and the arguments after it.
 func (l *line) operand(name, text string, hasText bool, args []string) (string, []string, error) {
 	switch {
 	case hasText:
@@ -92,14 +92,14 @@ func (l *line) operand(name, text string, hasText bool, args []string) (string, 
 
 func (l *line) setOutput(name string) error {
 	if !slices.Contains(outputs, name) {
-		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is none of %s", outputFlag, name,
+		return dispatch.Errorf(dispatch.InvalidInput, "%s: %q is not one of %s", outputFlag, name,
 			strings.Join(outputs, ", "))
 	}
 	l.output = name
 	return nil
 }
 
-// parseFlag takes a flag of the operation, and its value off the arguments behind it.
+// parseFlag parses a flag of the operation and its value, and returns the arguments after them.
 func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]string, error) {
 	var err error
 	if name == wholeFlag {
@@ -154,7 +154,7 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	return args, err
 }
 
-// flagNames are the flags of the operation as they are typed.
+// flagNames returns the flags of the operation as they are typed.
 func (l *line) flagNames() (names []string) {
 	input := shapeOf(l.op)
 	for _, f := range input.flags() {
@@ -166,7 +166,7 @@ func (l *line) flagNames() (names []string) {
 	return append(names, wholeFlag, outputFlag, helpFlag)
 }
 
-// unexpected refuses an argument that is no flag and no value of one.
+// unexpected returns the error for an argument that is neither a flag nor the value of a flag.
 func (l *line) unexpected(arg string) error {
 	hint := ""
 	if n := len(l.given); n > 0 && l.given[n-1].shape.isSwitch() &&
@@ -178,8 +178,8 @@ func (l *line) unexpected(arg string) error {
 	return dispatch.Errorf(dispatch.InvalidInput, "unexpected argument %q%s", arg, hint)
 }
 
-// firstText is the first flag that is required and a string: what a person has in mind who leaves
-// the flag out.
+// firstText returns the first required flag that is a string, which the user of a bare argument
+// probably meant.
 func firstText(input shape) (flag, bool) {
 	flags := input.flags()
 	i := slices.IndexFunc(flags, func(f flag) bool { return f.required && f.shape.Is("string") })

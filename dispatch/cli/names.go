@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// below returns the operations whose names begin with these segments, sorted; all of them for "".
+// below returns the operations whose names begin with these segments, sorted; all operations for
+// "".
 func (s *surface) below(name string) (ops []*dispatch.Operation) {
 	for _, op := range s.catalog.Operations() {
 		if name == "" || op.Name() == name || strings.HasPrefix(op.Name(), name+".") {
@@ -17,14 +18,14 @@ func (s *surface) below(name string) (ops []*dispatch.Operation) {
 	return ops
 }
 
-// has reports whether the name is one of an operation, or begins one.
+// has reports whether name is the name of an operation or the beginning of one.
 func (s *surface) has(name string) bool { return len(s.below(name)) > 0 }
 
-// typed is the name of an operation as it is typed.
+// typed returns the name of an operation as it is typed.
 func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(), ".", " ") }
 
-// resolve finds the operation that the words of a line name, nil for what is no operation but
-// known.
+// resolve returns the operation that the words of a line name, or nil for the commands beside the
+// operations.
 func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 	if s.isCompletion(l.words) || s.isScript(l.words) {
 		return nil, nil
@@ -55,14 +56,14 @@ func (s *surface) resolve(l *line) (*dispatch.Operation, error) {
 		instead(strings.Join(l.words, " "), s.nearby(l.words)))
 }
 
-// find has operations found that are not there yet.
+// find calls Find if no operation begins with the words.
 func (s *surface) find(l *line) error {
 	if s.Find == nil || len(l.words) == 0 || s.has(l.name()) {
 		return nil
 	}
 	for n := range l.words {
 		if _, ok := s.catalog.Lookup(strings.Join(l.words[:n], ".")); ok {
-			return nil // and then one word too many
+			return nil // resolve reports the words after the operation
 		}
 	}
 	words, err := s.Find(l.words)
@@ -72,8 +73,8 @@ func (s *surface) find(l *line) error {
 	return err
 }
 
-// nearby returns what could stand in the place of words that name nothing: all operations, or those
-// that begin with the words that are right.
+// nearby returns the operations that begin with as many of the words as possible, as suggestions
+// for words that name none.
 func (s *surface) nearby(words []string) (all []string) {
 	for n := len(words) - 1; n >= 0; n-- {
 		if ops := s.below(strings.Join(words[:n], ".")); len(ops) > 0 {
@@ -86,7 +87,8 @@ func (s *surface) nearby(words []string) (all []string) {
 	return nil
 }
 
-// next returns the segments that may follow a name, sorted, each with an operation that begins so.
+// next returns the segments that may follow a name, sorted, each with the first operation that it
+// leads to.
 func (s *surface) next(name string) (segments []string, first []*dispatch.Operation) {
 	seen := map[string]bool{"": true}
 	for _, op := range s.below(name) {
@@ -99,7 +101,7 @@ func (s *surface) next(name string) (segments []string, first []*dispatch.Operat
 	return segments, first
 }
 
-// instead ends a message about a word that is not known.
+// instead returns the end of a message about an unknown word: a suggestion, or "".
 func instead(word string, candidates []string) string {
 	if hint := near.Instead(word, candidates); hint != "" {
 		return "; " + hint

@@ -6,52 +6,45 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// A status is the last line of a terminal, which says how far an operation has come, until
-// something else is printed. It is safe for concurrent use.
-type status struct {
-	w    io.Writer // nil: never shown
+// A progress shows how far an operation has come, until its result is printed. It is safe for
+// concurrent use.
+type progress struct {
+	w    io.Writer
 	what string
 
-	mu    sync.Mutex
-	last  time.Time
-	shown bool
-	over  bool
+	mu     sync.Mutex
+	status terminal.StatusLine
+	last   time.Time // when the status was shown
+	ended  bool
 }
 
-const (
-	// what comes faster is not shown: printing must not slow the operation down
-	statusEvery = 100 * time.Millisecond
-	statusWidth = 79
-	eraseLine   = "\r\x1b[K"
-)
+// progressInterval is the least time between two updates, because printing must not slow the
+// operation down.
+const progressInterval = 100 * time.Millisecond
 
-func (s *status) show(done, total float64, message string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// show is a [dispatch.Call]'s Progress.
+func (p *progress) show(done, total float64, message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := time.Now()
-	if s.over || s.shown && now.Sub(s.last) < statusEvery {
+	if p.ended || now.Sub(p.last) < progressInterval {
 		return
 	}
-	s.last, s.shown = now, true
-	text := fmt.Sprintf("%s: %g", s.what, done)
+	p.last = now
+	text := fmt.Sprintf("%s: %g", p.what, done)
 	if total > 0 {
-		text = fmt.Sprintf("%s: %.0f%%", s.what, 100*done/total)
+		text = fmt.Sprintf("%s: %.0f%%", p.what, 100*done/total)
 	}
-	line := []rune(printable.Line(text + " " + message))
-	if len(line) > statusWidth {
-		line = append(line[:statusWidth-1], '…')
-	}
-	_, _ = io.WriteString(s.w, eraseLine+string(line)) // nothing depends on it
+	p.status.Show(p.w, text+" "+message)
 }
 
-// end takes the line away, for good.
-func (s *status) end() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over = true; s.shown {
-		_, _ = io.WriteString(s.w, eraseLine)
-	}
+// end erases the status and ignores later progress.
+func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.status.Erase(p.w)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A refusal is the error of a call that was made.
+// A refusal is the error of a call that reached the dispatcher.
 type refusal struct {
 	err       error
 	op        *dispatch.Operation
@@ -22,8 +22,8 @@ type refusal struct {
 func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
-// explain is the message of an error. What the dispatcher says of arguments by their path in the
-// JSON is said of the flags they came from.
+// explain returns the message of an error. It names the flags of arguments that the dispatcher
+// refused in place of their paths in the JSON.
 func explain(err error, e *dispatch.Error) string {
 	r, ok := errors.AsType[*refusal](err)
 	if !ok || e.Code != dispatch.InvalidInput && e.Code != dispatch.MissingParam {
@@ -34,7 +34,7 @@ func explain(err error, e *dispatch.Error) string {
 	}
 	raw, _ := e.Details.(json.RawMessage)
 	if json.Unmarshal(raw, &details) != nil || len(details.Errors) == 0 {
-		return e.Message // the operation's own words
+		return e.Message // of the operation itself
 	}
 	var parts []string
 	for _, p := range details.Errors {
@@ -46,7 +46,7 @@ func explain(err error, e *dispatch.Error) string {
 	return strings.Join(parts, "; ")
 }
 
-// A problem is one thing that is wrong with the arguments; see [dispatch.Dispatcher.Dispatch].
+// A problem is one error of the arguments; see [dispatch.Dispatcher.Dispatch].
 type problem struct {
 	Path     string `json:"path"`
 	Property string `json:"property"`
@@ -75,7 +75,7 @@ func (r *refusal) explain(p problem) string {
 	return p.Reason
 }
 
-// lacks reports whether the object at a path of the arguments does not have a property.
+// lacks reports whether the object at a path of the arguments lacks a property.
 func (r *refusal) lacks(path []string, property string) bool {
 	at := r.arguments
 	for _, token := range path {

@@ -9,17 +9,16 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// scriptCommand stands in the place of an operation for those on standard input, unless the catalog
-// has one of that name.
+// scriptCommand, in place of an operation, runs command lines from standard input, unless the
+// catalog has an operation of that name.
 const scriptCommand = "-"
 
 func (s *surface) isScript(words []string) bool {
 	return len(words) > 0 && words[0] == scriptCommand && !s.has(scriptCommand)
 }
 
-// script runs the command lines of standard input one after another, and returns the exit code:
-// that of the first which fails, or 0 if none does. A person who types them may go on after one
-// that failed.
+// script runs the command lines of standard input one after another. It stops at the first failure
+// and returns its exit code, or 0. At a terminal it continues after a failure.
 func (s *surface) script(ctx context.Context, l *line) int {
 	inner := *s
 	inner.output, inner.In, inner.InTerminal = l.output, nil, false
@@ -34,7 +33,7 @@ func (s *surface) script(ctx context.Context, l *line) int {
 		}
 		c, err := await(ctx, lines.next)
 		if err != nil && person {
-			_, _ = io.WriteString(s.Err, "\n") // the prompt is still there
+			_, _ = io.WriteString(s.Err, "\n") // ends the line of the prompt
 		}
 		switch inner.line = c.line; {
 		case err == io.EOF:
@@ -53,8 +52,8 @@ func (s *surface) script(ctx context.Context, l *line) int {
 	}
 }
 
-// flush hands over what a writer keeps, if it is one that does: who reads must not wait for what
-// the next line prints.
+// flush flushes a writer that has a method Flush, because the reader of its output must not wait
+// for the next command line.
 func flush(w io.Writer) error {
 	if buffered, ok := w.(interface{ Flush() error }); ok {
 		return buffered.Flush()
@@ -62,7 +61,7 @@ func flush(w io.Writer) error {
 	return nil
 }
 
-// refuseScript says what is wrong with a command line that names scriptCommand, if anything is.
+// refuseScript returns the error of a command line that has scriptCommand and cannot be run.
 func (s *surface) refuseScript(l *line) error {
 	switch {
 	case s.line > 0:
@@ -75,15 +74,15 @@ func (s *surface) refuseScript(l *line) error {
 	return nil
 }
 
-// scriptManual is the help of scriptCommand.
+// scriptManual returns the help of scriptCommand.
 func (s *surface) scriptManual() string {
 	var b strings.Builder
 	b.WriteString("usage: " + s.Program + " [-o text|json] -\n")
-	paragraphs(&b, `Run command lines from standard input, one after another, each as soon as it is complete, until one fails; at a terminal, to the end. What one opens, a session, is there for the next.
+	paragraphs(&b, `Run command lines from standard input, each as soon as it is complete, until one fails; at a terminal, to the end. A session that one opens is available to the next.
 
-A line is what may follow `+s.Program+` on a command line, in words as in a shell: blanks separate them, quotes and backslashes keep what they are made of, a backslash at the end of a line joins it with the next, # begins a comment. Nothing is expanded.
+A line is what may follow `+s.Program+` on a command line, split into words as in a shell: blanks separate words, quotes and backslashes escape characters, a backslash at the end of a line joins it with the next, # begins a comment. Nothing is expanded.
 
-Standard input being taken, - and @- are no values there, and nobody is asked: what has to be confirmed wants its `+yesFlag+`.
+Flags cannot read standard input there, and no questions are asked: confirm with `+yesFlag+`.
 
   `+s.Program+` - <<'END'
   OPERATION --FLAG 'two words'

@@ -17,15 +17,15 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// sources reads the files that arguments name, and standard input.
+// sources reads files and standard input for flags.
 type sources struct {
 	ctx   context.Context
-	stdin io.Reader // nil: it is a script
-	taken string    // the flag that standard input went to
+	stdin io.Reader // nil in a script
+	taken string    // the flag that has read standard input, or ""
 }
 
-// text returns what the text of a flag stands for where a string may be: itself, or a file's
-// content.
+// text returns the value of a flag that is a string: the text itself, or the content of @FILE or of
+// standard input. With binary, the content is encoded as base64.
 func (s *sources) text(flag, text string, binary bool) (string, error) {
 	if literal, isFile := form.FileName(text); !isFile && text != "-" {
 		return literal, nil
@@ -43,7 +43,8 @@ func (s *sources) text(flag, text string, binary bool) (string, error) {
 	return string(data), nil
 }
 
-// json returns the JSON that the text of a flag is, or stands for.
+// json returns the value of a flag that is JSON: the text itself, or the content of @FILE or of
+// standard input.
 func (s *sources) json(flag, text string) ([]byte, error) {
 	data := []byte(text)
 	if isSource(text) {
@@ -60,7 +61,7 @@ func (s *sources) json(flag, text string) ([]byte, error) {
 
 func isSource(text string) bool { return text == "-" || strings.HasPrefix(text, "@") }
 
-// read reads what @FILE, - or @- stands for.
+// read returns the content of @FILE, or of standard input for - and @-.
 func (s *sources) read(flag, source string) ([]byte, error) {
 	name := strings.TrimPrefix(source, "@")
 	switch {
@@ -98,7 +99,7 @@ func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil && info.IsDir() {
-			return nil, syscall.EISDIR // as not every system says
+			return nil, syscall.EISDIR // some systems return another error
 		}
 		stdin = f
 	}
@@ -106,7 +107,7 @@ func readAll(name, source string, stdin io.Reader) ([]byte, error) {
 	return data, bare(err)
 }
 
-// bare takes the file's name, which the message has already, off an error.
+// bare removes the name of the file, which the message contains already, from an error.
 func bare(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%w", e.Err)

@@ -7,15 +7,15 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// A splitter takes command lines off a text while it comes, and splits them into words as
-// [shellwords] does. It reads no byte behind the line end of a command line.
+// A splitter reads command lines and splits them into words as [shellwords] does. It reads no byte
+// after the end of a command line.
 type splitter struct {
 	in   io.ByteReader
-	line int // in which the last byte was, from 0
+	line int // the number of the line of the last byte, from 0
 }
 
-// A command is the words of a command line, none of an empty one, and the number of the line in
-// which it begins, from 1.
+// A command is the words of a command line, nil if it is empty, and the number of its first line,
+// from 1.
 type command struct {
 	words []string
 	line  int
@@ -23,13 +23,12 @@ type command struct {
 
 const maxCommand = 1 << 20 // bytes
 
-// next returns the next command line; the error is io.EOF if there is none. With another error
-// there are no words, and the line is where to look for its reason. After an error nothing else is
-// to be read.
+// next returns the next command line, or io.EOF. For another error the command has no words, and
+// its line is where the cause is. next must not be called after an error.
 func (s *splitter) next() (c command, err error) {
 	c.line = s.line + 1
 	var words shellwords.Splitter
-	var opened int // the line where the quote is
+	var opened int // the line of the open quote
 	finished := func() (command, error) {
 		for _, word := range words.Words() {
 			c.words = append(c.words, word.Text)

@@ -34,9 +34,9 @@ func (s Schema) Coerce(text string) []byte {
 	return Quote(text)
 }
 
-// Join returns one JSON value for all that were given for one property. It reports false if there
-// are several and the value cannot be an array. A single JSON value that fits none of the types is
-// the only element of an array if the value may be one.
+// Join returns one JSON value for all values that were given for one property. It reports false for
+// several values if the value cannot be an array. A single JSON value that fits none of the types
+// becomes the only element of an array if the value may be one.
 func (s Schema) Join(values []Value) (encoded []byte, ok bool) {
 	types, first := s.Types(), values[0]
 	list := types == nil || slices.Contains(types, "array")
@@ -71,8 +71,8 @@ func (s Schema) List(elements []Value) []byte {
 	return append(dst, ']')
 }
 
-// read returns the JSON of text as one of the values of const and enum, or as the first of the
-// types that it can be read as, nil if there is none.
+// read returns the JSON of text as a value of const or enum, or as the first type that the text can
+// be read as, or nil.
 func (s Schema) read(text string, types []string) []byte {
 	values := s.Values()
 	for _, value := range values {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// MaxFile is how many bytes of a file or of standard input an argument can have.
+// MaxFile is the maximum number of bytes of a file or of standard input for an argument.
 const MaxFile = 64 << 20
 
 // ErrTooLarge is the error of [ReadAll] for input of more than [MaxFile] bytes.
-var ErrTooLarge = errors.New("it has more than 64 MiB")
+var ErrTooLarge = errors.New("it is larger than 64 MiB")
 
 // ReadAll reads r to its end, [MaxFile] bytes at most.
 func ReadAll(r io.Reader) ([]byte, error) {

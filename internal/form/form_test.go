@@ -1,12 +1,13 @@
 package form
 
 import (
+	"strings"
 	"testing"
 
 	"gotest.tools/v3/assert"
 )
 
-func TestPointed(t *testing.T) {
+func TestResolve(t *testing.T) {
 	const schema = `{"$defs":{"a/b":1,"c~d":{"e f":[2,{"0":3}]},"":4,"7":5}}`
 	for ref, want := range map[string]string{
 		"#": schema, "#/$defs/a~1b": "1", "#/$defs/c~0d/e%20f/0": "2", "#/$defs/c~0d/e f/1/0": "3",
@@ -15,7 +16,7 @@ func TestPointed(t *testing.T) {
 		"#/$defs/c~0d/e f/2": "", "#/$defs/c~0d/e f/-1": "",
 		"#/$defs/a~1b/0": "",
 	} {
-		assert.Equal(t, string(NewRoot([]byte(schema)).Pointed(ref)), want, ref)
+		assert.Equal(t, string(NewRoot([]byte(schema)).resolve(ref)), want, ref)
 	}
 }
 
@@ -85,4 +86,38 @@ func TestFileName(t *testing.T) {
 		assert.Equal(t, s, want.s, text)
 		assert.Equal(t, isFile, want.isFile, text)
 	}
+}
+
+func TestAlternatives(t *testing.T) {
+	for _, c := range []struct{ schema, want string }{
+		{`{"type":"string"}`, "string"},
+		{`{}`, ""},
+		{`{"anyOf":[{"type":"string"},{"oneOf":[{"type":"null"},{"$ref":"#/$defs/n"}]}],
+			"$defs":{"n":{"type":"number"}}}`, "string|null|number"},
+		{`{"$ref":"#/$defs/n","$defs":{"n":{"oneOf":[{"type":"string"},{"type":"null"}]}}}`,
+			"string|null"},
+		{`{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}]}`, "||object"},
+		{`{"allOf":[{"type":"string"}],"anyOf":[{"type":"number"}]}`, "number|string"},
+		{`{"anyOf":[{"$ref":"#"},{"$ref":"#"}]}`, ""},
+	} {
+		var got []string
+		for _, alternative := range NewSchema([]byte(c.schema)).Alternatives() {
+			got = append(got, strings.Join(alternative.Types(), ","))
+		}
+		assert.Equal(t, strings.Join(got, "|"), c.want, c.schema)
+	}
+	own := NewSchema([]byte(`{"allOf":[{"properties":{"a":{}}}],"then":{"properties":{"b":{}}},
+		"anyOf":[{"properties":{"c":{}}}]}`)).Own()
+	assert.Equal(t, len(own.Fields()), 1)
+}
+
+// A recursive schema can be walked without an end of its own.
+func TestLimited(t *testing.T) {
+	s := NewSchema([]byte(`{"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}}}`)).Limited()
+	steps := 0
+	for fields := s.Fields(); len(fields) > 0; fields = fields[1].Schema.Fields() {
+		steps++
+	}
+	assert.Assert(t, 10_000 < steps && steps < maxWork, "%d", steps)
+	assert.Equal(t, len(s.Fields()), 0)
 }

@@ -21,9 +21,9 @@ type Root struct {
 // NewRoot returns a root. The value must not change.
 func NewRoot(value []byte) *Root { return &Root{value, map[*byte]map[string][]byte{}} }
 
-// Pointed returns the value that a reference such as "#/$defs/Name" leads to (RFC 6901), nil for
-// references of other forms and those that lead nowhere.
-func (r *Root) Pointed(ref string) []byte {
+// resolve returns the value that a reference such as "#/$defs/Name" points to (RFC 6901), or nil
+// for a reference of another form or to nothing.
+func (r *Root) resolve(ref string) []byte {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	pointer, err := url.PathUnescape(fragment)
 	if !ok || err != nil || pointer != "" && pointer[0] != '/' {
@@ -38,7 +38,7 @@ func (r *Root) Pointed(ref string) []byte {
 	return value
 }
 
-// Child returns what [Child] does, for a value within the root.
+// Child is [Child] for a value within the root.
 func (r *Root) Child(value []byte, token string) []byte {
 	if len(value) == 0 {
 		return nil
@@ -62,7 +62,7 @@ func (r *Root) Child(value []byte, token string) []byte {
 	return children[token]
 }
 
-// Tokens splits a JSON Pointer; the empty one has none.
+// Tokens splits a JSON Pointer. The empty pointer has no tokens.
 func Tokens(pointer string) []string {
 	tokens := strings.Split(pointer, "/")[1:]
 	for i, token := range tokens {
@@ -71,7 +71,7 @@ func Tokens(pointer string) []string {
 	return tokens
 }
 
-// Child returns the member or element that a token of a JSON Pointer names, nil if there is none.
+// Child returns the member or element that a token of a JSON Pointer names, or nil.
 func Child(value []byte, token string) []byte {
 	if n, err := strconv.Atoi(token); err == nil {
 		for element := range jsonscan.Elements(value) {

@@ -12,21 +12,41 @@ import (
 // The methods consider the schema itself and all that apply to the same value: those behind $ref
 // and in allOf, anyOf, oneOf, then and else. References to other documents are ignored. One call
 // reads at most 4 MiB or four times the document, whichever is more, and ignores what is beyond.
+// [Schema.Limited] limits all calls together.
 type Schema struct {
 	root *Root  // the document, in which references are resolved
 	At   []byte // the text of the schema
+	own  bool   // Parts leaves out anyOf, oneOf, then and else
+	left *int   // bytes that Parts may still read; nil: one call has a limit of its own
 }
 
-const maxWork = 4 << 20 // bytes of subschemas that Parts reads
+const (
+	maxWork  = 4 << 20 // bytes of subschemas that Parts reads
+	partWork = 16      // what a part costs in addition to its bytes
+)
 
 // NewSchema returns the schema of a whole document, which must not change.
-func NewSchema(document []byte) Schema { return NewRoot(document).Schema(document) }
-
-// Schema returns the schema with the given text, which is a part of the document.
-func (r *Root) Schema(at []byte) Schema { return Schema{r, at} }
+func NewSchema(document []byte) Schema { return Schema{root: NewRoot(document), At: document} }
 
 // Sub returns the schema with the given text, which is a part of the same document.
-func (s Schema) Sub(at []byte) Schema { return Schema{s.root, at} }
+func (s Schema) Sub(at []byte) Schema { return Schema{root: s.root, At: at, left: s.left} }
+
+// Limited returns s with one limit for all calls on it and on the schemas that are reached from it:
+// 4 MiB or 16 times the document, whichever is more. It is for walking a whole schema, which can be
+// recursive.
+func (s Schema) Limited() Schema {
+	left := s.limit(16)
+	s.left = &left
+	return s
+}
+
+// limit returns maxWork, or a multiple of the document's size if that is more.
+func (s Schema) limit(times int) int {
+	if s.root == nil {
+		return maxWork
+	}
+	return max(maxWork, times*len(s.root.value))
+}
 
 // A Part is a schema that applies to the same value as another.
 type Part struct {
@@ -38,24 +58,28 @@ type Part struct {
 // so that recursive schemas end.
 func (s Schema) Parts() (all []Part) {
 	seen := map[*byte]bool{}
-	left := maxWork
-	if s.root != nil {
-		left = max(left, 4*len(s.root.value))
+	left := s.left
+	if left == nil {
+		limit := s.limit(4)
+		left = &limit
 	}
 	var visit func(at []byte, always bool)
 	visit = func(at []byte, always bool) {
-		if len(at) == 0 || seen[&at[0]] || left <= 0 {
+		if len(at) == 0 || seen[&at[0]] || *left <= 0 {
 			return
 		}
 		seen[&at[0]] = true
-		left -= len(at)
+		*left -= len(at) + partWork
 		p := Part{s.Sub(at), always}
 		all = append(all, p)
 		if ref, ok := jsonscan.Unquote(p.Keyword("$ref")); ok && s.root != nil {
-			visit(s.root.Pointed(string(ref)), always)
+			visit(s.root.resolve(string(ref)), always)
 		}
 		for at := range jsonscan.Elements(p.Keyword("allOf")) {
 			visit(at, always)
+		}
+		if s.own {
+			return
 		}
 		for _, keyword := range []string{"anyOf", "oneOf"} {
 			for at := range jsonscan.Elements(p.Keyword(keyword)) {
@@ -126,7 +150,7 @@ func (s Schema) IsOnly(name string) bool {
 	return len(types) == 1 && types[0] == name
 }
 
-// Values returns the values of const and enum as JSON, or nil if there are none.
+// Values returns the values of const and enum as JSON, or nil if the schema has neither.
 func (s Schema) Values() (values [][]byte) {
 	for _, p := range s.Parts() {
 		if only := p.Keyword("const"); only != nil {

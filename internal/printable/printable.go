@@ -1,4 +1,4 @@
-// Package printable makes untrusted text safe to show to people.
+// Package printable makes untrusted text safe to show to people. It also truncates and wraps text.
 package printable
 
 import (

@@ -1,5 +1,5 @@
 // Package terminal reports whether a standard stream is a terminal, its size, and whether it obeys
-// escape sequences. It also discards input typed too early.
+// escape sequences. It also discards input typed too early and shows a status on the last line.
 package terminal
 
 import "os"

@@ -19,10 +19,10 @@ import (
 // An Assignment is a word of the form name=value, name:=JSON or name=@FILE.
 type Assignment struct {
 	Name string
-	Value
+	form.Value
 }
 
-// ParseAssignment reads a word, and the file that it names.
+// ParseAssignment parses a word and reads the file that it names.
 func ParseAssignment(word string) (Assignment, error) {
 	name, text, ok := strings.Cut(word, "=")
 	if !ok {
@@ -40,7 +40,7 @@ func ParseAssignment(word string) (Assignment, error) {
 		data, err := readFile(literal)
 		if err != nil {
 			hint := fmt.Sprintf("for text that begins with @, write %s=@@…", name)
-			return Assignment{}, unread(fmt.Sprintf("argument %q", name), err).WithHint(hint)
+			return Assignment{}, readFailure(fmt.Sprintf("argument %q", name), err).WithHint(hint)
 		}
 		text = string(data)
 	case !isJSON:
@@ -51,17 +51,17 @@ func ParseAssignment(word string) (Assignment, error) {
 			return Assignment{},
 				command.BadArgs("argument %q is not UTF-8, which JSON cannot hold", name)
 		}
-		return Assignment{name, Value{Text: text}}, nil
+		return Assignment{name, form.Value{Text: text}}, nil
 	}
 	if err := jsonscan.Valid([]byte(text)); err != nil {
 		return Assignment{},
 			command.BadArgs("argument %q: %v", name,
 				err).WithHint(fmt.Sprintf("for a value that is text, write %s=…", name))
 	}
-	return Assignment{name, Value{JSON: Compact([]byte(text))}}, nil
+	return Assignment{name, form.Value{JSON: Compact([]byte(text))}}, nil
 }
 
-// Compact returns JSON without line ends, which a frame cannot hold.
+// Compact removes line ends from JSON, because a frame cannot contain them.
 func Compact(text []byte) []byte {
 	text = bytes.TrimSpace(text)
 	if !bytes.ContainsAny(text, "\r\n") {
@@ -73,7 +73,8 @@ func Compact(text []byte) []byte {
 	return text
 }
 
-// ParseData reads the value of -d: JSON, or @FILE, or - for stdin. It must be an object.
+// ParseData returns the value of -d, which must be an object: JSON, or the content of @FILE, or of
+// stdin for -.
 func ParseData(ctx context.Context, given string, stdin io.Reader) ([]byte, error) {
 	data, err := []byte(given), error(nil)
 	if file, ok := strings.CutPrefix(given, "@"); ok {
@@ -82,7 +83,7 @@ func ParseData(ctx context.Context, given string, stdin io.Reader) ([]byte, erro
 		data, err = readInput(ctx, stdin)
 	}
 	if err != nil {
-		return nil, unread("-d", err)
+		return nil, readFailure("-d", err)
 	}
 	if err := jsonscan.Valid(data); err != nil {
 		return nil, command.BadArgs("-d: %v", err)
@@ -103,8 +104,7 @@ func readFile(name string) ([]byte, error) {
 	return readAll(f)
 }
 
-// readInput is readAll that ends with the context. The read itself cannot be ended, but the program
-// then is.
+// readInput is readAll, but returns when ctx ends. The read continues then, until the program ends.
 func readInput(ctx context.Context, stdin io.Reader) (data []byte, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -124,8 +124,8 @@ func readAll(r io.Reader) ([]byte, error) {
 	return data, Plain(err)
 }
 
-// unread is the failure to read an argument.
-func unread(what string, err error) *command.Failure {
+// readFailure returns the failure to read an argument.
+func readFailure(what string, err error) *command.Failure {
 	f := command.BadArgs("%s: %v", what, err)
 	if errors.Is(err, form.ErrTooLarge) {
 		f.Code = "too_large"
@@ -133,7 +133,7 @@ func unread(what string, err error) *command.Failure {
 	return f
 }
 
-// Plain takes the operation off an error about a file.
+// Plain removes the name of the operation from an error about a file.
 func Plain(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", e.Path, e.Err)
@@ -141,29 +141,32 @@ func Plain(err error) error {
 	return err
 }
 
-// BuildArguments makes the arguments of a call: what -d gave, if anything, with the assignments on
-// top. A name that is given several times is an array. A name with dots in it is a property of a
-// property, if the schema has it so.
+// BuildArguments builds the arguments of a call: the object of -d with the assignments set in it. A
+// name that is given several times becomes an array. A name with dots names a property of a
+// property, if the schema has it.
 func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byte, error) {
-	root := ShapeOf(schema)
+	root := form.NewSchema(schema)
 	object := new(Tree)
 	if err := object.expand(data, "-d"); err != nil {
 		return nil, err
 	}
-	given := map[string][]Value{}
+	given := map[string][]form.Value{}
 	for _, a := range assignments {
 		given[a.Name] = append(given[a.Name], a.Value)
 	}
 	for _, a := range assignments {
 		values := given[a.Name]
 		if values == nil {
-			continue // done, at its first place
+			continue // set at its first place
 		}
 		delete(given, a.Name)
-		path, leaf := root.Path(a.Name)
-		encoded := encode(values[0], leaf)
-		if len(values) > 1 {
-			encoded = leaf.form().List(values)
+		path, leaf := Path(root, a.Name)
+		encoded := values[0].JSON
+		switch {
+		case len(values) > 1:
+			encoded = leaf.List(values)
+		case encoded == nil:
+			encoded = leaf.Coerce(values[0].Text)
 		}
 		if err := object.set(path, encoded); err != nil {
 			return nil, command.BadArgs("argument %q: %v", a.Name, err)
@@ -172,30 +175,31 @@ func BuildArguments(data []byte, assignments []Assignment, schema []byte) ([]byt
 	return object.Append(nil), nil
 }
 
-// Path splits a name at the dots that lead into an object, and returns the schema of what it names.
-func (s Shape) Path(name string) ([]string, Shape) {
-	if leaf, ok := s.property(name); ok {
+// Path splits a name at the dots that lead into an object and returns the schema of the property.
+func Path(s form.Schema, name string) ([]string, form.Schema) {
+	if leaf, ok := s.Property(name); ok {
 		return []string{name}, leaf
 	}
 	for i := range len(name) {
 		if name[i] != '.' || i == 0 || i == len(name)-1 {
 			continue
 		}
-		if outer, ok := s.property(name[:i]); ok && outer.form().Is("object") {
-			path, leaf := outer.Path(name[i+1:])
+		if outer, ok := s.Property(name[:i]); ok && outer.Is("object") {
+			path, leaf := Path(outer, name[i+1:])
 			return append([]string{name[:i]}, path...), leaf
 		}
 	}
-	return []string{name}, s.additional()
+	additional, _ := s.Additional()
+	return []string{name}, additional
 }
 
-// A Tree is a JSON object under construction. The order of its members is kept.
+// A Tree is a JSON object that is being built. It keeps the order of the members.
 type Tree struct {
 	names   []string
 	members map[string]*Node
 }
 
-// A Node is a value that is finished, or an object that is not.
+// A Node is the JSON of a value, or an object that is being built.
 type Node struct {
 	JSON   []byte
 	object *Tree
@@ -223,7 +227,7 @@ func (t *Tree) Put(name string, n *Node) {
 	t.members[name] = n
 }
 
-// set puts a value at a path. On its way there may only be objects.
+// set sets the value at a path, on which all values must be objects.
 func (t *Tree) set(path []string, value []byte) error {
 	name := path[0]
 	n := t.members[name]

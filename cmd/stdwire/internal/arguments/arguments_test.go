@@ -160,7 +160,8 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	number := write("number", "5\n")
 	a, err = ParseAssignment("i=@" + number)
 	assert.NilError(t, err)
-	assert.Equal(t, string(encode(a.Value, ShapeOf([]byte(`{"type":"integer"}`)))), "5")
+	integer := form.NewSchema([]byte(`{"type":"integer"}`))
+	assert.Equal(t, string(integer.Coerce(a.Text)), "5")
 
 	object := write("object", "{\n  \"a\": 1\r\n}\n")
 	a, err = ParseAssignment("o:=@" + object)
@@ -177,7 +178,7 @@ func TestAssignmentsFromFiles(t *testing.T) {
 	assert.NilError(t, os.WriteFile(huge, nil, 0o600))
 	assert.NilError(t, os.Truncate(huge, form.MaxFile+1))
 	_, err = ParseAssignment("s=@" + huge)
-	assert.Error(t, err, `argument "s": it has more than 64 MiB`)
+	assert.Error(t, err, `argument "s": it is larger than 64 MiB`)
 	assert.Equal(t, err.(*command.Failure).ExitCode(), 7)
 }
 

@@ -4,21 +4,17 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Parameters shows the properties of an object, those that are required first.
-func Parameters(s Shape, deep int) []string {
+// Parameters formats the properties of an object, the required ones first. depth is the number of
+// objects and arrays that the object is in.
+func Parameters(s form.Schema, depth int) []string {
 	var required, optional []string
-	must := s.Required()
-	seen := map[string]bool{}
-	for name, property := range s.Properties() {
-		if seen[name] {
-			continue // allOf says it again
-		}
-		seen[name] = true
-		param := printable.Line(name) + ": " + TypeName(property, deep+1)
-		if must[name] {
+	for _, property := range s.Fields() {
+		param := printable.Line(property.Name) + ": " + TypeName(property.Schema, depth+1)
+		if property.Required {
 			required = append(required, param)
 		} else {
 			optional = append(optional, "["+param+"]")
@@ -28,17 +24,19 @@ func Parameters(s Shape, deep int) []string {
 }
 
 const (
-	maxNested = 4   // objects in one another that are shown
-	maxType   = 120 // characters of one type
+	maxObjects = 4   // depth of the objects whose properties are shown
+	maxArrays  = 12  // depth of the arrays whose elements are shown
+	maxType    = 120 // characters of the values of one type
 )
 
-// TypeName shows a type: string, integer|null, "a"|"b", {x: number}[].
-func TypeName(s Shape, deep int) string { return strings.Join(s.typeNames(deep), "|") }
+// TypeName formats a type: string, integer|null, "a"|"b", {x: number}[]. depth is as in
+// [Parameters].
+func TypeName(s form.Schema, depth int) string { return strings.Join(typeNames(s, depth), "|") }
 
-func (s Shape) typeNames(deep int) (names []string) {
+func typeNames(s form.Schema, depth int) (names []string) {
 	seen := map[string]bool{}
-	for alternative := range s.Alternatives() {
-		for _, name := range alternative.ownNames(deep) {
+	for _, alternative := range s.Alternatives() {
+		for _, name := range ownNames(alternative, depth) {
 			if !seen[name] {
 				seen[name] = true
 				names = append(names, name)
@@ -51,10 +49,10 @@ func (s Shape) typeNames(deep int) (names []string) {
 	return names
 }
 
-// ownNames are the types that one alternative allows.
-func (s Shape) ownNames(deep int) (names []string) {
+// ownNames returns the values or types of one alternative.
+func ownNames(s form.Schema, depth int) (names []string) {
 	length := 0
-	for value := range s.Values() {
+	for _, value := range s.Values() {
 		text := printable.Line(string(value))
 		if length += utf8.RuneCountInString(text); length > maxType {
 			return append(names, "…")
@@ -66,10 +64,10 @@ func (s Shape) ownNames(deep int) (names []string) {
 	}
 	for _, name := range s.Types() {
 		switch {
-		case name == "array":
-			names = append(names, s.arrayName(deep))
-		case name == "object":
-			names = append(names, s.objectName(deep))
+		case name == "array" && depth <= maxArrays:
+			names = append(names, arrayName(s, depth))
+		case name == "object" && depth <= maxObjects:
+			names = append(names, objectName(s, depth))
 		default:
 			names = append(names, printable.Line(name))
 		}
@@ -77,20 +75,16 @@ func (s Shape) ownNames(deep int) (names []string) {
 	return names
 }
 
-func (s Shape) arrayName(deep int) string {
-	items, _ := s.Items()
-	names := items.typeNames(deep + 1)
+func arrayName(s form.Schema, depth int) string {
+	names := typeNames(s.Items(), depth+1)
 	if len(names) > 1 {
 		return "(" + strings.Join(names, "|") + ")[]"
 	}
 	return names[0] + "[]"
 }
 
-func (s Shape) objectName(deep int) string {
-	if deep > maxNested {
-		return "object"
-	}
-	params := Parameters(s, deep)
+func objectName(s form.Schema, depth int) string {
+	params := Parameters(s, depth)
 	if params == nil {
 		return "object"
 	}

@@ -20,7 +20,7 @@ func authLoginCommand() command.Command {
 	return command.Command{
 		Name:    "auth login",
 		Usage:   "SERVER [--scope SCOPE]… [--timeout DURATION] [--config FILE]… [--input ID=VALUE]…",
-		Summary: "agree in the browser to what a server wants to know",
+		Summary: "log in to a server in the browser",
 		Help: `Opens the page of the authorization server in the browser and waits until you have agreed there.
 Without a terminal or a browser it prints the URL of the page on stderr, for you to open on this
 machine. If your browser is on another machine, it ends at an address that does not answer:
@@ -74,7 +74,7 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	c, _ := a.Credentials()
 	if err := storageError(c); err != nil {
 		return &command.Failure{Code: "config", Server: l.name(),
-			Why: "the credentials could not be kept, so that no other command has them: " +
+			Why: "the credentials could not be stored for other commands: " +
 				err.Error()}
 	}
 	std.Err.Printf("logged in to %s at %s%s", l.name(), printable.Line(c.Issuer), formatScopes(c))

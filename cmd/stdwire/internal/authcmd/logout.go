@@ -13,7 +13,7 @@ import (
 func authLogoutCommand() command.Command {
 	return command.Command{
 		Name: "auth logout", Usage: "SERVER [--config FILE]… [--input ID=VALUE]…",
-		Summary: "forget credentials, and have them taken back",
+		Summary: "delete and revoke credentials",
 		Help: `Deletes the credentials and the client registration, and revokes them at the authorization
 server if it supports that. If the revocation fails there is a warning, and the credentials are
 deleted nevertheless.`,
@@ -50,7 +50,7 @@ func (a *account) logout(ctx context.Context, std *term.Streams) error {
 			Why: "the credentials could not be deleted: " + err.Error()}
 	}
 	if e, ok := errors.AsType[*auth.Error](err); ok {
-		std.Err.Printf("warning: the authorization server has not taken them back: %v", e)
+		std.Err.Printf("warning: the authorization server did not revoke them: %v", e)
 	}
 	std.Err.Printf("logged out of %s", a.name())
 	return nil

@@ -16,7 +16,7 @@ import (
 func authStatusCommand() command.Command {
 	return command.Command{
 		Name: "auth status", Usage: "[SERVER] [-o text|json] [--config FILE]… [--input ID=VALUE]…",
-		Summary: "tell which servers there are credentials for",
+		Summary: "list the servers with stored credentials",
 		Help: `Prints each server as valid; renewable, if its token has expired and can be renewed without you;
 or expired. With a SERVER the exit code is 3 if you have to log in. The authorization server is
 not asked, so a revoked token is not noticed. Tokens are not shown.`,
@@ -35,7 +35,7 @@ not asked, so a revoked token is not noticed. Tokens are not shown.`,
 
 // A credentialStatus describes the stored credentials for a server.
 type credentialStatus struct {
-	Server  string    `json:"server"` // the URL, without what may be secret in it
+	Server  string    `json:"server"` // the URL, without user, password, query and fragment
 	State   string    `json:"state"`  // valid, renewable, expired
 	Issuer  string    `json:"issuer"`
 	Scopes  []string  `json:"scopes"`
@@ -93,7 +93,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 	}
 	if a.given() && !usable {
 		return &command.Failure{Code: "auth_required", Server: a.name(),
-			Why: "there are no credentials for it that are good", Hint: "log in: " +
+			Why: "there are no valid credentials for it", Hint: "log in: " +
 				target.LoginCommand(a.selected.ID, a.url)}
 	}
 	return nil

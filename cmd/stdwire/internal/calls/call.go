@@ -117,7 +117,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
 		if err != nil {
 			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.CanAsk() {
-				f.Hint = "some tools are there only where somebody can be asked: run it with stdin and stderr on a terminal"
+				f.Hint = "some tools exist only at a terminal: run it with stdin and stderr on a terminal"
 			}
 			return err
 		}
@@ -142,7 +142,7 @@ func (c *Call) Arguments(std *term.Streams, tool *mcp.Tool, data []byte) ([]byte
 	}
 	compiled, err := schema.Compile(tool.InputSchema)
 	if err != nil {
-		std.Err.Printf("note: the arguments of %s are not checked: its schema is of no use: %s",
+		std.Err.Printf("note: the arguments of %s are not checked: its schema is invalid: %s",
 			tool.Name, printable.Line(err.Error()))
 		return arguments, nil
 	}
@@ -175,7 +175,7 @@ func (c *Call) Send(ctx context.Context, std *term.Streams, cl *client.Client,
 			return cl.CallToolRaw(ctx, c.Tool, json.RawMessage(arguments),
 				append(progress, client.Timeout(c.Timeout))...)
 		})
-	if err != nil && err == context.Cause(ctx) { // the call returned as it was interrupted
+	if err != nil && err == context.Cause(ctx) { // interrupted as the call returned
 		err = &client.CallError{Server: c.Target.Name(), Method: mcp.MethodCallTool, Tool: c.Tool,
 			Err: err}
 	}

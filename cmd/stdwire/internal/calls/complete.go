@@ -18,7 +18,7 @@ func CompleteCommand() command.Command {
 	return command.Command{
 		Name:    "complete",
 		Usage:   "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "ask a server what an argument may become",
+		Summary: "complete an argument of a prompt or template",
 		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource
 template, that begin with VALUE: one a line, the most likely first. OTHER=TEXT are arguments
 that have a value already. If the server has more suggestions, a note on stderr says so. A VALUE
@@ -40,10 +40,9 @@ type completion struct {
 	target   *target.Target
 	words    []string // prompt or resource, its name, the argument
 	value    string
-	hasValue bool // there is a value
-	// the arguments that are given
-	known  textArguments
-	output string
+	hasValue bool
+	known    textArguments // the other arguments
+	output   string
 }
 
 func (c *completion) word(word string) error {
@@ -145,7 +144,7 @@ func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Clie
 	switch {
 	case c.known == nil:
 	case cl.Revision() < completionContextSince:
-		std.Err.Printf("note: the server speaks %s, in which it cannot be told the other arguments",
+		std.Err.Printf("note: the server uses %s, in which requests cannot carry the other arguments",
 			cl.Revision())
 	default:
 		params.Context = &mcp.CompleteContext{Arguments: c.known}

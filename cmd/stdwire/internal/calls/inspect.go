@@ -97,10 +97,9 @@ type Report struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
 	// from the start of the process to the end of the handshake
-	ReadyMs float64 `json:"ready_ms"`
-	// their number; null if the server has none
-	Tools       *int     `json:"tools"`
-	ListMs      float64  `json:"list_ms"`               // the time of listing them
+	ReadyMs     float64  `json:"ready_ms"`
+	Tools       *int     `json:"tools"`                 // their number; null without tools/list
+	ListMs      float64  `json:"list_ms"`               // the time of listing the tools
 	Pid         int      `json:"pid,omitempty"`         // of a child process
 	Environment []string `json:"environment,omitempty"` // the names of the variables
 	Noise       noise    `json:"noise"`
@@ -153,7 +152,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	if count >= 0 {
 		r.Tools, r.ListMs = &count, command.Milliseconds(time.Since(began))
 	}
-	n := c.Noise() // last: until now it has had time to make some
+	n := c.Noise() // last, to include what the requests above provoked
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)
@@ -167,9 +166,8 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 func (r *Report) text() string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
-		words := strings.Fields(printable.Line(fmt.Sprintf(format, args...)))
-		fmt.Fprintf(&b, "%s\n",
-			command.WrapWords(append([]string{fmt.Sprintf("%-13s", name)}, words...), 0, 14))
+		text := printable.Line(fmt.Sprintf(format, args...))
+		b.WriteString(printable.WrapAfter(name, text, 14) + "\n")
 	}
 	row("server", "%s %s %s", r.Name, r.Version, r.Title)
 	row("protocol", "%s, %s era, by %s", r.Revision, r.Era, r.Handshake.Method)

@@ -3,7 +3,6 @@ package calls
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -11,7 +10,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -27,15 +25,13 @@ arrays for all.`,
 			t := target.NewTarget()
 			var form, only string
 			word := func(w string) error {
-				names := kindNames()
-				switch {
-				case only != "":
+				if only != "" {
 					return command.Usagef("unexpected argument %q", w)
-				case !slices.Contains(names, w):
-					return command.Usagef("%q is none of %s", w,
-						strings.Join(names, ", ")).WithHint(near.DidYouMean(w, names))
 				}
 				only = w
+				if err := command.CheckChoice(w, kindNames()...); err != nil {
+					return err
+				}
 				return nil
 			}
 			flags := append(
@@ -70,7 +66,7 @@ func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []o
 	for _, k := range kinds {
 		part, err := k.Overview(ctx, c, form)
 		switch {
-		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+		case errors.Is(err, rpc.ErrMethodNotFound): // the server lacks this kind
 		case err != nil:
 			return err
 		case part != "":

@@ -20,7 +20,7 @@ func TimeoutFlag(timeout *time.Duration) command.Flag {
 	*timeout = 5 * time.Minute
 	f := command.DurationFlag(timeout, "--timeout",
 		"how long to wait for the result, or for progress")
-	*timeout = 0 // unless it is given it is up to the client, or to the configuration
+	*timeout = 0 // without the flag, the client or the configuration decides
 	return f
 }
 
@@ -28,7 +28,7 @@ func TimeoutFlag(timeout *time.Duration) command.Flag {
 // if inLines is set or the terminal is dumb.
 type progressView struct {
 	std     *term.Streams
-	what    string // what is waited for
+	what    string // the tool, prompt or resource
 	inLines bool
 }
 

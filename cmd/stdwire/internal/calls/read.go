@@ -124,7 +124,7 @@ func (r *Read) Show(ctx context.Context, v *output.Printer, c *client.Client, ur
 		v.Resource(&result.Contents[i])
 	}
 	if len(result.Contents) == 0 && v.Format == "text" {
-		v.Std.Err.Printf("%s: there is nothing in it", printable.Line(uri))
+		v.Std.Err.Printf("%s: it is empty", printable.Line(uri))
 	}
 	return v.Err
 }
@@ -144,7 +144,7 @@ func readFailure(ctx context.Context, c *client.Client, uri string, err error) e
 	var uris []string
 	for resource, err := range c.Resources(ctx) {
 		switch {
-		case err != nil: // what was wanted is not there; that the list is not either is no news
+		case err != nil: // report the first error, not the one of the list
 			return f
 		case resource.URI == uri:
 			return f

@@ -15,7 +15,7 @@ import (
 type resourceWatcher struct {
 	changed chan string // URIs
 	ended   context.Context
-	stop    context.CancelFunc // changed is not read any more
+	stop    context.CancelFunc // ends notify
 }
 
 func newResourceWatcher(ctx context.Context) *resourceWatcher {
@@ -24,8 +24,8 @@ func newResourceWatcher(ctx context.Context) *resourceWatcher {
 	return w
 }
 
-// notify reports that a resource has changed. It blocks until that is read; the client coalesces
-// other changes meanwhile.
+// notify reports that a resource has changed. It blocks until run receives the change; the client
+// coalesces other changes meanwhile.
 func (w *resourceWatcher) notify(uri string) {
 	select {
 	case w.changed <- uri:
@@ -48,7 +48,7 @@ func (w *resourceWatcher) run(ctx context.Context, std *term.Streams, c *client.
 			case err == nil:
 			case first || !ok || command.ExitCodes[f.Code] != command.ExitCodes["refused"]:
 				return err
-			default: // it may be back with the next change
+			default: // the next change may restore it
 				std.Err.Printf("%s", f.Error())
 			}
 		}
@@ -61,7 +61,7 @@ func (w *resourceWatcher) run(ctx context.Context, std *term.Streams, c *client.
 			printTimed(std, changed+" has changed")
 			again = affectedBy(changed, uris)
 		case <-c.Done():
-			again = uris[:1] // which fails, and says why
+			again = uris[:1] // fails with the reason
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -1,8 +1,8 @@
-// Package command is the command line: commands with their flags, arguments and help, subcommands,
+// Package command parses command lines: commands with their flags, arguments and help, subcommands,
 // failures with their exit codes, and signals.
 //
-// A [Command] describes itself; its Make function returns a [Grammar], which parses the arguments,
-// and a [Runner], which runs with what was parsed. A Runner returns a [*Failure], which names the
+// A [Command] describes itself. Its Make function returns a [Grammar], which parses the arguments,
+// and a [Runner], which runs the command with them. A Runner returns a [*Failure], which names the
 // server, the cause and the remedy, and has an exit code (see [ExitCodes]).
 package command
 
@@ -18,12 +18,14 @@ import (
 // "--".
 type Grammar struct {
 	Flags []Flag
-	Word  func(word string) error // takes each argument that is not a flag; nil: there is none
-	// takes the first word and all arguments after it, flags or not, in place of Word
+	// Word is called with each argument that is not a flag. If it is nil, such an argument is an
+	// error.
+	Word func(word string) error
+	// Rest, in place of Word, is called with the first word and all arguments after it.
 	Rest func(words []string)
-	// takes the words after "--", at least one; nil: "--" is an error
+	// Command is called with the words after "--", at least one. If it is nil, "--" is an error.
 	Command func(words []string)
-	More    Runner // prints more help, after that of the flags; may be nil
+	More    Runner // prints help after that of the flags; may be nil
 }
 
 // A Flag is an option of a command. It may be given once, unless Many is set.
@@ -33,14 +35,14 @@ type Flag struct {
 	Optional bool   // the value may be omitted and is "" then; it must follow "="
 	Help     string
 	Many     bool
-	Set      func(value string) error // returns an error that says what is wrong with the value
+	Set      func(value string) error // the error is the reason to refuse the value
 }
 
 // HelpFlag and ShortHelpFlag print the help of a command.
 const HelpFlag, ShortHelpFlag = "--help", "-h"
 
-// Parse parses the arguments of a command. help reports that only the help is to be printed. The
-// error is a [*Failure].
+// Parse parses the arguments of a command. help reports that --help or -h is among them. The error
+// is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {
 	seen := map[string]bool{}
 	for len(args) > 0 {
@@ -73,9 +75,9 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 func (g *Grammar) parseCommand(words []string) error {
 	switch {
 	case g.Command == nil:
-		return Usagef("there is no server's command to give behind --")
+		return Usagef("this command takes no server command after --")
 	case len(words) == 0:
-		return Usagef("the server's command is missing behind --").WithHint(
+		return Usagef("the server command is missing after --").WithHint(
 			"to use stdwire's own server, leave out the --")
 	}
 	g.Command(words)
@@ -125,7 +127,7 @@ func (g *Grammar) commandHint(words []string) string {
 	if g.Command == nil {
 		return ""
 	}
-	return "a server's command stands behind --: -- " + strings.Join(words, " ")
+	return "a server command follows --: -- " + strings.Join(words, " ")
 }
 
 // SwitchFlag is a flag without a value, which sets target.
@@ -146,13 +148,22 @@ func FormatFlag(target *string, formats ...string) Flag {
 func ChoiceFlag(target *string, name, help string, options ...string) Flag {
 	return Flag{Name: name, Value: strings.Join(options, "|"), Help: help,
 		Set: func(value string) error {
-			if !slices.Contains(options, value) {
-				return Usagef("%s: %q is none of %s", name, value,
-					strings.Join(options, ", ")).WithHint(near.DidYouMean(value, options))
+			if err := CheckChoice(value, options...); err != nil {
+				err.Why = name + ": " + err.Why
+				return err
 			}
 			*target = value
 			return nil
 		}}
+}
+
+// CheckChoice returns a usage failure unless word is one of options.
+func CheckChoice(word string, options ...string) *Failure {
+	if slices.Contains(options, word) {
+		return nil
+	}
+	return Usagef("%q is not one of %s", word, strings.Join(options, ", ")).
+		WithHint(near.DidYouMean(word, options))
 }
 
 // DurationFlag is a flag whose value is a duration. It sets target to -1, for no limit, if the
@@ -163,7 +174,7 @@ func DurationFlag(target *time.Duration, name, help string) Flag {
 		d, err := time.ParseDuration(value)
 		switch {
 		case err != nil:
-			return Usagef("%s: %q is no duration", name,
+			return Usagef("%s: %q is not a duration", name,
 				value).WithHint("write 500ms, 30s, 5m or 1h")
 		case d < 0:
 			return Usagef("%s: %s is negative", name, value)

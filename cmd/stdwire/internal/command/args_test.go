@@ -80,15 +80,15 @@ func TestWhatParseRefuses(t *testing.T) {
 		{"---", "unknown flag ---", "there are"},
 		{"-ojson", "unknown flag -ojson", "there are"},
 		{"-o", "-o wants a value: -o text|json", ""},
-		{"-o jsn", `-o: "jsn" is none of text, json`, "did you mean json?"},
-		{"-o yaml", `-o: "yaml" is none of text, json`, ""},
+		{"-o jsn", `-o: "jsn" is not one of text, json`, "did you mean json?"},
+		{"-o yaml", `-o: "yaml" is not one of text, json`, ""},
 		{"-o json -o text", "-o is given twice", ""},
 		{"--write --write", "--write is given twice", ""},
 		{"--write=yes", "--write takes no value", ""},
-		{"--timeout 30", `--timeout: "30" is no duration`, "write 500ms, 30s, 5m or 1h"},
+		{"--timeout 30", `--timeout: "30" is not a duration`, "write 500ms, 30s, 5m or 1h"},
 		{"--timeout -5s", "--timeout: -5s is negative", ""},
 		{"--timeout", "--timeout wants a value: --timeout DURATION", ""},
-		{"x --", "the server's command is missing behind --",
+		{"x --", "the server command is missing after --",
 			"to use stdwire's own server, leave out the --"},
 	} {
 		_, _, err := parseAll(strings.Fields(tt.args)...)
@@ -106,11 +106,11 @@ func TestGrammarWithoutWordsOrCommand(t *testing.T) {
 	_, err := none.Parse([]string{"x"})
 	assert.Error(t, err, `unexpected argument "x"`)
 	_, err = none.Parse([]string{"--", "x"})
-	assert.Error(t, err, "there is no server's command to give behind --")
+	assert.Error(t, err, "this command takes no server command after --")
 
 	forgot := Grammar{Command: func([]string) {}}
 	_, err = forgot.Parse([]string{"npx", "-y", "foo"})
-	assert.Equal(t, err.(*Failure).Hint, "a server's command stands behind --: -- npx -y foo")
+	assert.Equal(t, err.(*Failure).Hint, "a server command follows --: -- npx -y foo")
 
 	var rest []string
 	all := Grammar{Rest: func(words []string) { rest = words }}

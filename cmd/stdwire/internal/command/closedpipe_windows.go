@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// closedPipe reports whether a write has failed because nobody reads from the pipe any more.
+// closedPipe reports whether a write failed because the reader of the pipe has closed it.
 func closedPipe(err error) bool {
 	const noData, notConnected = 232, 233
 	errno, ok := errors.AsType[syscall.Errno](err)

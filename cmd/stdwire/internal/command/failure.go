@@ -4,50 +4,48 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// ExitCodes maps the code of a failure, which -o json prints, to its exit code. Success is 0.
+// ExitCodes maps the code of a failure, which -o json prints, to the exit code. Success is 0. The
+// codes of operations have their exit codes and HTTP statuses in package dispatch (CodeInfo).
 var ExitCodes = map[string]int{
-	"internal": 1, // this program or the server did what nobody can have expected
+	"internal": 1, // an unexpected error of this program or the server
 
 	"usage":    2, // the command line is wrong
-	"bad_args": 2, // the tool's arguments are no JSON, or do not fit its schema
+	"bad_args": 2, // the arguments of the tool are not JSON or do not fit its schema
 
-	// the server, at its URL, wants to know who is there, or does not like who it is; or there was
-	// no way to its token
+	// the server at a URL requires or refuses authorization, or no token could be obtained
 	"auth_required": 3,
 
-	// no connection: the handshake was refused, or made no sense; no gateway is running
-	"unreachable":   4,
-	"spawn_failed":  4, // the server's program could not be started
-	"start_exit":    4, // it ended before it had answered
-	"start_timeout": 4, // it has not answered in time
+	"unreachable":   4, // no connection or handshake, or no running gateway
+	"spawn_failed":  4, // the program of the server could not be started
+	"start_exit":    4, // the server ended before the handshake
+	"start_timeout": 4, // the handshake took too long
 
-	"tool_is_error": 5, // the tool says that it failed, or the server that it could not be called
-	"refused":       5, // the server answered any other request with an error
-	"not_found":     5, // there is no such tool, resource or prompt
+	"tool_is_error": 5, // the tool reports an error, or the server refused tools/call
+	"refused":       5, // the server answered another request with an error
+	"not_found":     5, // the server has no such tool, resource or prompt
 
-	"call_timeout": 6, // after the handshake
-	"server_died":  6,
+	"call_timeout": 6, // a request after the handshake took too long
+	"server_died":  6, // the server ended after the handshake
 
-	"too_large": 7, // the message was not sent, or not taken
-	"untrusted": 7, // the server is a project's, and nobody has agreed to it
-	"denied":    7, // the configuration does not allow it
+	"too_large": 7, // a message exceeds the limit of either side
+	"untrusted": 7, // the project's server is not trusted; see stdwire trust
+	"denied":    7, // the configuration forbids it
 
-	"config": 8, // something is wrong with the configuration
+	"config": 8, // the configuration has an error
 
-	// a scan has found something, a server is broken, or what was compared is not the same
-	"findings": 10,
+	"findings": 10, // a scan, a check or a comparison found something
 
-	// Ended by a signal, or by a reader of stdout that has had enough; as a shell has it, 128 and
-	// the signal's number.
+	// 128 and the number of the signal, as in a shell
 	"hangup":      129,
 	"interrupted": 130,
-	"closed_pipe": 141,
+	"closed_pipe": 141, // the reader of stdout has closed it
 	"terminated":  143,
 }
 
@@ -59,7 +57,7 @@ type Failure struct {
 	What   string // what failed: a command, a method, a tool
 	Why    string
 	Hint   string // the remedy, or ""
-	Stderr string // the end of the server's standard error, if it may tell the cause
+	Stderr string // the end of the server's standard error, if it may contain the cause
 	Logged bool   // Stderr has been shown already
 }
 
@@ -88,6 +86,12 @@ func (f *Failure) WithHint(hint string) *Failure {
 	f.Hint = cmp.Or(hint, f.Hint)
 	return f
 }
+
+// An ExitStatus is the error of a command that has reported its failure itself. The program ends
+// with this exit code and prints nothing more.
+type ExitStatus int
+
+func (s ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
 
 // ExitCode returns the exit code of a failure.
 func (f *Failure) ExitCode() int { return cmp.Or(ExitCodes[f.Code], 1) }

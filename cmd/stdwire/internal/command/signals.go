@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// A SignalError is the cause of a context that a signal has ended.
+// A SignalError is the cause of a context that a signal has cancelled.
 type SignalError struct{ Signal os.Signal }
 
 func (s SignalError) Error() string { return s.Signal.String() }
 
-// WithSignals returns a context that the first SIGINT, SIGTERM or SIGHUP ends, with a [SignalError]
-// as its cause. The second signal ends the process. SIGPIPE does not, because servers are still to
-// be stopped; the write fails instead.
+// WithSignals returns a context that the first SIGINT, SIGTERM or SIGHUP cancels with a
+// [SignalError] as its cause. A second signal ends the process. SIGPIPE is ignored, because servers
+// must still be stopped; the write fails instead.
 func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	h := new(HangupHandler)
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, hangupHandlerKey{}, h))
@@ -42,7 +42,7 @@ func WithSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// A HangupHandler receives SIGHUP in place of ending the program.
+// A HangupHandler forwards SIGHUP in place of cancelling the context.
 type HangupHandler struct {
 	mu             sync.Mutex
 	TerminalClosed func() bool
@@ -51,20 +51,20 @@ type HangupHandler struct {
 
 type hangupHandlerKey struct{}
 
-// OnHangup sends each later SIGHUP to the returned channel, of capacity 1, in place of ending the
-// context of [WithSignals], which ctx must descend from; otherwise nothing is sent. If closed
-// reports that the terminal has closed, SIGHUP ends the context as before.
-func OnHangup(ctx context.Context, gone func() bool) <-chan struct{} {
-	told := make(chan struct{}, 1)
+// OnHangup sends each later SIGHUP to the returned channel, of capacity 1, in place of cancelling
+// the context of [WithSignals]. If closed reports that the terminal has closed, SIGHUP cancels the
+// context as before. If ctx does not descend from that context, nothing is sent.
+func OnHangup(ctx context.Context, closed func() bool) <-chan struct{} {
+	hangups := make(chan struct{}, 1)
 	if h, ok := ctx.Value(hangupHandlerKey{}).(*HangupHandler); ok {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.TerminalClosed, h.Notify = gone, told
+		h.TerminalClosed, h.Notify = closed, hangups
 	}
-	return told
+	return hangups
 }
 
-// Handle forwards a SIGHUP. It returns false if the signal is to end the program.
+// Handle forwards a SIGHUP. It returns false if the signal must cancel the context.
 func (h *HangupHandler) Handle() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,14 +7,13 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/near"
 )
 
 // Subcommands are commands whose names begin with the same word, such as "auth login" and "auth
 // status".
 type Subcommands []Command
 
-// List returns a line for each, for the help of the first word.
+// List returns a line for each command, for the help of the first word.
 func (all Subcommands) List() string {
 	width := 0
 	for _, c := range all {
@@ -27,7 +26,7 @@ func (all Subcommands) List() string {
 	return strings.Join(lines, "\n")
 }
 
-// Make is the Make function of the command that is the first word.
+// Make is [Command].Make of the command that is the first word.
 func (all Subcommands) Make() (Grammar, Runner) {
 	var words []string
 	rest := func(w []string) { words = w }
@@ -40,11 +39,9 @@ func (all Subcommands) Make() (Grammar, Runner) {
 		if words == nil {
 			return Usagef("what about it?").WithHint("there are " + strings.Join(names, ", "))
 		}
-		i := slices.Index(names, words[0])
-		if i < 0 {
-			return Usagef("%q is none of %s", words[0],
-				strings.Join(names, ", ")).WithHint(near.DidYouMean(words[0], names))
+		if err := CheckChoice(words[0], names...); err != nil {
+			return err
 		}
-		return all[i].Run(ctx, words[1:], std)
+		return all[slices.Index(names, words[0])].Run(ctx, words[1:], std)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // ShowHelp returns a runner that prints the help of a command. g must have parsed the arguments.
@@ -24,11 +24,11 @@ func (c Command) ShowHelp(g Grammar) Runner {
 // manual returns the help of a command.
 func (c Command) manual(g Grammar) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
-	b.WriteString(Wrap(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+".", 0, 0) + "\n")
+	fmt.Fprintf(&b, "%s\n\n", printable.Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
+	b.WriteString(printable.Wrap(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+".", 0, 0) + "\n")
 	for paragraph := range strings.SplitSeq(c.Help, "\n\n") {
-		if !strings.HasPrefix(paragraph, "  ") { // which is an example, to be left as it is
-			paragraph = Wrap(paragraph, 0, 0)
+		if !strings.HasPrefix(paragraph, "  ") { // examples are indented
+			paragraph = printable.Wrap(paragraph, 0, 0)
 		}
 		if paragraph != "" {
 			b.WriteString("\n" + paragraph + "\n")
@@ -39,9 +39,7 @@ func (c Command) manual(g Grammar) string {
 	}
 	for _, f := range g.Flags {
 		const column = 28
-		head := fmt.Sprintf("  %-*s", column-3, f.usage())
-		words := append([]string{head}, strings.Fields(f.Help)...)
-		b.WriteString(WrapWords(words, 0, column) + "\n")
+		b.WriteString(printable.WrapAfter("  "+f.usage(), f.Help, column) + "\n")
 	}
 	return b.String()
 }
@@ -55,33 +53,4 @@ func (f Flag) usage() string {
 		return f.Name + " " + f.Value
 	}
 	return f.Name
-}
-
-// Wrap breaks text into lines of Width columns at white space. The first line is indented by first,
-// the others by rest.
-func Wrap(text string, first,
-	rest int) string {
-	return WrapWords(strings.Fields(text), first, rest)
-}
-
-// WrapWords is Wrap for words that may contain spaces.
-func WrapWords(words []string, first, rest int) string {
-	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", first))
-	used := first
-	for i, word := range words {
-		n := utf8.RuneCountInString(word)
-		switch {
-		case i == 0:
-		case used+1+n > term.Width:
-			b.WriteString("\n" + strings.Repeat(" ", rest))
-			used = rest
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(word)
-		used += n
-	}
-	return b.String()
 }

@@ -17,7 +17,7 @@ import (
 func VersionCommand() Command {
 	return Command{
 		Name: "version", Usage: "[-o text|json]",
-		Summary: "print the version, and the revisions of MCP that are spoken",
+		Summary: "print the version and the supported revisions of MCP",
 		Make: func() (Grammar, Runner) {
 			var output string
 			return Grammar{Flags: []Flag{FormatFlag(&output, "text", "json")}},
@@ -33,7 +33,7 @@ type BuildInfo struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Time    string `json:"time,omitempty"` // of the commit
-	// the tree had changes that were not committed
+	// the working tree had uncommitted changes
 	Modified  bool           `json:"modified,omitempty"`
 	Go        string         `json:"go"`
 	Platform  string         `json:"platform"`
@@ -63,7 +63,7 @@ func readBuildInfo() BuildInfo {
 	return b
 }
 
-// Version is the version with which this program introduces itself to servers and clients.
+// Version returns the version that this program reports to servers and clients.
 func Version() string { return readBuildInfo().Version }
 
 // PrintVersion prints b as text or JSON.

@@ -15,7 +15,7 @@ import (
 func configCheckCommand() command.Command {
 	return command.Command{
 		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
-		Summary: "tell what is wrong, and which servers can be used",
+		Summary: "check the configuration, and list the usable servers",
 		Help: `Lists every server as ready, disabled, untrusted (see stdwire trust) or broken, with the reason
 on stderr. A variable without a value makes a server broken; an input that is asked for does
 not. The exit code is 8 if there is an error. No server is started.`,
@@ -113,7 +113,7 @@ func checkServer(s *config.Server, env *config.Environment) (serverCheck, error)
 		return "", nil
 	}
 	_, err := s.Resolve(&asking)
-	if err != nil && one.Inputs != nil && s.Err == nil { // which may be because there is none yet
+	if err != nil && one.Inputs != nil && s.Err == nil { // perhaps for lack of an input's value
 		if e, ok := errors.AsType[*config.ResolveError](err); ok && e.Missing == nil {
 			err = nil
 		}

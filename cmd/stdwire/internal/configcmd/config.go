@@ -11,7 +11,7 @@ func ConfigCommand() command.Command {
 	all := configCommands()
 	return command.Command{
 		Name: "config", Usage: "check|show|where|import [FLAG]… [-h]",
-		Summary: "look at which servers are configured",
+		Summary: "check, show and import configurations",
 		Help: `Servers come from the files that --config names, or else from the file in STDWIRE_CONFIG, or
 else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json
 and opencode.jsonc in the working directory that has servers, and from the user's own file:

@@ -20,7 +20,7 @@ import (
 func configImportCommand() command.Command {
 	return command.Command{
 		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
-		Summary: "bring servers from another application's file",
+		Summary: "import servers from another application's file",
 		Help: `Prints a file with the servers, all of them or those that are named, including the secrets that
 are in them. A name that is not a valid id becomes the most similar valid one.
 
@@ -90,7 +90,7 @@ func (im *importOptions) run(_ context.Context, std *term.Streams) error {
 	if im.into == "" {
 		profiles := f.Profiles
 		if im.ids != nil {
-			profiles = nil // they may be about others
+			profiles = nil // they may name other servers
 		}
 		std.Out.PrintJSON(config.Encode(servers, f.Inputs, profiles))
 		return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -14,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -22,7 +20,7 @@ import (
 func PinCommand() command.Command {
 	return command.Command{
 		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "see and accept what has become of the tools of a server",
+		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
 servers that it offers at their first use. A definition that differs later, or is new, is
 withheld until you accept it, because a server could mislead a model with it. A running stdwire
@@ -59,10 +57,8 @@ func (p *pinOptions) word(word string) error {
 		p.names = append(p.names, word)
 		return nil
 	}
-	actions := []string{"diff", "accept", "rm"}
-	if !slices.Contains(actions, word) {
-		return command.Usagef("%q is none of %s", word,
-			strings.Join(actions, ", ")).WithHint(near.DidYouMean(word, actions))
+	if err := command.CheckChoice(word, "diff", "accept", "rm"); err != nil {
+		return err
 	}
 	p.action = word
 	return nil
@@ -107,7 +103,7 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	})
 }
 
-// A comparison is what a server has of one kind, beside its pins.
+// A comparison is the definitions of one kind that a server has, compared with their pins.
 type comparison struct {
 	kind        pin.Kind
 	definitions []json.RawMessage
@@ -157,12 +153,12 @@ func (p *pinOptions) failure(err error) error {
 func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 	different := 0
 	if another := all[0].report.IdentityChange; another != "" {
-		std.Out.Print(fmt.Sprintf("the server is another than it was: %s\n",
+		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
 			printable.Line(another)))
 	}
 	known := slices.ContainsFunc(all, func(c comparison) bool { return !c.report.First })
 	for _, c := range all {
-		if known && c.report.First { // it is pinned when it is used for the first time
+		if known && c.report.First { // pinned at the first use
 			continue
 		}
 		before := string(c.kind) + " "

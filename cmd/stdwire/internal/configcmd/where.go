@@ -38,7 +38,7 @@ func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) err
 		Path    string       `json:"path"`
 		State   config.State `json:"state"`
 		Servers int          `json:"servers"`
-		Project bool         `json:"project"` // its servers want to be trusted
+		Project bool         `json:"project"` // its servers must be trusted first
 	}
 	files, rows := []file{}, [][]string{}
 	for _, f := range c.Files {

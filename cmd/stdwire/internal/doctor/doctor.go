@@ -86,7 +86,7 @@ func (d *doctorOptions) check() error {
 	switch {
 	case d.words != nil && d.remote.URL != "":
 		return command.Usagef(
-			"there is a --url, and a command behind --: which of them is the server?")
+			"--url and a command after -- are given: which is the server?")
 	case d.remote.URL == "" && d.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case configured != "" && (d.words != nil || d.remote.URL != ""):

@@ -73,9 +73,8 @@ func (c *Report) summary() string {
 func (c *Report) text(column int) string {
 	var b strings.Builder
 	paragraph := func(indent, rest int, head, text string) {
-		b.WriteString(strings.TrimRight(
-			command.WrapWords(append([]string{head}, strings.Fields(text)...), indent, rest), " ") +
-			"\n")
+		words := append([]string{head}, strings.Fields(text)...)
+		b.WriteString(strings.TrimRight(printable.WrapWords(words, indent, rest), " ") + "\n")
 	}
 	paragraph(0, column+10, fmt.Sprintf("%-*s  %-7s", column, printable.Line(c.ID), c.Verdict),
 		c.summary())

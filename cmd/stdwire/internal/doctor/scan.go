@@ -18,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -207,9 +208,7 @@ func listRules(_ context.Context, std *term.Streams) error {
 	b.WriteString("Rules:\n")
 	for _, rule := range scan.Rules() {
 		const column = 28
-		head := fmt.Sprintf("  %-*s", column-3, rule.ID)
-		b.WriteString(command.WrapWords(append([]string{head}, strings.Fields(rule.Title)...), 0,
-			column) + "\n")
+		b.WriteString(printable.WrapAfter("  "+rule.ID, rule.Title, column) + "\n")
 	}
 	std.Out.Print(b.String())
 	return nil

@@ -256,7 +256,7 @@ func (chart *Report) comparePins(lock *pin.Lock, c *client.Client,
 		}
 		if report.IdentityChange != "" && !another {
 			another = true
-			chart.add(Warning, "the server is another than it was: "+report.IdentityChange, look)
+			chart.add(Warning, "the identity of the server has changed: "+report.IdentityChange, look)
 		}
 		chart.addForTools(Warning, things+" that are not what they were when they were first used",
 			changed, look)

@@ -17,7 +17,7 @@ import (
 // An Asker answers the elicitation requests of a server (2026-07-28, Elicitation). It asks one
 // question at a time.
 type Asker struct {
-	server  string // the name that the user knows it by
+	server  string // its name in messages
 	console *term.Console
 	term.Prompter
 	browse func(url string) error // opens a web page in the browser

@@ -61,8 +61,8 @@ func TestForm(t *testing.T) {
 	assert.Equal(t, string(got.Content), `{"name":"Ann","n":7,"ok":true}`)
 	assert.Equal(t, got.seen, `the server asks:
   Because.
-An empty line takes what stands in [brackets], or leaves out what is optional; .skip leaves it out in any case. "" is an empty text.
-.decline says no to all of it, .cancel or Ctrl-D ends it without an answer.
+An empty line accepts the value in [brackets] or omits an optional field; .skip omits it in any case. "" is an empty string.
+.decline declines the form; .cancel or Ctrl-D cancels it.
 
 Full name: As on the bill (string, minLength 2, required)
 > Once more, please: must have at least 2 characters, has 1.
@@ -117,7 +117,7 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"string","enum":["red","green"]}`, "RED", `"red"`},
 		{`{"type":"string","enum":["red","green"]}`, "3", "there is no 3, but 1 to 2"},
 		{`{"type":"string","enum":["red","green"]}`, "0", "there is no 0, but 1 to 2"},
-		{`{"type":"string","enum":["red","green"]}`, "blue", `"blue" is none of them`},
+		{`{"type":"string","enum":["red","green"]}`, "blue", `"blue" is not one of the choices`},
 		{`{"type":"string","enum":["red","green"],"default":"green"}`, "", `"green"`},
 		{`{"type":"string","enum":["r","g"],"enumNames":["Red","Green"]}`, "green", `"g"`},
 		{`{"type":"string","oneOf":[{"const":"#f00","title":"Red"},{"const":"#0f0","title":"Green"}]}`,
@@ -129,7 +129,7 @@ func TestFieldsOfForms(t *testing.T) {
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "c, a", `["c","a"]`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, `""`, "[]"},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]}}`, "1 3",
-			`"1 3" is none of them`},
+			`"1 3" is not one of the choices`},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"maxItems":1}`, "1,2",
 			"1"},
 		{`{"type":"array","items":{"type":"string","enum":["a","b","c"]},"minItems":1}`, `""`, "1"},
@@ -177,7 +177,7 @@ func TestFormThatDoesNotFitTogether(t *testing.T) {
 	got := elicited(t, params, "", "", "", "10", "9", "y")
 	assert.Equal(t, got.Action, mcp.ElicitAccept)
 	assert.Equal(t, string(got.Content), `{"b":9}`)
-	assert.Equal(t, strings.Count(got.seen, "That does not fit"), 1, got.seen)
+	assert.Equal(t, strings.Count(got.seen, "The answers do not fit"), 1, got.seen)
 	assert.Equal(t, strings.Count(got.seen, "Once more"), 1, got.seen)
 }
 
@@ -188,7 +188,7 @@ func TestFormThatNoAnswerFits(t *testing.T) {
 		mcp.ElicitParams{Mode: mcp.ElicitForm, Message: "Because.",
 			RequestedSchema: []byte(`{"type":"object","minProperties":1}`)}, "y")
 	assert.Equal(t, got.Action, mcp.ElicitDecline)
-	assert.Assert(t, strings.Contains(got.seen, "It wants an answer, and does not say which") &&
+	assert.Assert(t, strings.Contains(got.seen, "The form requires an answer and has no fields") &&
 		!strings.Contains(got.seen, "Do you agree?"), got.seen)
 }
 
@@ -228,7 +228,7 @@ func TestSecretsAreNotAsked(t *testing.T) {
 		got := elicited(t, formOf(`"name":{"type":"string"},`+property, ``), "Ann", "hunter2", "y")
 		assert.Equal(t, got.Action, mcp.ElicitDecline, property)
 		assert.Assert(t, !strings.Contains(got.seen, "> "), "nothing is asked: %s", got.seen)
-		assert.Assert(t, cmp.Contains(got.seen, "servers must not ask for in a form"))
+		assert.Assert(t, cmp.Contains(got.seen, "Servers must not ask for secrets in a form"))
 	}
 	for _, property := range []string{`"token":{"type":"boolean"}`, `"secret":{"enum":["a","b"]}`,
 		`"max_tokens":{"type":"integer"}`} {
@@ -282,7 +282,7 @@ func TestWebPages(t *testing.T) {
 		{url: "https://p\u0430ypal.com/", host: `p\u0430ypal.com`,
 			opened: "https://p%D0%B0ypal.com/", doubts: []string{notASCII}},
 		{url: "https://google.com@evil.example/", host: "evil.example",
-			doubts: []string{"what stands before the @ is not the host; the host is evil.example"}},
+			doubts: []string{"the text before the @ is not the host; the host is evil.example"}},
 		{url: "https://example.com/Z\u00fcrich", host: "example.com",
 			opened: "https://example.com/Z%C3%BCrich"},
 	} {
@@ -298,7 +298,7 @@ func TestWebPages(t *testing.T) {
 		want := "the server wants you to visit a web page:\n  Log in, please.\n  host  " + tt.host +
 			"\n  URL   " + Ascii(tt.url) + "\n"
 		for _, doubt := range tt.doubts {
-			want += "Mind: " + doubt + ".\n"
+			want += "Warning: " + doubt + ".\n"
 		}
 		assert.Equal(t, got.seen, want+
 			"Open it in your browser? [y/N] Please answer yes or no.\nOpen it in your browser? [y/N] ")

@@ -23,14 +23,14 @@ func Browse(url string) error {
 			return errors.New("there is no graphical display")
 		}
 	}
-	// an argument of its own, that no shell reads; it begins with http
+	// no shell parses the URL, which begins with http
 	cmd := exec.Command(words[0], append(words[1:], url)...)
 	detach(cmd)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }() // it ends with the command, which may be the browser itself
+	go func() { ended <- cmd.Wait() }() // the command may be the browser itself
 	const patience = 2 * time.Second
 	select {
 	case err := <-ended:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -17,13 +18,13 @@ import (
 // A field is a property of a form.
 type field struct {
 	name, title, description string
-	shape                    arguments.Shape
+	schema                   form.Schema
 	required                 bool
 	defaultValue             []byte // the value of an empty line; nil: an empty line has none
 	choices                  []choice
-	numbered                 bool // choices may be given by number
-	multiple                 bool // any number of choices
-	check                    *schema.Schema
+	numbered                 bool           // choices may be given by number
+	multiple                 bool           // any number of choices
+	check                    *schema.Schema // nil: only the whole form can be checked
 }
 
 // A choice is one of the values of a field.
@@ -33,36 +34,47 @@ type choice struct {
 	title string
 }
 
-func newField(name string, s arguments.Shape, required bool) *field {
-	f := &field{name: name, shape: s, required: required, defaultValue: s.Keyword("default")}
-	f.title, _ = jsonscan.Text(s.Keyword("title"))
+func newField(property form.Field) *field {
+	f := &field{name: property.Name, schema: property.Schema, required: property.Required}
+	f.defaultValue = f.keyword("default")
+	f.title, _ = jsonscan.Text(f.keyword("title"))
 	const longest = 200
 	if f.title = printable.TruncateRunes(printable.Line(f.title), longest); f.title == "" {
-		f.title = printable.TruncateRunes(printable.Line(name), longest)
+		f.title = printable.TruncateRunes(printable.Line(f.name), longest)
 	}
-	f.description, _ = jsonscan.Text(s.Keyword("description"))
-	choices := s
-	if slices.Contains(s.Types(), "array") {
-		choices, f.multiple = s.Items()
+	f.description, _ = jsonscan.Text(f.keyword("description"))
+	single := f.schema
+	if f.multiple = single.Own().Is("array"); f.multiple {
+		single = single.Items()
 	}
-	f.choices = schemaChoices(choices)
+	f.choices = schemaChoices(single)
 	f.multiple = f.multiple && f.choices != nil
 	f.numbered = !slices.ContainsFunc(f.choices, func(c choice) bool {
 		_, err := strconv.Atoi(c.text)
 		return err == nil
 	})
-	// one that refers elsewhere is checked with the whole form
-	f.check, _ = schema.Compile(s.At, schema.AssertFormats())
+	for _, p := range f.schema.Own().Parts() {
+		if f.check, _ = schema.Compile(p.At, schema.AssertFormats()); f.check != nil {
+			break // the first part without references to the rest of the form
+		}
+	}
 	return f
 }
 
+// keyword returns the value of a keyword that holds for every value, nil if it is absent.
+func (f *field) keyword(name string) []byte { return f.schema.Own().Annotation(name) }
+
+// types returns the types that hold for every value.
+func (f *field) types() []string { return f.schema.Own().Types() }
+
 // schemaChoices returns the values that a schema allows, or nil if it is not an enumeration.
-func schemaChoices(s arguments.Shape) (choices []choice) {
+func schemaChoices(s form.Schema) (choices []choice) {
+	own := s.Own()
 	var names []string
-	for name := range jsonscan.Elements(s.Keyword("enumNames")) {
+	for name := range jsonscan.Elements(own.Annotation("enumNames")) {
 		names = append(names, displayValue(name))
 	}
-	for value := range s.Values() {
+	for _, value := range own.Values() {
 		c := choice{value: value, text: displayValue(value)}
 		if len(choices) < len(names) {
 			c.title = names[len(choices)]
@@ -70,13 +82,14 @@ func schemaChoices(s arguments.Shape) (choices []choice) {
 		choices = append(choices, c)
 	}
 	for _, name := range []string{"oneOf", "anyOf"} {
-		for at := range jsonscan.Elements(s.Keyword(name)) {
-			only := s.Part(at).Keyword("const")
+		for at := range jsonscan.Elements(own.Annotation(name)) {
+			alternative := s.Sub(at)
+			only := alternative.Annotation("const")
 			if only == nil {
 				return nil
 			}
 			choices = append(choices,
-				choice{only, displayValue(only), displayValue(s.Part(at).Keyword("title"))})
+				choice{only, displayValue(only), displayValue(alternative.Annotation("title"))})
 		}
 	}
 	return choices
@@ -92,12 +105,12 @@ func displayValue(value []byte) string {
 
 // secret reports whether the field asks for a secret, which a form must not.
 func (f *field) secret() bool {
-	format, _ := jsonscan.Text(f.shape.Keyword("format"))
-	types := f.shape.Types()
+	format, _ := jsonscan.Text(f.keyword("format"))
+	types := f.types()
 	if format == "password" {
 		return true
 	}
-	// What is chosen or counted is none, but for numbers of cards and the like.
+	// A choice or a boolean is not a secret. A number may be one, such as that of a card.
 	free := f.choices == nil && !slices.Contains(types, "boolean")
 	return free && looksSecret(f.name, f.title, f.description)
 }
@@ -116,14 +129,14 @@ func (f *field) heading() string {
 		facts = append(facts, "any of these, with commas between them")
 	case f.choices != nil:
 		facts = append(facts, "one of these")
-	case slices.Equal(f.shape.Types(), []string{"boolean"}):
+	case slices.Equal(f.types(), []string{"boolean"}):
 		facts = append(facts, "yes or no")
 	default:
-		facts = append(facts, printable.TruncateRunes(arguments.TypeName(f.shape, 1), 100))
+		facts = append(facts, printable.TruncateRunes(arguments.TypeName(f.schema, 1), 100))
 	}
 	for _, name := range []string{"format", "pattern", "minLength", "maxLength", "minimum",
 		"maximum", "minItems", "maxItems"} {
-		if value := f.shape.Keyword(name); value != nil {
+		if value := f.keyword(name); value != nil {
 			facts = append(facts, name+" "+printable.TruncateRunes(displayValue(value), 100))
 		}
 	}
@@ -182,9 +195,9 @@ func (f *field) format(value []byte) string {
 	return displayValue(value)
 }
 
-const emptyWord = `""` // what is typed for the empty string, or for none of the choices
+const emptyWord = `""` // typed for the empty string or an empty list
 
-// parse returns the value of what was typed, after checking it.
+// parse parses and validates a typed value.
 func (f *field) parse(text string) ([]byte, error) {
 	if !utf8.ValidString(text) {
 		return nil, errors.New("that is not UTF-8")
@@ -210,20 +223,20 @@ func (f *field) parseValue(text string) ([]byte, error) {
 		return f.parseChoices(trimmed)
 	case f.choices != nil:
 		return f.parseChoice(trimmed)
-	case slices.Contains(f.shape.Types(), "boolean"):
+	case slices.Contains(f.types(), "boolean"):
 		switch strings.ToLower(trimmed) {
 		case "y", "yes", "true":
 			return []byte("true"), nil
 		case "n", "no", "false":
 			return []byte("false"), nil
 		}
-		if len(f.shape.Types()) == 1 {
+		if len(f.types()) == 1 {
 			return nil, errors.New("it is y or n")
 		}
 	case trimmed == emptyWord:
 		return []byte(emptyWord), nil
 	}
-	return f.shape.Coerce(text), nil
+	return f.schema.Coerce(text), nil
 }
 
 // parseChoice parses a choice by its number, value or title.
@@ -244,7 +257,7 @@ func (f *field) parseChoice(text string) ([]byte, error) {
 			return f.choices[i].value, nil
 		}
 	}
-	return nil, fmt.Errorf("%q is none of them", text)
+	return nil, fmt.Errorf("%q is not one of the choices", text)
 }
 
 func (f *field) parseChoices(text string) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -19,14 +20,14 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 	for _, f := range fields {
 		if f.secret() {
 			a.console.Printf(
-				"It wants %q in a form. That looks like a secret, which servers must not ask for in a form, and is not asked.",
+				"The form asks for %q, which looks like a secret. Servers must not ask for secrets in a form, so it is declined.",
 				f.title)
 			return nil, errDeclined
 		}
 	}
 	if len(fields) == 0 {
 		if wrong := checkForm(params.RequestedSchema, []byte("{}")); wrong != nil {
-			a.console.Printf("It wants an answer, and does not say which: %s.",
+			a.console.Printf("The form requires an answer and has no fields: %s.",
 				printable.Line(wrong.Error()))
 			return nil, errDeclined
 		}
@@ -37,9 +38,9 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 		return []byte("{}"), err
 	}
 	a.console.Printf(
-		"An empty line takes what stands in [brackets], or leaves out what is optional; %s leaves it out in any case. %s is an empty text.",
+		"An empty line accepts the value in [brackets] or omits an optional field; %s omits it in any case. %s is an empty string.",
 		skipWord, emptyWord)
-	a.console.Printf("%s says no to all of it, %s or Ctrl-D ends it without an answer.",
+	a.console.Printf("%s declines the form; %s or Ctrl-D cancels it.",
 		declineWord, cancelWord)
 	for {
 		content := new(arguments.Tree)
@@ -48,13 +49,13 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 			if err != nil {
 				return nil, err
 			}
-			if f.defaultValue = value; value != nil { // what is asked again starts from here
+			if f.defaultValue = value; value != nil { // the default if the field is asked again
 				content.Put(f.name, &arguments.Node{JSON: value})
 			}
 		}
 		filled := content.Append(nil)
 		if wrong := checkForm(params.RequestedSchema, filled); wrong != nil {
-			a.console.Printf("That does not fit together: %s", printable.Line(wrong.Error()))
+			a.console.Printf("The answers do not fit together: %s", printable.Line(wrong.Error()))
 			continue
 		}
 		a.printAnswers(fields)
@@ -73,14 +74,8 @@ func (a *Asker) askForm(ctx context.Context, params mcp.ElicitParams) ([]byte, e
 
 // FormFields returns the properties of a form in its order.
 func FormFields(text []byte) (fields []*field) {
-	s := arguments.ShapeOf(text)
-	must := s.Required()
-	seen := map[string]bool{}
-	for name, property := range s.Properties() {
-		if !seen[name] {
-			seen[name] = true
-			fields = append(fields, newField(name, property, must[name]))
-		}
+	for _, property := range form.NewSchema(text).Limited().Own().Fields() {
+		fields = append(fields, newField(property))
 	}
 	return fields
 }
@@ -100,7 +95,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 		switch strings.TrimSpace(text) {
 		case "":
 		case skipWord:
-			value = f.shape.Keyword("default") // which whoever sends the form puts in
+			value = f.keyword("default") // which the client fills in
 		default:
 			if value, err = f.parse(text); err == nil {
 				return value, nil
@@ -121,7 +116,7 @@ func (a *Asker) askField(ctx context.Context, f *field) ([]byte, error) {
 	}
 }
 
-// printAnswers prints what is about to be sent.
+// printAnswers prints the answers before they are sent.
 func (a *Asker) printAnswers(fields []*field) {
 	const longest = 4000 // of one value, in characters: as much as a person types at once
 	a.console.Printf("\nThe answer:")
@@ -139,7 +134,7 @@ func (a *Asker) printAnswers(fields []*field) {
 func checkForm(text, content []byte) error {
 	compiled, err := schema.Compile(text, schema.AssertFormats())
 	if err != nil {
-		return nil // whoever hands over the form has compiled it
+		return nil // the client has refused a form that does not compile
 	}
 	filled, err := compiled.FillDefaults(content)
 	if err == nil {

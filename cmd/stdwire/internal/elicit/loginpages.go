@@ -31,7 +31,7 @@ func (p *LoginPages) Show(ctx context.Context, page string) error {
 	}
 	p.Std.Err.Printf("To log in, open this page of %s:\n\n  %s\n", Ascii(u.Host), Ascii(page))
 	for _, doubt := range urlWarnings(u) {
-		p.Std.Err.Printf("Mind: %s.", doubt)
+		p.Std.Err.Printf("Warning: %s.", doubt)
 	}
 	if !p.Std.CanAsk() {
 		return nil
@@ -47,7 +47,7 @@ func (p *LoginPages) Show(ctx context.Context, page string) error {
 	return nil
 }
 
-// Done waits until no line is read any more. Call it after the login has ended.
+// Done waits until the prompt for a redirect has ended. Call it after the login.
 func (p *LoginPages) Done() {
 	p.mu.Lock()
 	p.ended = true
@@ -65,7 +65,7 @@ func (p *LoginPages) readRedirect(ctx context.Context, redirect string) {
 			return
 		}
 		if err := requestRedirect(ctx, redirect, line); err != nil {
-			p.Std.Err.Printf("That does not help: %s.", printable.Line(err.Error()))
+			p.Std.Err.Printf("The address is not accepted: %s.", printable.Line(err.Error()))
 		}
 	}
 }
@@ -91,7 +91,7 @@ func requestRedirect(ctx context.Context, redirect, address string) error {
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return errors.New("this is not the answer that is waited for: log in with the page above")
+		return errors.New("it belongs to another login: use the page above")
 	}
 	return nil
 }

@@ -25,8 +25,8 @@ var harmlessSuffixes = []string{
 	"manager", "reset", "protected", "required", "enabled", "location", "path", "file",
 }
 
-// asking are words before a secret's name that make a description ask for it, and warning those
-// that make it say the contrary.
+// asking are words that, before the name of a secret, make a description ask for it; warning are
+// words that make it advise against entering it.
 var (
 	asking  = []string{"your", "enter", "paste", "type", "provide"}
 	warning = []string{"not", "never", "don", "without", "instead", "avoid"}
@@ -41,16 +41,16 @@ func looksSecret(name, title, description string) bool {
 				return true
 			}
 		}
-		// A description may speak of a secret without asking for it.
+		// A description may mention a secret without asking for it.
 		words := splitWords(description)
 		if at := findPhrase(words, secret); at >= 0 {
-			before, behind := words[:at], words[at+len(strings.Fields(secret)):]
+			before, after := words[:at], words[at+len(strings.Fields(secret)):]
 			anyOf := func(list []string) bool {
 				return slices.ContainsFunc(before,
 					func(word string) bool { return slices.Contains(list, word) })
 			}
 			if anyOf(asking) && !anyOf(warning) &&
-				(len(behind) == 0 || !slices.Contains(harmlessSuffixes, behind[0])) {
+				(len(after) == 0 || !slices.Contains(harmlessSuffixes, after[0])) {
 				return true
 			}
 		}

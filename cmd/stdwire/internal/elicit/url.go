@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/oauth"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -19,14 +18,14 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 	a.printRequest("wants you to visit a web page", params.Message)
 	u, err := parsePageURL(params.URL)
 	if err != nil {
-		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), term.Width))
+		a.console.Printf("  %s", printable.TruncateRunes(Ascii(params.URL), printable.Width))
 		a.console.Printf("That is not opened: %v.", err)
 		return errDeclined
 	}
 	a.console.Printf("  host  %s", Ascii(u.Host))
 	a.console.Printf("  URL   %s", Ascii(params.URL))
 	for _, doubt := range urlWarnings(u) {
-		a.console.Printf("Mind: %s.", doubt)
+		a.console.Printf("Warning: %s.", doubt)
 	}
 	answer, err := a.askChoice(ctx, "Open it in your browser? [y/N]", 'n', "yes", "no")
 	if err != nil {
@@ -44,13 +43,13 @@ func (a *Asker) askToOpen(ctx context.Context, params mcp.ElicitParams) error {
 
 // parsePageURL parses the URL of a page. The error says why no browser may be started with it.
 func parsePageURL(text string) (*url.URL, error) {
-	const longest = 8 << 10 // nobody looks through more
+	const longest = 8 << 10 // a person cannot check more
 	u, err := url.Parse(text)
 	switch {
 	case len(text) > longest:
 		return nil, errors.New("it is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
-		// browsers see another host than others behind a backslash
+		// browsers take a backslash for a slash, and so another host
 		return nil, errors.New("it is no valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("only https and http are")
@@ -64,7 +63,7 @@ func parsePageURL(text string) (*url.URL, error) {
 func urlWarnings(u *url.URL) (list []string) {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil {
-		list = append(list, "what stands before the @ is not the host; the host is "+Ascii(u.Host))
+		list = append(list, "the text before the @ is not the host; the host is "+Ascii(u.Host))
 	}
 	if Ascii(host) != host || strings.Contains(host, "xn--") {
 		list = append(list, "the host has letters that may look like others, and is shown encoded")

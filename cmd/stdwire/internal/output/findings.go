@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // ScanText formats findings by server, the server with the worst first. The remedy of a rule
@@ -28,9 +29,7 @@ func ScanText(found []scan.Finding) string {
 			}
 			const column = 12
 			line := func(first, text string) {
-				words := append([]string{fmt.Sprintf("%-*s", column-1, first)},
-					strings.Fields(text)...)
-				b.WriteString(command.WrapWords(words, 0, column) + "\n")
+				b.WriteString(printable.WrapAfter(first, text, column) + "\n")
 			}
 			line("  "+f.Severity.String(), f.Rule+": "+f.Place.String())
 			line("", f.What)

@@ -118,8 +118,8 @@ func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	return append(list, ']'), nil
 }
 
-// An item is how an element of a list is shown: how it is used, as words that may be wrapped, and
-// what it is for.
+// An item is an element of a list as it is shown: its signature, as words that may be wrapped, and
+// its description.
 type item struct {
 	head        []string
 	description string
@@ -133,7 +133,7 @@ func (i item) long() string {
 	if i.description == "" {
 		return text
 	}
-	lines := strings.Split(command.Wrap(i.description, 4, 4), "\n")
+	lines := strings.Split(printable.Wrap(i.description, 4, 4), "\n")
 	if len(lines) > maxDescription {
 		lines = lines[:maxDescription]
 		lines[maxDescription-1] += " …"
@@ -142,7 +142,7 @@ func (i item) long() string {
 }
 
 // short returns an item without its description.
-func (i item) short(indent int) string { return command.WrapWords(i.head, indent, indent+8) + "\n" }
+func (i item) short(indent int) string { return printable.WrapWords(i.head, indent, indent+8) + "\n" }
 
 // displayDescription returns the first paragraph of a description, or else the title if it differs
 // from the name.

@@ -17,13 +17,13 @@ func ListTimeoutFlag(target *time.Duration) command.Flag {
 	return command.DurationFlag(target, "--timeout", "how long the server may take for each list")
 }
 
-// WithTimeout returns the kind with a time limit for each list, all pages together. A negative
-// timeout is no limit; 0 leaves each page the time of a call.
+// WithTimeout returns the kind with a time limit for each list of all pages. A negative timeout is
+// no limit; with 0, each page has the time limit of a call.
 func (k Kind) WithTimeout(timeout time.Duration) Kind {
 	if timeout == 0 {
 		return k
 	}
-	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
+	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // pages have no limit of their own
 	k.Pages = func(c *client.Client, ctx context.Context,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return withTimeout(ctx, k.Method, timeout,
@@ -41,8 +41,8 @@ func (k Kind) WithTimeout(timeout time.Duration) Kind {
 	return k
 }
 
-// withTimeout collects a list within a time limit and then yields it. The time that the caller
-// spends on its elements does not count.
+// withTimeout collects a list within a time limit and then yields it, so that the time of the
+// caller does not count.
 func withTimeout[T any](ctx context.Context, method string, timeout time.Duration,
 	list func(context.Context) iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -60,7 +60,7 @@ func withTimeout[T any](ctx context.Context, method string, timeout time.Duratio
 		}
 		if errors.Is(failed, context.DeadlineExceeded) && ctx.Err() == nil {
 			failed = &command.Failure{Code: "call_timeout", What: method,
-				Why:  "it has not come in full within " + command.ShortDuration(timeout),
+				Why:  "the list was not complete after " + command.ShortDuration(timeout),
 				Hint: "it may need longer: --timeout 5m"}
 		}
 		cancel()

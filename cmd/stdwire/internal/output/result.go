@@ -27,7 +27,7 @@ func (v *Printer) ToolResult(tool string, raw []byte) error {
 	if result.IsError {
 		return toolFailure(v.Std, tool, &result, v.Format)
 	}
-	// of a server that is built on stdwire
+	// a server built on stdwire returns an envelope
 	e, enveloped := dispatch.ParseEnvelope(result.StructuredContent)
 	if v.Save != nil {
 		if name, content, rest, ok := decodeFile(e.Data); ok {
@@ -48,7 +48,7 @@ func (v *Printer) ToolResult(tool string, raw []byte) error {
 	}
 	for i, block := range result.Content {
 		if _, isText := block.(*mcp.TextContent); !isText || !enveloped {
-			// the text is the envelope again
+			// the text repeats the envelope
 			v.Block(block, fmt.Sprintf("%s-%d", tool, i+1))
 		}
 	}
@@ -62,7 +62,7 @@ func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Fai
 		v.Std.Out.PrintJSON(raw)
 	}
 	return &command.Failure{Code: "internal", What: what,
-		Why: fmt.Sprintf("the result is not one: %v", err)}
+		Why: fmt.Sprintf("the result is invalid: %v", err)}
 }
 
 // printData prints the data of a tool for people. It says on stderr if the data is not complete.
@@ -95,7 +95,7 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult,
 	case std.CanAsk():
 	case code == dispatch.ConfirmationRequired:
 		f.Hint = term.HintTerminal + "; stdwire's own server asks nobody with --confirm trust"
-	case strings.Contains(strings.ToLower(text), "elicit"): // as many put it
+	case strings.Contains(strings.ToLower(text), "elicit"): // servers word it in many ways
 		f.Hint = term.HintTerminal
 	}
 	switch {

@@ -133,7 +133,7 @@ func TestResultThatIsNone(t *testing.T) {
 	for _, form := range []string{"text", "json", "raw"} {
 		c := termtest.Capture(false)
 		err := (&Printer{Std: c.Streams, Format: form}).ToolResult("t", []byte(`{"content":5}`))
-		assert.ErrorContains(t, err, "the result is not one")
+		assert.ErrorContains(t, err, "the result is invalid")
 		assert.Equal(t, err.(*command.Failure).ExitCode(), 1)
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stdout.String(), `{"content":5}`+"\n", "it is not lost")

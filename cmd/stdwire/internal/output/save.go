@@ -54,7 +54,7 @@ func OpenSaver(dir string) (*Saver, error) {
 
 func (s *Saver) Close() {
 	if s != nil {
-		_ = s.root.Close() // nothing was written through it
+		_ = s.root.Close() // the directory has no buffered data
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Saver) write(name string, data []byte) (string, error) {
 				_ = f.Close()
 			}
 			if err != nil {
-				_ = s.root.Remove(name) // half of it is worse than nothing
+				_ = s.root.Remove(name) // it is incomplete
 			}
 		}
 		if err != nil {
@@ -131,7 +131,7 @@ func fileName(name, mimeType string) string {
 	}
 	if ext := strings.TrimPrefix(path.Ext(name), "."); !usualExtension(ext) ||
 		!strings.ContainsFunc(ext, unicode.IsLetter) {
-		// what stands behind the dot of x.list-2 or v1.2 is none
+		// a number, as in v1.2, is not an extension
 		name += extension(mimeType)
 	}
 	return atomicfile.Name(name)
@@ -148,7 +148,7 @@ func usualExtension(text string) bool {
 	})
 }
 
-// extensions maps MIME types to those extensions that are not their second half.
+// extensions maps MIME types to their extensions, if these differ from the subtype.
 var extensions = map[string]string{
 	"image/jpeg": ".jpg", "image/svg+xml": ".svg", "image/x-icon": ".ico", "audio/mpeg": ".mp3",
 	"audio/wave": ".wav", "text/plain": ".txt", "text/markdown": ".md",

@@ -2,6 +2,7 @@ package output
 
 import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -9,7 +10,8 @@ import (
 // Signature returns how a tool is called, as words that may be wrapped: name(required: string,
 // [optional: integer], nested: {a: string}[]).
 func Signature(tool *mcp.Tool) []string {
-	return joinSignature(tool.Name, arguments.Parameters(arguments.ShapeOf(tool.InputSchema), 0))
+	input := form.NewSchema(tool.InputSchema).Limited()
+	return joinSignature(tool.Name, arguments.Parameters(input, 0))
 }
 
 // joinSignature joins a name and parameters, each of which becomes a word.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"gotest.tools/v3/assert"
 )
@@ -63,8 +64,8 @@ func TestSchemasThatExplode(t *testing.T) {
 	} {
 		assert.Assert(t, len(signed("t", schema)) < 1<<20, schema)
 		_, err := arguments.BuildArguments([]byte("{}"),
-			[]arguments.Assignment{{Name: "a.b.c.d", Value: arguments.Value{Text: "1"}},
-				{Name: "x", Value: arguments.Value{Text: "1"}}}, []byte(schema))
+			[]arguments.Assignment{{Name: "a.b.c.d", Value: form.Value{Text: "1"}},
+				{Name: "x", Value: form.Value{Text: "1"}}}, []byte(schema))
 		assert.NilError(t, err)
 	}
 }

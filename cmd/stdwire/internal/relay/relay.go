@@ -1,5 +1,5 @@
 // Package relay runs a command in place of this program, with its streams, signals and exit code.
-// stdwire tap and stdwire bridge look at or convert what passes.
+// stdwire tap and stdwire bridge record or convert the traffic.
 package relay
 
 import (
@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"syscall"
 
@@ -18,26 +17,21 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A Relay runs a command in place of this program: with its environment, between its stdin and
-// stdout, with its stderr, and with the signals that it receives. Package guard documents what is
-// left of the command when this program is killed.
+// A Relay runs a command in place of this program: with its environment, stdin, stdout, stderr and
+// the signals that it receives. Package guard documents what happens to the command when this
+// program is killed.
 type Relay struct {
 	Words []string
 
-	// Up copies what is written to the command, down what the command writes, to the end or to an
-	// error of either side. Then both of its sides are closed, so that who wrote or read there
-	// notices as if the other were there itself.
+	// Up copies stdin to the command, and Down copies its output to stdout, until the end or an
+	// error of either side. Then both sides are closed, so that each peer sees the end of the
+	// other.
 	Up, Down func(to io.Writer, from io.Reader) error
 }
 
-// An ExitStatus is the exit code of the command. As an error it ends this program with that code.
-type ExitStatus int
-
-func (s ExitStatus) Error() string { return "exit status " + strconv.Itoa(int(s)) }
-
-// Run returns when the command has ended and its output has been copied. After a signal it does not
-// wait for the output.
-func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) {
+// Run returns the exit status of the command when it has ended and its output has been copied.
+// After a signal it does not wait for the output.
+func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus, error) {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, forwardedSignals...)
 	defer signal.Stop(signals)
@@ -52,7 +46,7 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	}
 	defer p.Kill()
 	go func() {
-		// for as long as somebody holds stdin open, which can be longer than the command lives
+		// stdin may stay open longer than the command runs
 		_ = r.Up(p.Stdin(), os.Stdin)
 		_, _ = p.Stdin().Close(), os.Stdin.Close()
 	}()
@@ -74,11 +68,11 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	for {
 		select {
 		case <-finished:
-			return newExitStatus(p.Exit()), nil
+			return exitStatus(p.Exit()), nil
 		case s := <-signals:
 			switch err := p.Signal(s.(syscall.Signal)); {
 			case errors.Is(err, os.ErrProcessDone):
-				return newExitStatus(p.Exit()), nil
+				return exitStatus(p.Exit()), nil
 			case errors.Is(err, errors.ErrUnsupported):
 				p.Kill()
 			}
@@ -86,14 +80,14 @@ func (r *Relay) Run(ctx context.Context, std *term.Streams) (ExitStatus, error) 
 	}
 }
 
-// newExitStatus returns the exit code as a shell reports it.
-func newExitStatus(e guard.Exit) ExitStatus {
+// exitStatus returns the exit status as a shell reports it.
+func exitStatus(e guard.Exit) command.ExitStatus {
 	const signalled = 128
 	switch {
 	case e.Lost:
-		return ExitStatus(signalled + int(syscall.SIGKILL))
+		return command.ExitStatus(signalled + int(syscall.SIGKILL))
 	case e.Signal != 0:
-		return ExitStatus(signalled + int(e.Signal))
+		return command.ExitStatus(signalled + int(e.Signal))
 	}
-	return ExitStatus(e.Code)
+	return command.ExitStatus(e.Code)
 }

@@ -30,7 +30,7 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 func (s *Severity) UnmarshalText(text []byte) error {
 	i := slices.Index(severities, string(text))
 	if i < 0 {
-		return fmt.Errorf("%.50q is none of %s", text, strings.Join(Severities(), ", "))
+		return fmt.Errorf("%.50q is not one of %s", text, strings.Join(Severities(), ", "))
 	}
 	*s = Severity(i)
 	return nil

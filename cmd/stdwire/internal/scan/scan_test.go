@@ -235,7 +235,7 @@ func TestFindings(t *testing.T) {
 		string(text))
 	var s Severity
 	assert.ErrorContains(t, s.UnmarshalText([]byte("worst")),
-		`"worst" is none of critical, high, medium, low, info`)
+		`"worst" is not one of critical, high, medium, low, info`)
 	for _, name := range Severities() {
 		assert.NilError(t, s.UnmarshalText([]byte(name)))
 		assert.Equal(t, s.String(), name)

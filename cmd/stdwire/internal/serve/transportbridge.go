@@ -49,7 +49,7 @@ func (x *transportBridge) check() error {
 	switch {
 	case x.remote.URL != "" && x.words != nil:
 		return command.Usagef(
-			"there is a --url, and a command behind --: which of them is the server?")
+			"--url and a command after -- are given: which is the server?")
 	case x.remote.URL == "" && x.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case x.web.address == "" && only != "":
@@ -65,7 +65,7 @@ func (x *transportBridge) check() error {
 			"say which: --http ADDR, or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(
-			"its command stands behind --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
+			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
 	}
 	return x.web.check()
 }

@@ -2,13 +2,13 @@ package shell
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -98,13 +98,13 @@ func (s *Shell) candidates(ctx context.Context, words []string) []candidate {
 	}
 	for _, tool := range s.cachedTools(ctx) {
 		if tool.Name == name {
-			return argumentCandidates(arguments.ShapeOf(tool.InputSchema), rest)
+			return argumentCandidates(form.NewSchema(tool.InputSchema).Limited(), rest)
 		}
 	}
 	return nil
 }
 
-// withPrefix returns the candidates that begin with what is typed.
+// withPrefix returns the candidates that begin with the typed text.
 func withPrefix(typed string, all []string) (candidates []candidate) {
 	for _, text := range all {
 		if strings.HasPrefix(text, typed) {
@@ -144,12 +144,12 @@ func (s *Shell) completeHelp(ctx context.Context, words []string) []candidate {
 
 // argumentCandidates completes the last word after the name of a tool: the name of an argument or
 // its value.
-func argumentCandidates(s arguments.Shape, words []string) (candidates []candidate) {
+func argumentCandidates(s form.Schema, words []string) (candidates []candidate) {
 	typed := words[len(words)-1]
 	name, value, ok := strings.Cut(typed, "=")
 	if ok {
 		property, isJSON := strings.CutSuffix(name, ":")
-		_, leaf := s.Path(property)
+		_, leaf := arguments.Path(s, property)
 		for _, text := range valueTexts(leaf, isJSON) {
 			if strings.HasPrefix(text, value) {
 				candidates = append(candidates, candidate{name: name, text: text})
@@ -165,22 +165,17 @@ func argumentCandidates(s arguments.Shape, words []string) (candidates []candida
 	return nameCandidates(s, "", typed, given)
 }
 
-// nameCandidates returns the names of arguments that are not given or may be repeated, and names of
-// members when the typed prefix leads into an object.
-func nameCandidates(s arguments.Shape, prefix, typed string,
+// nameCandidates returns the names of arguments that are not given or may be repeated, and of
+// members if the typed name leads into an object.
+func nameCandidates(s form.Schema, prefix, typed string,
 	given map[string]bool) (candidates []candidate) {
-	for name, property := range distinctProperties(s) {
-		full := prefix + name
-		_, list := property.Items()
-		inner := false
-		for range distinctProperties(property) {
-			inner = true
-			break
-		}
+	for _, property := range s.Fields() {
+		full := prefix + property.Name
+		inner := len(property.Schema.Fields()) > 0
 		switch {
 		case inner && strings.HasPrefix(typed, full+"."):
-			candidates = append(candidates, nameCandidates(property, full+".", typed, given)...)
-		case !strings.HasPrefix(full, typed) || given[full] && !list:
+			candidates = append(candidates, nameCandidates(property.Schema, full+".", typed, given)...)
+		case !strings.HasPrefix(full, typed) || given[full] && !property.Schema.Is("array"):
 		case inner:
 			candidates = append(candidates, candidate{text: full + ".", incomplete: true})
 		default:
@@ -190,57 +185,37 @@ func nameCandidates(s arguments.Shape, prefix, typed string,
 	return candidates
 }
 
-// distinctProperties yields the properties of an object in all its alternatives, each name once.
-func distinctProperties(s arguments.Shape) iter.Seq2[string, arguments.Shape] {
-	return func(yield func(string, arguments.Shape) bool) {
-		seen := map[string]bool{}
-		for alternative := range s.Alternatives() {
-			for name, property := range alternative.Properties() {
-				if seen[name] {
-					continue
-				}
-				if seen[name] = true; !yield(name, property) {
-					return
-				}
-			}
-		}
+// valueTexts returns the values of an enumeration or boolean; for an array, those of its elements.
+func valueTexts(s form.Schema, asJSON bool) []string {
+	texts := listedTexts(s, asJSON)
+	if texts == nil && !asJSON && s.Is("array") {
+		texts = listedTexts(s.Items(), false)
 	}
+	return texts
 }
 
-// valueTexts returns the values of an enumeration or boolean; for an array, those of its elements.
-func valueTexts(s arguments.Shape, asJSON bool) (texts []string) {
+// listedTexts returns the values of an enumeration or boolean.
+func listedTexts(s form.Schema, asJSON bool) (texts []string) {
 	add := func(text string) {
 		if !slices.Contains(texts, text) {
 			texts = append(texts, text)
 		}
 	}
-	for alternative := range s.Alternatives() {
-		listed := false
-		for value := range alternative.Values() {
-			listed = true
+	for _, alternative := range s.Alternatives() {
+		values := alternative.Values()
+		for _, value := range values {
 			if text, ok := jsonscan.Unquote(value); ok && !asJSON {
 				add(string(text))
 			} else {
 				add(string(value))
 			}
 		}
-		if !listed && slices.Contains(alternative.Types(), "boolean") {
+		if values == nil && alternative.Is("boolean") {
 			add("true")
 			add("false")
 		}
 	}
-	if texts == nil && !asJSON {
-		if items, ok := s.Items(); ok && items.At != nil {
-			return valueTexts(items, false)
-		}
-	}
 	return texts
-}
-
-// valueText returns the value of a keyword that is a string.
-func valueText(s arguments.Shape, name string) string {
-	text, _ := jsonscan.Unquote(s.Keyword(name))
-	return string(text)
 }
 
 // completeURI completes the URI of a resource, or the variable at the end of a template.

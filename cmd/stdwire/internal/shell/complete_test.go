@@ -6,19 +6,19 @@ import (
 
 	"gotest.tools/v3/assert"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 func TestCompletionOfArguments(t *testing.T) {
-	schema := arguments.ShapeOf(
+	schema := form.NewSchema(
 		[]byte(`{"type":"object","properties":{"color":{"enum":["red","green","light blue",5]},"bold":{"type":["boolean","null"]},"count":{"type":"integer"},
 		"at":{"type":"object","properties":{"x":{"type":"integer"},"deep":{"properties":{"on":{"type":"boolean"}}}}},"tags":{"type":"array","items":{"enum":["a","b"]}},
 		"odd name":{"const":"it's"},"self":{"$ref":"#"}},"anyOf":[{"properties":{"other":{}}},{"required":["color"]}]}`))
 	for typed, want := range map[string]string{
-		"":                  `other=|color=|bold=|count=|at.|tags=|"odd name"=|self.`,
+		"":                  `color=|bold=|count=|at.|tags=|"odd name"=|self.|other=`,
 		"co":                "color=|count=",
-		"color=red ":        `other=|bold=|count=|at.|tags=|"odd name"=|self.`,
+		"color=red ":        `bold=|count=|at.|tags=|"odd name"=|self.|other=`,
 		"color:=1 bold=x c": "count=",
 		"tags=a t":          "tags=",
 		"color=":            `color=red |color=green |color="light blue" |color=5 `,

@@ -21,7 +21,7 @@ import (
 type connection struct {
 	*client.Client
 	selected  *target.ConfiguredServer // decides which tools are allowed
-	ready     time.Duration            // the time of its start
+	ready     time.Duration            // how long the start took
 	tools     cachedList[*mcp.Tool]
 	prompts   cachedList[*mcp.Prompt]
 	resources cachedList[*mcp.Resource]
@@ -73,9 +73,9 @@ func (l *cachedList[T]) isValid() bool {
 	return l.valid
 }
 
-func (l *cachedList[T]) invalidate() { l.set(nil, errors.New("forgotten")) }
+func (l *cachedList[T]) invalidate() { l.set(nil, errors.New("invalidated")) }
 
-// invalidate makes all lists be fetched again.
+// invalidate invalidates all lists.
 func (c *connection) invalidate() {
 	c.tools.invalidate()
 	c.prompts.invalidate()
@@ -137,14 +137,13 @@ func (s *Shell) connect(ctx context.Context) error {
 		s.timeout = cmp.Or(s.timeout, o.CallTimeout, 5*time.Minute)
 		o.CallTimeout = s.timeout
 		o.Hooks.Frame = s.trace.Frame
-		toolsChanged := func(tools []*mcp.Tool,
-			err error) {
+		toolsChanged := func(tools []*mcp.Tool, err error) {
 			c.tools.set(c.selected.Allowed(tools), err)
 		}
 		o.OnToolsChanged, o.OnPromptsChanged = toolsChanged, c.prompts.set
 		o.OnResourcesChanged = func(resources []*mcp.Resource, err error) {
 			c.resources.set(resources, err)
-			c.templates.invalidate() // a change of these is told as one of those
+			c.templates.invalidate() // resources/list_changed covers templates too
 		}
 		if s.interrupts != nil {
 			o.OnToolsChanged = func(tools []*mcp.Tool, err error) {

@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -18,9 +19,9 @@ import (
 // A dotCommand is a command of the shell, such as .help.
 type dotCommand struct {
 	name, usage, summary string
-	least, most          int // words behind it; most < 0 is any number
+	least, most          int // number of arguments; most < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
-	// complete returns candidates for the last of words; nil: there are none.
+	// complete returns candidates for the last of words. It may be nil.
 	complete func(s *Shell, ctx context.Context, words []string) []candidate
 }
 
@@ -44,8 +45,8 @@ func dotCommands() []dotCommand {
 			(*Shell).setOutput, completeWord(outputs...)},
 		{".timeout", "[DURATION]", "how long to wait for an answer, 0 for ever", 0, 1,
 			(*Shell).setTimeout, nil},
-		{".reload", "", "list tools, resources and prompts anew", 0, 0, (*Shell).reload, nil},
-		{".restart", "", "start the server anew", 0, 0, (*Shell).restart, nil},
+		{".reload", "", "list tools, resources and prompts again", 0, 0, (*Shell).reload, nil},
+		{".restart", "", "restart the server", 0, 0, (*Shell).restart, nil},
 		{".history", "", "show the lines that were typed", 0, 0, (*Shell).showHistory, nil},
 		{".help", "[TOOL|COMMAND]", "explain the shell, a tool or a command", 0, 1, (*Shell).help,
 			(*Shell).completeHelp},
@@ -107,7 +108,7 @@ func (s *Shell) showInfo(ctx context.Context, _ []string) error {
 
 func (s *Shell) showTools(ctx context.Context, words []string) error {
 	return s.withServer(ctx, func(c *connection) error {
-		c.tools.invalidate() // it is looked at anyway
+		c.tools.invalidate() // fetch the current list
 		if len(words) > 0 {
 			if err := c.selected.CheckAllowed(words[0]); err != nil {
 				return err
@@ -139,9 +140,8 @@ func (s *Shell) setOutput(_ context.Context, words []string) error {
 		s.Std.Out.Print(s.output + "\n")
 		return nil
 	}
-	if !slices.Contains(outputs, words[0]) {
-		return command.Usagef("%q is none of %s", words[0],
-			strings.Join(outputs, ", ")).WithHint(near.DidYouMean(words[0], outputs))
+	if err := command.CheckChoice(words[0], outputs...); err != nil {
+		return err
 	}
 	s.output = words[0]
 	return nil
@@ -230,17 +230,15 @@ func shellHelp() string {
 // ToolHelp returns the help of a tool: its signature, description and arguments.
 func ToolHelp(tool *mcp.Tool) string {
 	var b strings.Builder
-	b.WriteString(command.WrapWords(output.Signature(tool), 0, 8) + "\n")
+	b.WriteString(printable.WrapWords(output.Signature(tool), 0, 8) + "\n")
 	if text := strings.TrimSpace(tool.Description); text != "" {
 		b.WriteString("\n" + printable.Text(text) + "\n")
 	}
 	head := "\n"
-	for name, property := range distinctProperties(arguments.ShapeOf(tool.InputSchema)) {
-		if text := valueText(property, "description"); text != "" {
-			b.WriteString(head +
-				command.WrapWords(
-					append([]string{fmt.Sprintf("  %-14s", printable.Line(name))},
-						strings.Fields(printable.Line(text))...), 0, 17) + "\n")
+	for _, property := range form.NewSchema(tool.InputSchema).Limited().Fields() {
+		if text, _ := jsonscan.Text(property.Schema.Annotation("description")); text != "" {
+			line := printable.WrapAfter("  "+printable.Line(property.Name), printable.Line(text), 17)
+			b.WriteString(head + line + "\n")
 			head = ""
 		}
 	}

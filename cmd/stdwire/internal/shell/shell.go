@@ -1,5 +1,5 @@
-// Package shell is stdwire shell: a connection to one server, with lines that a person types, with
-// completion and history, or of a script.
+// Package shell is stdwire shell: it connects to a server and runs lines that a person types, with
+// completion and history, or the lines of a script.
 package shell
 
 import (
@@ -25,7 +25,7 @@ import (
 func ShellCommand() command.Command {
 	return command.Command{
 		Name: "shell", Usage: "[FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "talk to a server line by line",
+		Summary: "use a server interactively or by a script",
 		Help: `Starts a server and reads lines: the name of a tool and its arguments, as for stdwire call, or
 one JSON object; or a command that begins with a dot (.help lists them). Words are split as in a
 shell, but nothing is expanded.
@@ -69,7 +69,7 @@ type Shell struct {
 	editor     *lineedit.Editor
 	history    *lineedit.History
 	interrupts chan os.Signal // receives Ctrl-C; nil for a script, which Ctrl-C ends
-	server     *connection    // nil if there is none
+	server     *connection    // nil if none is connected
 
 	cancel atomic.Pointer[context.CancelCauseFunc] // cancels the running line; nil if none runs
 }
@@ -107,7 +107,7 @@ func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 
 // startEditor prepares for a person at a terminal.
 func (s *Shell) startEditor(ctx context.Context) (end func()) {
-	path, err := target.StateFile("history") // of the lines that were typed
+	path, err := target.StateFile("history")
 	if err == nil {
 		s.history, err = lineedit.OpenHistory(path)
 	}
@@ -115,7 +115,7 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 		History:  s.history,
 		Complete: func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
 	})
-	// From here on, what is said on stderr goes above the line that is being typed.
+	// From here on, the editor prints stderr above the line that is being typed.
 	std := *s.Std
 	std.Err = &term.Console{W: s.editor, Terminal: true, Dumb: s.Std.Err.Dumb}
 	std.LineReader = &shellPrompter{s}
@@ -123,7 +123,7 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 	if err != nil {
 		s.Std.Err.Printf("note: %v", err)
 	}
-	signal.Reset(os.Interrupt) // it does not end the program any more
+	signal.Reset(os.Interrupt) // Ctrl-C no longer ends the program
 	s.interrupts = make(chan os.Signal, 1)
 	signal.Notify(s.interrupts, os.Interrupt)
 	return func() {
@@ -132,14 +132,14 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 	}
 }
 
-// printGreeting prints what the server is and how to begin.
+// printGreeting prints the name and version of the server and the most important keys.
 func (s *Shell) printGreeting() {
 	info := s.server.ServerInfo()
 	s.Std.Err.Printf("%s %s, MCP %s. Tab completes, .help explains, Ctrl-D ends.",
 		printable.Line(info.Name), printable.Line(info.Version), s.server.Revision())
 }
 
-// runInteractive runs the lines that a person types until the last.
+// runInteractive runs typed lines until the end of input.
 func (s *Shell) runInteractive(ctx context.Context) error {
 	for {
 		line, err := s.editor.ReadLine(ctx, printable.Line(s.target.Name())+"> ")
@@ -199,21 +199,21 @@ func (s *Shell) runScript(ctx context.Context) error {
 	}
 }
 
-// flush writes what a line has printed.
+// flush writes the buffered output and trace of a line.
 func (s *Shell) flush() error {
 	s.trace.Drain()
 	return s.Std.Out.Flush()
 }
 
-// interruptible runs f, which Ctrl-C cancels at a terminal. The error is that of f, or
-// errCancelled.
+// interruptible calls f with a context that Ctrl-C cancels. If that made f fail, the error is a
+// failure with code interrupted.
 func (s *Shell) interruptible(ctx context.Context, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s.cancel.Store(&cancel)
 	defer s.cancel.Store(nil)
 	watched := make(chan struct{})
 	select {
-	case <-s.interrupts: // it was for what has ended already
+	case <-s.interrupts: // it came after the previous line ended
 	default:
 	}
 	go func() {

@@ -16,8 +16,8 @@ const (
 	MaxFrame      = 16 << 10 // bytes of a frame that are printed if not to a terminal
 )
 
-// A Tracer prints the traffic. Frames come from goroutines that must not wait for a terminal, so
-// they are queued and printed by another goroutine.
+// A Tracer prints the traffic. Frames are queued and printed by its own goroutine, because the
+// callers must not wait for a terminal.
 type Tracer struct {
 	On    bool // at the start; then guarded by mu
 	Shell *Shell
@@ -29,7 +29,7 @@ type Tracer struct {
 	lines   []string
 	dropped int
 
-	showing sync.Mutex // held while lines are taken and printed, so that they stay in order
+	showing sync.Mutex // held while lines are dequeued and printed, to keep their order
 }
 
 func (t *Tracer) start(s *Shell) {

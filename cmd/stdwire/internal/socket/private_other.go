@@ -4,6 +4,6 @@ package socket
 
 import "io/fs"
 
-// Where files have no owner and mode, a user's directories are theirs by other means.
+// Files have no owner and mode here; the system protects the directories of a user otherwise.
 func ours(fs.FileInfo) bool   { return true }
 func sealed(fs.FileInfo) bool { return true }

@@ -1,5 +1,5 @@
-// Package socket is the control socket of a running gateway: where it is, listening on it, and
-// finding those of other processes. Only the user who started the gateway can reach it.
+// Package socket is the control socket of a running gateway: its path, listening on it, and finding
+// the sockets of other processes. Only the user who started the gateway can connect to it.
 package socket
 
 import (
@@ -23,15 +23,15 @@ const maxSocketPath = 103
 // because a gateway may have been started with another environment.
 func SocketDirs() (dirs []string) {
 	if dir := os.Getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(dir) {
-		// the specification wants relative ones to be ignored
-		if _, err := os.Stat(dir); err == nil { // it is for the system to make
+		// the specification requires that relative paths are ignored
+		if _, err := os.Stat(dir); err == nil { // the system creates it
 			dirs = append(dirs, filepath.Join(dir, "stdwire"))
 		}
 	}
 	if dir, err := os.UserCacheDir(); err == nil {
 		dirs = append(dirs, filepath.Join(dir, "stdwire", "run"))
 	}
-	if uid := os.Getuid(); uid >= 0 { // a shorter path than the others may have
+	if uid := os.Getuid(); uid >= 0 { // often the shortest path
 		dirs = append(dirs, filepath.Join(os.TempDir(), "stdwire-"+strconv.Itoa(uid)))
 	}
 	return dirs
@@ -72,7 +72,7 @@ func listenAt(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	listener.SetUnlinkOnClose(false) // it has another name then
+	listener.SetUnlinkOnClose(false) // the socket is renamed below
 	if err = os.Chmod(bare, 0o600); err == nil {
 		err = os.Rename(bare, path)
 	}
@@ -84,7 +84,8 @@ func listenAt(path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// private returns an error unless a directory belongs to this user and nobody else can enter it.
+// private returns an error unless a directory belongs to this user and has no permissions for
+// others.
 func private(dir string) error {
 	info, err := os.Lstat(dir)
 	switch {
@@ -100,8 +101,8 @@ func private(dir string) error {
 	return nil
 }
 
-// Sockets returns the paths of the sockets, of gateways that run or have ended. Directories that
-// are not private are ignored, because another user may listen there.
+// Sockets returns the paths of the sockets of gateways, running or ended. It ignores directories
+// that are not private, because another user may listen there.
 func Sockets() (paths []string) {
 	for _, dir := range SocketDirs() {
 		if private(dir) != nil {

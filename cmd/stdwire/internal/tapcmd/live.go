@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
@@ -31,7 +32,7 @@ func newLiveView(c *term.Console) *liveView {
 	return v
 }
 
-// run prints lines until it is told to end, and then those that are left.
+// run prints lines until close is called, and then those that are left.
 func (v *liveView) run() {
 	defer close(v.done)
 	for {
@@ -39,7 +40,7 @@ func (v *liveView) run() {
 		case line := <-v.lines:
 			v.print(line)
 		case <-v.quit:
-			for len(v.lines) > 0 { // nobody else takes any
+			for len(v.lines) > 0 { // run is the only receiver
 				v.print(<-v.lines)
 			}
 			return
@@ -59,7 +60,7 @@ func (v *liveView) columns() int {
 	if columns, _, err := terminal.Size(os.Stderr); err == nil && columns > 0 {
 		return columns
 	}
-	return term.Width
+	return printable.Width
 }
 
 // show prints a record. It does not block. It is not safe for concurrent use.

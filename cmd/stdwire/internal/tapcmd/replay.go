@@ -21,7 +21,7 @@ func tapReplayCommand() command.Command {
 	return command.Command{
 		Name:    "tap replay",
 		Usage:   "FILE [--ignore NAME]… [--timeout DURATION] [-o text|json] -- SERVER-COMMAND…",
-		Summary: "say it all once more to a server, and compare the answers",
+		Summary: "send a recording to a server and compare the answers",
 		Help: `Sends the messages of the client in a recording to a server, in the same order and with the same
 ids, each after the answers that came before it in the recording. It prints where results and
 errors differ: ~ changed, - missing, + new. The exit code is 10 if there is a difference.
@@ -59,7 +59,7 @@ type replayRun struct {
 func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	if r.words == nil {
 		return command.Usagef("to which server?").WithHint(
-			"its command stands behind --: stdwire tap replay talk.jsonl -- COMMAND…")
+			"its command follows --: stdwire tap replay talk.jsonl -- COMMAND…")
 	}
 	file, err := r.file.open(std)
 	if err != nil {
@@ -74,7 +74,7 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 			Why: err.Error()}
 	}
 	defer p.Close()
-	// which ends whatever waits for it
+	// ends reads and writes of the replay
 	stop := context.AfterFunc(ctx, func() { _, _ = p.Stop(ctx) })
 	defer stop()
 	if r.timeout < 0 {
@@ -151,7 +151,7 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 func answerJSON(a *tap.Comparison) []byte {
 	type change struct {
 		Path string `json:"path"`
-		Old  string `json:"old,omitempty"` // JSON as a text; left out if there was nothing
+		Old  string `json:"old,omitempty"` // JSON in a string; omitted if absent
 		New  string `json:"new,omitempty"`
 	}
 	changes := []change{}

@@ -73,7 +73,7 @@ func (s *showOptions) timeFlag(name, help string,
 	return command.Flag{Name: name, Value: "DURATION", Help: help, Set: func(value string) error {
 		d, err := time.ParseDuration(value)
 		if err != nil {
-			return command.Usagef("%s: %q is no duration", name,
+			return command.Usagef("%s: %q is not a duration", name,
 				value).WithHint("write 500ms, 30s, 5m or 1h")
 		}
 		s.records = append(s.records, func(r *tap.Record) bool { return matches(r, d.Seconds()) })
@@ -93,7 +93,7 @@ func (s *showOptions) run(_ context.Context, std *term.Streams) error {
 				std.Out.Print(text + "\n")
 			}
 		}
-		if _, err := std.Out.Write(nil); err != nil { // nobody reads any more
+		if _, err := std.Out.Write(nil); err != nil { // the reader of stdout has closed it
 			return &term.OutputError{Err: err}
 		}
 		return nil

@@ -23,13 +23,9 @@ import (
 
 // TapCommand is stdwire tap.
 func TapCommand() command.Command {
-	var list strings.Builder
-	for _, c := range tapCommands() {
-		fmt.Fprintf(&list, "\n  stdwire %-11s %s", c.Name, c.Summary)
-	}
 	return command.Command{
 		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
-		Summary: "stand between a client and a server, and record what they say",
+		Summary: "record the traffic between a client and a server",
 		Help: `Write it in front of a server's command, wherever a client has it. Every byte passes at once, in
 both directions, and so do signals, the end of input, the server's stderr and its exit code (128
 and the number, for a signal).
@@ -49,7 +45,7 @@ and a digest. What the server returns as content is not.
 Commands for a recording:
 
 ` +
-			strings.TrimPrefix(list.String(), "\n"),
+			tapCommands().List(),
 		Make: func() (command.Grammar, command.Runner) {
 			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }
@@ -69,8 +65,8 @@ Commands for a recording:
 }
 
 // tapCommands returns the commands that begin with "tap".
-func tapCommands() []command.Command {
-	return []command.Command{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
+func tapCommands() command.Subcommands {
+	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
 }
 
 // byteSize is a flag whose value is a number of bytes.
@@ -95,7 +91,7 @@ func byteSize(target *int64, name, help string) command.Flag {
 				*target = n * unit.bytes
 				return nil
 			}
-			return command.Usagef("%s: %q is no size", name,
+			return command.Usagef("%s: %q is not a size", name,
 				value).WithHint("write 500MB, 64MiB or 2GiB")
 		}}
 }
@@ -118,7 +114,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("unexpected argument %q", t.rest[0])
 	case t.words == nil:
 		return command.Usagef("which server?").WithHint(
-			"its command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…")
+			"its command follows --: stdwire tap -o talk.jsonl -- COMMAND…")
 	case t.file == "" && !t.live:
 		return command.Usagef("neither -o FILE nor --live is given: there is nothing to do")
 	}
@@ -139,17 +135,17 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 		}
 		o.To = file
 	}
-	heard := func() bool { return true } // whether somebody reads stderr
+	read := func() bool { return true } // whether stderr is being read
 	if t.live {
 		view := newLiveView(std.Err)
-		o.Show, heard = view.show, view.close
+		o.Show, read = view.show, view.close
 	}
 	recorder := o.Start()
 	r := relay.Relay{Words: t.words, Up: recorder.Client.Copy, Down: recorder.Server.Copy}
 	status, err := r.Run(ctx, std)
 	const patience = 5 * time.Second
 	complete := recorder.Close(int(status), patience)
-	if heard() && !complete {
+	if read() && !complete {
 		std.Err.Printf("stdwire: tap: the end of the recording is missing: it could not be written in %v",
 			patience)
 	}
@@ -167,7 +163,7 @@ func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) er
 		return command.Usagef("unexpected argument %q",
 			t.rest[0]).WithHint(
 			cmp.Or(near.DidYouMean(t.rest[0], names),
-				"a server's command stands behind --: stdwire tap -o talk.jsonl -- COMMAND…"))
+				"a server command follows --: stdwire tap -o talk.jsonl -- COMMAND…"))
 	}
 	return tapCommands()[i].Run(ctx, t.rest[1:], std)
 }

@@ -127,7 +127,7 @@ func (b *BuiltinFlags) Writable() WritableRoots {
 	if !b.Write || b.Exec && b.allow == nil || b.Eval {
 		return nil
 	}
-	list, _ := b.rootDirs() // an error was told when they were opened
+	list, _ := b.rootDirs() // Open has reported an error
 	var dirs []string
 	for _, root := range list {
 		dirs = append(dirs, root.Dir)

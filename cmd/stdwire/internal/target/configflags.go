@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -42,15 +41,12 @@ func (c *ConfigFlags) Flags() []command.Flag {
 func (c *ConfigFlags) setInput(value string) error {
 	id, value, ok := strings.Cut(value, "=")
 	if !ok || id == "" {
-		return command.Usagef("--input: that is none").WithHint(
+		return command.Usagef("--input: the value is not ID=VALUE").WithHint(
 			"it looks like this: --input key=VALUE, or --input key=@FILE")
 	}
-	if file, ok := strings.CutPrefix(value, "@"); ok {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		value = strings.TrimSpace(string(content))
+	value, err := flagValue(value)
+	if err != nil {
+		return err
 	}
 	if c.Inputs == nil {
 		c.Inputs = map[string]string{}
@@ -142,7 +138,7 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 	error) {
 	return func(input config.Input) (string, error) {
 		if input.Password {
-			return "", errors.New("it would be seen while it is typed: give it with --input " +
+			return "", errors.New("it would be visible while typed: give it with --input " +
 				input.ID + "=@FILE")
 		}
 		end, err := p.Begin(ctx)

@@ -43,7 +43,7 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client.Transport {
 	options := streamable.Options{Header: header}
 	if o == nil || !o.Disabled {
-		// Without a home there are no credentials; and what is no URL is told by who opens it.
+		// Without a home directory there are no credentials; Dial reports an invalid URL.
 		if a, err := Authorizer(endpoint, o, nil); err == nil {
 			options.Wrap = a.Wrap
 		}
@@ -51,7 +51,8 @@ func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client
 	return options.Dial(endpoint)
 }
 
-// PublicURL returns a URL without what may be secret in it, and whether that is all of it.
+// PublicURL returns a URL without user, password, query and fragment, which may be secret, and
+// whether that is the whole URL.
 func PublicURL(text string) (shown string, whole bool) {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 // call. The first match counts.
 var causes = []struct {
 	matches     func(error) bool
-	start, call string // of exits
+	start, call string // keys of [command.ExitCodes]; "": does not apply
 	hint        string
 }{
 	{IsError[*client.SpawnError], "spawn_failed", "internal", ""},
@@ -136,8 +136,8 @@ func Unsupported(what string) *command.Failure {
 	return &command.Failure{Code: "not_found", Why: "the server has no " + what}
 }
 
-// explainUnasked explains that a server asked something that nobody could answer. why is "" for
-// another error.
+// explainUnasked explains a request of the server that could not be answered. why is "" for another
+// error.
 func explainUnasked(err error) (why, hint string) {
 	if asks, ok := errors.AsType[*client.InputRequiredError](err); ok {
 		var methods []string
@@ -169,10 +169,10 @@ func explainUnasked(err error) (why, hint string) {
 	return "", ""
 }
 
-// explainMissing explains which of the server's requests nobody answers.
+// explainMissing explains which requests of the server this client does not answer.
 func explainMissing(methods []string) (why, hint string) {
 	if slices.Equal(methods, []string{mcp.MethodElicit}) {
-		return "the server wants to ask something, and nobody is there to answer", term.HintTerminal
+		return "the server asks a question, and nobody can answer it here", term.HintTerminal
 	}
 	return "the server asks for " + strings.Join(methods, " and ") +
 		", which stdwire does not give", ""

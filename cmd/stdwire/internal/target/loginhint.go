@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/oauth"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -24,7 +24,7 @@ func (t *Target) loginHint(err error) string {
 	refused, ok := errors.AsType[*streamable.StatusError](err)
 	switch {
 	case t.hasAuthorization():
-		return "what it was given as Authorization is not good, or not good enough: " +
+		return "the server refuses the Authorization header: " +
 			hintAuthorization
 	case o.Disabled:
 		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
@@ -39,7 +39,7 @@ func (t *Target) loginHint(err error) string {
 	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		if scope := c.Get("scope"); refused.Status == http.StatusForbidden &&
-			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < term.Width {
+			c.Get("error") == "insufficient_scope" && scope != "" && len(scope) < printable.Width {
 			return "log in for more: " + login + " --scope " + shellwords.Quote(scope)
 		}
 	}

@@ -21,7 +21,7 @@ func maxMessageFlag(target *int) command.Flag {
 		Set: func(value string) error {
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 1 || n > mostMegabytes {
-				return command.Usagef("--max-message: %q is no whole number from 1 to %d", value,
+				return command.Usagef("--max-message: %q is not a whole number from 1 to %d", value,
 					mostMegabytes)
 			}
 			*target = n * megabyte

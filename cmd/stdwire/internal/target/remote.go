@@ -30,8 +30,8 @@ func (r *Remote) Flags() []command.Flag {
 func (r *Remote) SetURL(value string) error {
 	u, err := url.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		// what was given may have a secret in it
-		return command.Usagef("--url: that is no URL").WithHint(
+		// the value may contain a secret
+		return command.Usagef("--url: the value is not an http or https URL").WithHint(
 			"it looks like this: https://example.com/mcp")
 	}
 	r.URL = value
@@ -42,15 +42,12 @@ func (r *Remote) setHeader(value string) error {
 	name, value, ok := strings.Cut(value, ":")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 	if !ok || !isToken(name) {
-		return command.Usagef("--header: that is none").WithHint(
+		return command.Usagef("--header: the value is not NAME:VALUE").WithHint(
 			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
-	if file, ok := strings.CutPrefix(value, "@"); ok {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		value = strings.TrimSpace(string(content))
+	value, err := flagValue(value)
+	if err != nil {
+		return err
 	}
 	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 		return errors.New("the value has control characters in it")
@@ -60,6 +57,16 @@ func (r *Remote) setHeader(value string) error {
 	}
 	r.Header.Add(name, value)
 	return nil
+}
+
+// flagValue returns value, or the trimmed content of the file if it is @FILE.
+func flagValue(value string) (string, error) {
+	file, ok := strings.CutPrefix(value, "@")
+	if !ok {
+		return value, nil
+	}
+	content, err := os.ReadFile(file)
+	return strings.TrimSpace(string(content)), err
 }
 
 // isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).

@@ -42,13 +42,13 @@ func (c *ConfigFlags) Select(profile string) (*Selection, error) {
 }
 
 // DiagnosticsFor returns the diagnostics of a server, or those of the files if id is "".
-func (c *Selection) DiagnosticsFor(id string) (told []config.Diagnostic) {
+func (c *Selection) DiagnosticsFor(id string) (found []config.Diagnostic) {
 	for _, d := range c.Diagnostics {
 		if d.Server == id {
-			told = append(told, d)
+			found = append(found, d)
 		}
 	}
-	return told
+	return found
 }
 
 // Keep removes all servers but those with these ids. It does nothing if ids is empty.

@@ -27,7 +27,7 @@ func OpenPins() (*pin.Lock, error) {
 func StateFile(name string) (string, error) {
 	home, err := os.UserHomeDir()
 	path := config.StateFile(&config.Environment{Home: home, LookupEnv: os.LookupEnv}, name)
-	if !filepath.IsAbs(path) { // no variable has a place, and there is no home
+	if !filepath.IsAbs(path) { // neither a variable nor a home directory is set
 		return "", err
 	}
 	return path, nil

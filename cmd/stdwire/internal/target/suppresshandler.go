@@ -11,13 +11,13 @@ type SuppressHandler[E error] struct{ slog.Handler }
 
 // Handle implements [slog.Handler].
 func (u SuppressHandler[E]) Handle(ctx context.Context, record slog.Record) error {
-	told := false
+	suppressed := false
 	record.Attrs(func(a slog.Attr) bool {
 		err, _ := a.Value.Any().(error)
-		told = IsError[E](err)
-		return !told
+		suppressed = IsError[E](err)
+		return !suppressed
 	})
-	if told {
+	if suppressed {
 		return nil
 	}
 	return u.Handler.Handle(ctx, record)

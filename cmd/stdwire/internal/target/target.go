@@ -28,7 +28,7 @@ type Target struct {
 	Configured   ConfiguredServer
 	Remote       Remote
 	Words        []string     // the command after "--"
-	Builtin      BuiltinFlags // if there is no other
+	Builtin      BuiltinFlags // if no other server is given
 	Era          string
 	StartTimeout time.Duration
 	ListTimeout  time.Duration // for each list; 0: the command has no such flag
@@ -84,7 +84,7 @@ func (t *Target) check() error {
 			extra).WithHint("say which: -s ID")
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
 		return command.Usagef(
-			"there is a server's id, -s %s, and another server: which of them is it?",
+			"-s %s and another server are given: which is it?",
 			t.Configured.ID)
 	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
@@ -92,12 +92,12 @@ func (t *Target) check() error {
 		return command.Usagef("--header is for a server at a --url")
 	case t.Remote.URL != "" && t.Words != nil:
 		return command.Usagef(
-			"there is a --url, and a command behind --: which of them is the server?")
+			"--url and a command after -- are given: which is the server?")
 	case t.Remote.URL != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Words != nil && own != "":
 		return command.Usagef("%s is for stdwire's own server",
-			own).WithHint("give the server behind -- its own arguments")
+			own).WithHint("give arguments of the server after --")
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 	}
 	err = f(c)
 	if flushed := std.Out.Flush(); err == nil {
-		err = flushed // now, not when the server has taken its time to end
+		err = flushed // before the server ends, which may take long
 	}
 	if closed := t.Disconnect(std, c); err == nil {
 		err = closed
@@ -185,7 +185,7 @@ func (t *Target) Disconnect(std *term.Streams, c *client.Client) error {
 	err := c.Close()
 	stop()
 	if err == nil {
-		_ = c.Wait() // for the last of what it tells on stderr
+		_ = c.Wait() // until its stderr is copied
 	}
 	if p := c.Process(); p != nil {
 		if log, ok := p.Command.Stderr.(*ServerLog); ok {
@@ -252,7 +252,7 @@ func (t *Target) dial() client.Transport {
 	return nil
 }
 
-// Downloads guesses what a launcher is busy with.
+// Downloads returns a note that a launcher may be downloading a package, or "".
 func Downloads(path string) string {
 	launchers := []string{"npx", "npm", "pnpm", "yarn", "bunx", "bun", "deno", "uvx", "uv", "pipx",
 		"docker", "podman"}

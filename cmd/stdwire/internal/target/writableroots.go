@@ -17,8 +17,8 @@ type writableRoot struct {
 	info os.FileInfo
 }
 
-// WritableRoots are all of them. Nothing that decides what is started, whom to trust or what is
-// recorded may lie in one, because --write would then be as powerful as --allow-exec.
+// WritableRoots are the directories in which clients may change files. Commands, trust records and
+// recordings may not lie in one, because --write would then be as powerful as --allow-exec.
 type WritableRoots []writableRoot
 
 // openWritableRoots returns the directories that exist.
@@ -65,11 +65,11 @@ func (all WritableRoots) rootOf(path string) string {
 		}
 		path = next
 	}
-	return all[0].dir // nobody can follow it
+	return all[0].dir // a cycle of links
 }
 
 // resolveFirstLink replaces the first symbolic link of a path by its target. It returns false if
-// there is none.
+// the path has none.
 func resolveFirstLink(path string) (string, bool) {
 	volume := filepath.VolumeName(path)
 	separator := string(filepath.Separator)
@@ -138,7 +138,7 @@ func (all WritableRoots) refusePath(what string, c client.Command) error {
 		path = os.Getenv("PATH")
 	}
 	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) { // is not looked into
+		if !filepath.IsAbs(dir) { // the lookup skips it
 			continue
 		}
 		if err := all.Refuse(what+" is looked for in", dir); err != nil {

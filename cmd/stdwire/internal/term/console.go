@@ -1,5 +1,5 @@
-// Package term is the program's standard input, output and error: what may be printed on a
-// terminal, the status line, and questions to the person at the terminal.
+// Package term is the standard input, output and error of the program: safe output on a terminal,
+// the status line, and questions to the person at the terminal.
 package term
 
 import (
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // A Console is standard error. It prints lines and, on a terminal, a status or a prompt below them,
@@ -19,18 +20,16 @@ type Console struct {
 
 	mu           sync.Mutex
 	W            io.Writer
-	statusShown  bool   // a status is on the last line
+	status       terminal.StatusLine
 	statusHidden bool   // no status may be shown, because a question is being asked
 	promptText   string // the prompt that an answer is typed after; "" if none is shown
 }
-
-const Width = 80 // Width is the number of columns that output is wrapped at.
 
 // Write prints lines. A prompt is printed again below them.
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.erase()
+	c.status.Erase(c.W)
 	if c.promptText == "" {
 		return c.W.Write(p)
 	}
@@ -44,7 +43,7 @@ func (c *Console) Write(p []byte) (int, error) {
 func (c *Console) prompt(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.erase()
+	c.status.Erase(c.W)
 	c.promptText = printable.Line(text) + " "
 	_, _ = io.WriteString(c.W, c.promptText)
 }
@@ -62,17 +61,17 @@ func (c *Console) endPrompt(wholeLine bool) {
 
 // Printf prints a line. Control characters in it are escaped.
 func (c *Console) Printf(format string, args ...any) {
-	// there is nowhere to complain of stderr
+	// an error of stderr cannot be reported
 	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...)))
 }
 
 // HideStatus removes the status and shows none until resume is called.
 func (c *Console) HideStatus() (resume func()) {
-	set := func(withheld bool) {
+	set := func(hidden bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.erase()
-		c.statusHidden = withheld
+		c.status.Erase(c.W)
+		c.statusHidden = hidden
 	}
 	set(true)
 	return func() { set(false) }
@@ -86,18 +85,11 @@ func (c *Console) Status(text string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.erase()
-	if text != "" && c.promptText == "" && !c.statusHidden {
-		c.statusShown = true
-		_, _ = io.WriteString(c.W, printable.TruncateRunes(printable.Line(text), Width-1))
+	if text == "" || c.promptText != "" || c.statusHidden {
+		c.status.Erase(c.W)
+		return
 	}
-}
-
-func (c *Console) erase() {
-	if c.statusShown {
-		c.statusShown = false
-		_, _ = io.WriteString(c.W, "\r\x1b[K")
-	}
+	c.status.Show(c.W, text)
 }
 
 // StatusAfter shows a status from after on and updates it every second, until stop is called. On a

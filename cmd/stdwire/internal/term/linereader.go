@@ -11,7 +11,7 @@ import (
 type lineReader struct {
 	in      *bufio.Reader
 	console *Console
-	discard func()          // discards what was typed and not yet read
+	discard func()          // discards typed input that is not yet read
 	asking  chan struct{}   // capacity 1: held while a question is asked
 	reading chan readResult // not nil while a read is in progress
 }
@@ -23,9 +23,9 @@ type readResult struct {
 
 // NewLineReader returns a Prompter that reads lines of in and shows its prompts on console. discard
 // is called before each question.
-func NewLineReader(in io.Reader, console *Console, forget func()) *lineReader {
-	const longest = 64 << 10 // of a line; a terminal hands over 4 KiB
-	return &lineReader{in: bufio.NewReaderSize(in, longest), console: console, discard: forget,
+func NewLineReader(in io.Reader, console *Console, discard func()) *lineReader {
+	const longest = 64 << 10 // bytes of a line; terminals limit it to 4 KiB
+	return &lineReader{in: bufio.NewReaderSize(in, longest), console: console, discard: discard,
 		asking: make(chan struct{}, 1)}
 }
 
@@ -63,7 +63,7 @@ func (p *lineReader) Line(ctx context.Context, prompt string) (string, error) {
 				return line.text, line.err
 			}
 			p.console.Printf(
-				"That line may have been begun for an earlier question, and does not count. Once more, please.")
+				"That line may have been typed for an earlier question. Please type it again.")
 			p.console.prompt(prompt)
 		case <-ctx.Done():
 			p.console.endPrompt(false)
@@ -77,7 +77,7 @@ func (p *lineReader) read() readResult {
 	line, err := p.in.ReadSlice('\n')
 	text := strings.TrimRight(string(line), "\r\n")
 	for cut := err; cut == bufio.ErrBufferFull; {
-		_, cut = p.in.ReadSlice('\n') // the rest of it must not be the next answer
+		_, cut = p.in.ReadSlice('\n') // the rest must not become the next answer
 	}
 	return readResult{text, err}
 }

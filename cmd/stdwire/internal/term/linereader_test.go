@@ -47,7 +47,7 @@ func TestLineBegunBefore(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Equal(t, text, "no")
 	assert.Equal(t, b.String(),
-		"first? \nsecond? That line may have been begun for an earlier question, and does not count. Once more, please.\nsecond? ")
+		"first? \nsecond? That line may have been typed for an earlier question. Please type it again.\nsecond? ")
 }
 
 func TestLinesComeAboveAPrompt(t *testing.T) {

@@ -17,7 +17,7 @@ type Streams struct {
 	Err *Console
 
 	InTerminal   bool
-	DiscardInput func()   // discards what was typed and not yet read
+	DiscardInput func()   // discards typed input that is not yet read
 	LineReader   Prompter // reads answers; nil means lines of In
 }
 
@@ -84,7 +84,7 @@ func (o *Output) PrintJSON(text []byte) {
 	_ = o.WriteByte('\n')
 }
 
-// Flush writes what is buffered. Its error is an [*OutputError].
+// Flush writes the buffered output. Its error is an [*OutputError].
 func (o *Output) Flush() error {
 	if err := o.Writer.Flush(); err != nil {
 		return &OutputError{Err: err}
@@ -100,14 +100,14 @@ func (e *OutputError) Unwrap() error { return e.Err }
 
 // A Prompter asks questions and reads the answers of the person at the terminal.
 type Prompter interface {
-	// Begin waits until nobody else is asked, and throws away what was typed before: it was no
-	// answer, and must not agree to anything. Nobody else is asked until end is called. The error
-	// is the cause of ctx's end.
+	// Begin waits until no other question is asked and discards typed input, so that it cannot
+	// answer the question. No other question is asked until end is called. The error is the cause
+	// of the end of ctx.
 	Begin(ctx context.Context) (end func(), err error)
-	// Line shows a prompt and reads a line. The error is io.EOF for Ctrl-D, errDropped if there is
-	// to be no answer, or the cause of ctx's end.
+	// Line prints a prompt and reads a line. The error is io.EOF for Ctrl-D, elicit.ErrDropped if
+	// the question is left unanswered, or the cause of the end of ctx.
 	Line(ctx context.Context, prompt string) (string, error)
 }
 
 // HintTerminal is the hint of an error that a question could not be asked.
-const HintTerminal = "stdwire asks where a person can answer: run it with stdin and stderr on a terminal"
+const HintTerminal = "stdwire asks only at a terminal: run it with stdin and stderr on one"

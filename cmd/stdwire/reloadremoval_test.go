@@ -15,13 +15,14 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 )
 
-// A file that has changed takes away by itself. What it gives waits, and what there was goes on.
-func TestReloadOnlyTakesAway(t *testing.T) {
+// A changed configuration file takes effect at once where it removes something. What it adds waits
+// for the operator, and existing servers keep running.
+func TestReloadOnlyRemoves(t *testing.T) {
 	m, path := newConfig(t,
 		obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(),
 			"c": good("disabled", true), "d": good()})
 	st := newStand(t, m, path)
-	st.sees("a b d")
+	st.expectServers("a b d")
 	a, b := st.pid("a"), st.pid("b")
 	waiting := func() string {
 		var all []string
@@ -35,12 +36,12 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 		t.Helper()
 		st.write(configText(t, servers))
 		for range 2 {
-			st.follows()
+			st.fileChanged()
 		}
 	}
 	follow(obj{"a": good(), "b": good("env", obj{"X": "1"}), "c": good(),
 		"d": good("tools", obj{"deny": []string{"echo"}}), "e": good()})
-	st.sees("a b") // d has no echo any more
+	st.expectServers("a b") // d no longer has the tool echo
 	assert.Equal(t, waiting(), "server a changed, server b changed, server c changed, server e new")
 	assert.Equal(t, st.pid("a"), a)
 	assert.Equal(t, st.pid("b"), b)
@@ -54,31 +55,31 @@ func TestReloadOnlyTakesAway(t *testing.T) {
 			command.AcceptsAllChanges+` all that waits`), 1, "once: %s", told)
 	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
 
-	// What was taken away is not given back by a file.
+	// A file does not restore what was removed.
 	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good("disabled", true),
 		"d": good()})
-	st.sees("a")
+	st.expectServers("a")
 	assert.Equal(t, waiting(), "server d changed")
 	follow(obj{"a": good("tools", obj{"deny": []string{"die"}}), "b": good(),
 		"c": good("disabled", true), "d": good()})
-	st.sees("a")
+	st.expectServers("a")
 	assert.Equal(t, waiting(), "server b changed, server c new, server d changed")
 	assert.Equal(t, st.pid("a"), a)
 
-	// One of them, and then all.
+	// Accept one server, then all.
 	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
 	assert.ErrorContains(t, st.Accept(t.Context(), one), "it has changed again")
-	st.sees("a")
+	st.expectServers("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
 	assert.NilError(t, st.Accept(t.Context(), one))
-	st.sees("a b")
+	st.expectServers("a b")
 	assert.Equal(t, waiting(), "server c new, server d changed")
-	st.reloads()
-	st.sees("a b d")
+	st.reload()
+	st.expectServers("a b d")
 	assert.Equal(t, waiting(), "")
 }
 
-// What an envFile has is the environment that the operator let in; what it becomes waits as well.
+// The values of an envFile wait for the operator as well.
 func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".env")
 	write := func(text string) { assert.NilError(t, os.WriteFile(file, []byte(text), 0o600)) }
@@ -89,7 +90,7 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	m, path := newConfig(t,
 		obj{"a": obj{"command": self, "args": []string{"fixture:value", mark}, "envFile": file}})
 	st := newStand(t, m, path)
-	st.sees("a")
+	st.expectServers("a")
 	values := func() string {
 		text, err := os.ReadFile(mark)
 		assert.NilError(t, err)
@@ -99,9 +100,9 @@ func TestReloadOfAnEnvironmentFile(t *testing.T) {
 	}
 	assert.Assert(t, slices.Contains(st.Files(), file), "it is watched")
 	write("VALUE=second\n")
-	st.follows()
+	st.fileChanged()
 	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForItsEnvFile)
-	assert.NilError(t, st.Gateway.Manager().Restart("a")) // by a client
+	assert.NilError(t, st.Gateway.Manager().Restart("a")) // as a client does
 	st.Gateway.Settle(t.Context())
 	_, err = st.c.CallTool(t.Context(), "a__echo", obj{"text": "x"})
 	assert.NilError(t, err)

@@ -27,7 +27,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// looks are commands that show all that there is to see of a library, and of the modern server.
+// looks are commands that show everything of the library fixture and of the modern fixture.
 var looks = map[string][]string{
 	"library": {"ls -o json", "call picture -o raw", "read file:///logo.png -o raw",
 		"read file:///notes.md", "read file:///folder", "read file:///refused",
@@ -38,7 +38,7 @@ var looks = map[string][]string{
 	"good":   {"ls -o json", "call echo text=x -o raw", "call fail", "call refuse"},
 }
 
-// described is what a server says of itself.
+// described returns the description that a server gives of itself.
 func described(t *testing.T, where []string) string {
 	t.Helper()
 	got := run(t, append([]string{"inspect", "-o", "json"}, where...)...)
@@ -51,9 +51,8 @@ func described(t *testing.T, where []string) string {
 	return fmt.Sprintf("%s %s: %s %s", d.Name, d.Version, d.Instructions, d.Capabilities)
 }
 
-// A server that is a command looks the same over HTTP, and that one the same on stdio again, to
-// clients of both eras.
-func TestBridgeLooksLikeTheServer(t *testing.T) {
+// A stdio server looks the same over HTTP, and that again over stdio, to clients of both eras.
+func TestBridgeIsTransparent(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for name, commands := range looks {
@@ -67,7 +66,7 @@ func TestBridgeLooksLikeTheServer(t *testing.T) {
 					got := run(t, words(command+" --era "+era, where...)...)
 					assert.Equal(t, got.code, want.code, "%s: %s %s %s: %s", name, way, era,
 						command, got.stderr)
-					if want.code == 0 { // but for what strict clients would not take
+					if want.code == 0 { // except where strict clients refuse it
 						whole := strings.Replace(want.stdout, `"inputSchema":{"properties":{"ms"`,
 							`"inputSchema":{"type":"object","properties":{"ms"`, 1)
 						assert.Equal(t, unwrapped(got.stdout), unwrapped(whole), "%s: %s %s %s",
@@ -87,8 +86,8 @@ func TestBridgeLooksLikeTheServer(t *testing.T) {
 	}
 }
 
-// unwrapped is what a server has written, without what the bridge has to add for its client's era,
-// and lists sorted.
+// unwrapped removes from the output what the bridge adds for the era of its client, and sorts
+// lists.
 func unwrapped(text string) string {
 	if !strings.HasPrefix(text, "{") {
 		return text
@@ -111,7 +110,7 @@ func unwrapped(text string) string {
 	return strings.Join(members, "\n")
 }
 
-// Whatever era both sides are of, the client's user answers the server's questions.
+// The user of the client answers questions of the server, whatever the eras of both.
 func TestBridgePassesQuestions(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -146,7 +145,7 @@ func TestBridgePassesQuestions(t *testing.T) {
 					assert.Equal(t, result.Messages[0].Content.(*mcp.TextContent).Text, "Hello Ada")
 				}
 				assert.NilError(t, c.Close())
-				if way == "stdio" { // where the question would wait for somebody else for a while
+				if way == "stdio" { // where the question would wait for another
 					continue
 				}
 				mute, err := connect(client.Options{Era: era})
@@ -166,7 +165,7 @@ func TestBridgePassesQuestions(t *testing.T) {
 	}
 }
 
-// A server that is killed is started again; what it has is there meanwhile, and who calls waits.
+// A killed server is restarted; its lists stay, and calls wait.
 func TestBridgeToAServerThatDies(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -220,8 +219,8 @@ func TestBridgeToAServerThatDies(t *testing.T) {
 	}
 }
 
-// A server over HTTP that is gone for a while is there again when it comes back.
-func TestBridgeToAURLThatGoes(t *testing.T) {
+// A server over HTTP is available again after it was unreachable for a while.
+func TestBridgeToUnreachableURL(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	first, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture("good")...)...)
@@ -249,7 +248,7 @@ func TestBridgeToAURLThatGoes(t *testing.T) {
 	first.end(t)
 }
 
-// What is no message is answered with an error, on both sides, and the bridge lives.
+// Invalid messages of either side are answered with an error, and the bridge continues.
 func TestBridgeWrongInput(t *testing.T) {
 	l, _ := listen(t, append([]string{"bridge", "--no-auth"}, fixture("noisy")...)...)
 	for body, status := range map[string]int{"{": 400, "": 400, `{"jsonrpc":"2.0","id":1}`: 400} {
@@ -308,11 +307,11 @@ func TestBridgeFails(t *testing.T) {
 			`stdwire: 127.0.0.1:1: start: POST http://127.0.0.1:1/mcp: `, ""},
 		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") +
 			`: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
-		{words("bridge --url no-url"), 2, "stdwire: bridge: --url: that is no URL", ""},
+		{words("bridge --url no-url"), 2, "stdwire: bridge: --url: the value is not an http or https URL", ""},
 		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is no address`, ""},
 		{words("bridge --http 127.0.0.1:0"), 2, "stdwire: bridge: which server?", ""},
 		{words("bridge --url http://x -- cat"), 2,
-			"stdwire: bridge: there is a --url, and a command behind --: which of them is the server?",
+			"stdwire: bridge: --url and a command after -- are given: which is the server?",
 			""},
 		{words("bridge --header A:secret -- cat"), 2,
 			"stdwire: bridge: --header is for a server at a --url", ""},
@@ -343,7 +342,7 @@ func TestBridgeFails(t *testing.T) {
 	}
 }
 
-// A bridge over HTTP wants its token and passes the server's header on.
+// A bridge over HTTP requires its token and sends the configured header to the server.
 func TestBridgeSecrets(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_TOKEN", "a token that nobody guesses")
 	s := echoServer(t, "letmein")

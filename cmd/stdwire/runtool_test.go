@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// someServers writes a configuration for stdwire run. It returns the file that is there when the
-// server touch was started.
+// someServers writes a configuration for stdwire run. touched is the file that the server touch
+// creates when it is started.
 func someServers(t *testing.T) (config, dir, touched string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -139,8 +139,8 @@ func TestRunTool(t *testing.T) {
 	assert.Assert(t, os.IsNotExist(err), "only the server that is named is started")
 }
 
-// What servers have is listed and completed without starting any.
-func TestRunRemembers(t *testing.T) {
+// Tools are listed and completed without starting a server.
+func TestRunUsesRememberedTools(t *testing.T) {
 	config, _, touched := someServers(t)
 	for _, args := range []string{"", "--help"} {
 		got := run(t, append([]string{"run", "--config", config}, strings.Fields(args)...)...)
@@ -163,7 +163,7 @@ func TestRunRemembers(t *testing.T) {
 		"files fs_r":                "fs_read\tRead a file, as text or, if it is not UTF-8, as base64",
 		"files fs_read --encoding ": "auto|text|base64", "files fs_l": "", "touch ": "",
 		"nobody ":            "",
-		"files fs_write --y": "--yes\tConfirm it: do not ask",
+		"files fs_write --y": "--yes\tConfirm in advance",
 	} {
 		args := append([]string{"run", "__complete", "run", "--config", config},
 			strings.Fields(words)...)
@@ -184,8 +184,8 @@ func TestRunRemembers(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// What a server had the last time is not all that it may have now.
-func TestRunLooksAgain(t *testing.T) {
+// A tool that is not remembered is looked up again.
+func TestRunListsUnknownToolsAgain(t *testing.T) {
 	config, _, _ := someServers(t)
 	assert.Equal(t, run(t, "run", "--config", config, "files", "--help").code, 0)
 	assert.Equal(t, run(t, "run", "--config", config, "my.hand", "--help").code, 0)
@@ -210,7 +210,7 @@ func TestRunLooksAgain(t *testing.T) {
 	path := filepath.Join(serve.RememberDir(), "my.hand.json")
 	text, err := os.ReadFile(path)
 	assert.NilError(t, err)
-	// no tool is as it was pinned
+	// all tools differ from their pins
 	assert.NilError(t,
 		os.WriteFile(path,
 			[]byte(strings.ReplaceAll(string(text), `"type":"object"`,
@@ -221,7 +221,7 @@ func TestRunLooksAgain(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_read"))
 }
 
-// Several servers in one script, each started when it is named.
+// A script calls several servers, each started when it is first named.
 func TestRunScriptOfTools(t *testing.T) {
 	config, _, _ := someServers(t)
 	c := termtest.Capture(false)
@@ -235,7 +235,7 @@ func TestRunScriptOfTools(t *testing.T) {
 			"stdwire run: line 4: my_hand fail: upstream_error: disk full\n"), got.stderr)
 }
 
-// At a terminal a person confirms a call, and answers what the server asks within it.
+// At a terminal the user confirms a call and answers the questions of the server.
 func TestRunToolAsks(t *testing.T) {
 	config, dir, _ := someServers(t)
 	for _, server := range []string{"files", "old"} {
@@ -258,8 +258,8 @@ func TestRunToolAsks(t *testing.T) {
 	}
 }
 
-// What a project runs has to be trusted, and what has changed since it was first used is not there.
-func TestRunToolIsGuarded(t *testing.T) {
+// The servers of a project must be trusted, and changed tools are not offered.
+func TestRunToolTrustAndPins(t *testing.T) {
 	withServers(t, `{"good": {"command": "SELF", "args": ["fixture:good"]}}`)
 	t.Setenv("XDG_CACHE_HOME", "")
 	got := run(t, "run", "good", "echo", "--text", "x", "--yes")
@@ -289,7 +289,7 @@ func TestRunToolIsGuarded(t *testing.T) {
 	}
 }
 
-// Images go to files, as with stdwire call.
+// Images are saved as by stdwire call.
 func TestRunSaves(t *testing.T) {
 	config, dir, _ := someServers(t)
 	got := run(t, "run", "--config", config, "library", "picture", "--yes")

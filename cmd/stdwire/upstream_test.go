@@ -20,9 +20,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// What a server behind has that is killed stays in the lists, and calls wait until it is there
-// again.
-func TestServerBehindIsKilled(t *testing.T) {
+// The tools of a killed upstream server stay in the lists, and calls wait for its restart.
+func TestUpstreamIsKilled(t *testing.T) {
 	ownHome(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -45,7 +44,7 @@ func TestServerBehindIsKilled(t *testing.T) {
 		return err
 	}
 	assert.NilError(t, echo())
-	before := pidBehind(t, c)
+	before := upstreamPID(t, c)
 	assert.NilError(t, syscall.Kill(before, syscall.SIGKILL))
 	began := time.Now()
 	for err := echo(); err != nil; err = echo() {
@@ -53,12 +52,12 @@ func TestServerBehindIsKilled(t *testing.T) {
 		assert.ErrorContains(t, err, "killed")
 		assert.Assert(t, time.Since(began) < 30*time.Second)
 	}
-	assert.Assert(t, pidBehind(t, c) != before)
+	assert.Assert(t, upstreamPID(t, c) != before)
 	assert.Equal(t, len(lists), 0, "its tools were there all the time")
 }
 
-// pidBehind returns the process of the only server behind.
-func pidBehind(t *testing.T, c *client.Client) int {
+// upstreamPID returns the process id of the only upstream server.
+func upstreamPID(t *testing.T, c *client.Client) int {
 	t.Helper()
 	r, err := c.CallTool(t.Context(), "host_status", nil)
 	assert.NilError(t, err)
@@ -71,9 +70,9 @@ func pidBehind(t *testing.T, c *client.Client) int {
 	return status.Data.Servers[0].Pid
 }
 
-// What is large goes through whole; what clients do not survive is not sent to them, and nothing
-// ends for it.
-func TestLargeResultFromBehind(t *testing.T) {
+// Large results pass through whole. Messages that clients may not survive are refused, and the
+// connections stay open.
+func TestLargeUpstreamResult(t *testing.T) {
 	ownHome(t)
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -94,7 +93,7 @@ func TestLargeResultFromBehind(t *testing.T) {
 	}
 }
 
-// A server whose program has to be downloaded first takes its time, and who waits is told what for.
+// A launcher that downloads a package takes long; the status says so.
 func TestStillStarting(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)

@@ -10,8 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// A file that is no text comes as base64; --save writes the file itself, whatever the output, and
-// what is left over is shown.
+// A binary file is returned as base64. --save writes the decoded file in every format, and the
+// remaining data is printed.
 func TestBinaryFileIsSaved(t *testing.T) {
 	root := t.TempDir()
 	want := []byte{0x89, 'P', 'N', 'G', 0, 0xff}
@@ -39,7 +39,7 @@ func TestBinaryFileIsSaved(t *testing.T) {
 			strings.Contains(got.stdout, "iVBORwD/"), got.stdout)
 	}
 
-	// Without --save the bytes go to stdout, and a text is no file to be saved.
+	// Without --save the bytes go to stdout, and text is not saved.
 	assert.Equal(t, run(t, "call", "fs_read", "path=in/logo.png", "--root", root).stdout,
 		string(want))
 	dir := filepath.Join(t.TempDir(), "saved")

@@ -8,8 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// With --watch, a call that has become a task shows what state that is in whenever it changes, and
-// nothing by which others could take it up.
+// With --watch, each change of the status of a task is printed, without the id of the task.
 func TestWatchedTask(t *testing.T) {
 	got := against(t, "call slow --watch", "later")
 	stderr := regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d `).ReplaceAllString(got.stderr, "")

@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Runs at the same time that all find the token expired renew it one after the other: the
-// authorization server takes a refresh token that comes twice for a stolen one.
+// Concurrent runs that find the token expired renew it one after another: the authorization server
+// treats a second use of a refresh token as theft.
 func TestRunsRenewOneAfterTheOther(t *testing.T) {
 	ownHome(t)
 	g := newGuarded(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// several is n texts with commas between them; a * in them is their number.
+// several repeats format n times with commas between, and replaces each * by the index.
 func several(n int, format string) string {
 	var b strings.Builder
 	for i := range n {
@@ -24,7 +24,7 @@ func several(n int, format string) string {
 	return b.String()
 }
 
-// A server's schemas do not keep the program busy for longer than their size explains.
+// Reading a server's schemas takes time linear in their size.
 func TestSchemasAreReadInLinearTime(t *testing.T) {
 	for name, schema := range map[string]func(n int) string{
 		"required": func(n int) string {

@@ -13,8 +13,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 )
 
-// Whoever interrupts stdwire run gives the call up at the server, too, and progress is shown where
-// there is a terminal.
+// An interrupt cancels the call at the server, too. Progress is shown at a terminal.
 func TestRunToolIsInterrupted(t *testing.T) {
 	executable, err := os.Executable()
 	assert.NilError(t, err)
@@ -38,6 +37,6 @@ func TestRunToolIsInterrupted(t *testing.T) {
 	assert.Equal(t, got.code, 130, got.stderr)
 	got = typing(t, "", "run", "--config", config, "hand", "slow", "--ms", "1", "--yes")
 	assert.Equal(t, got.code, 0, got.stderr)
-	// a later one may take the place of an earlier
+	// a later update may replace an earlier one
 	assert.Assert(t, cmp.Regexp(`hand slow: \d+% step`, got.stderr))
 }

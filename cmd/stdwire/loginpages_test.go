@@ -37,8 +37,8 @@ func TestLoginInTheBrowser(t *testing.T) {
 		got.stderr)
 }
 
-// Where the browser is on another machine, the address at which it ended does as well, and no
-// other.
+// With a browser on another machine, the user enters the address of the redirect; other addresses
+// are refused.
 func TestLoginFromAnotherMachine(t *testing.T) {
 	ownHome(t)
 	t.Setenv("DISPLAY", "")
@@ -77,8 +77,8 @@ func TestLoginFromAnotherMachine(t *testing.T) {
 	got := runWith(t.Context(), c, "auth", "login", g.url)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Equal(t, strings.Count(got.stderr,
-		"That does not help: the address begins with http://127.0.0.1:"), 2, got.stderr)
+		"The address is not accepted: the address begins with http://127.0.0.1:"), 2, got.stderr)
 	assert.Equal(t, strings.Count(got.stderr,
-		"That does not help: this is not the answer that is waited for"), 1, got.stderr)
+		"The address is not accepted: it belongs to another login"), 1, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stderr, "logged in to "+g.host+" at "+g.issuer))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// waitFor waits until problem returns "": for what other processes do.
+// waitFor waits until problem returns "". It is for effects of other processes.
 func waitFor(t *testing.T, problem func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {

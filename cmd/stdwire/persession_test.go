@@ -18,9 +18,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Over HTTP each legacy session has a process of a server that is not shared, with its roots and
-// its logs, which ends with the session, and with the gateway. Modern clients and those of the HTTP
-// API have no session: they never share a process, as they get none, and are told why.
+// Over HTTP each legacy session has its own process of an unshared server, with its own roots and
+// logs. The process ends with the session or the gateway. Modern clients and those of the HTTP API
+// have no session: they get an error that says why, and no process.
 func TestServeOwnProcesses(t *testing.T) {
 	ownRuntime(t)
 	notes := newNotes(t)
