@@ -61,29 +61,29 @@ const (
 )
 
 // record adds the line of a call that has ended.
-func (t *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
+func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
 	e := auditEntry{
-		Time: formatTime(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed,
+		Time: formatTime(began), Principal: principal(ctx), Server: c.target.id, Resumed: c.resumed,
 		ArgumentsSize: len(c.Arguments),
 		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {
 	case kindTool:
-		e.Tool = c.u.name
+		e.Tool = c.target.name
 	case kindPrompt:
-		e.Prompt = c.u.name
+		e.Prompt = c.target.name
 	default:
-		e.URI = c.u.name
+		e.URI = c.target.name
 	}
 	if len(c.Arguments) > 0 {
-		e.setArguments(c.Arguments, t.key)
-		if t.values {
+		e.setArguments(c.Arguments, l.key)
+		if l.values {
 			e.Values = c.Arguments
 		}
 	}
 	e.setOutcome(ctx, c.Result, err)
 	if line, err := mcp.Marshal(e); err == nil { // which it is, of strings, numbers and valid JSON
-		t.add(append(line, '\n'))
+		l.add(append(line, '\n'))
 	}
 }
 

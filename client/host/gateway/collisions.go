@@ -15,7 +15,7 @@ type Listing struct {
 // Collisions returns what a gateway without options would withhold from these servers, given in
 // order, because of name collisions.
 func Collisions(servers []Listing) map[string][]Withheld {
-	c := newNameTable()
+	t := newNameTable()
 	public := func(id string, kind pin.Kind, own string) string {
 		if kind == pin.Tool || kind == pin.Prompt {
 			return host.PublicName(id, own, host.DefaultMaxName)
@@ -23,20 +23,20 @@ func Collisions(servers []Listing) map[string][]Withheld {
 		return own
 	}
 	for _, s := range servers {
-		c.addServer(s.ID)
+		t.addServer(s.ID)
 		for kind, names := range s.Names {
 			all := make(map[string]string, len(names))
 			for _, own := range names {
 				all[public(s.ID, kind, own)] = own
 			}
-			c.replace(string(kind), s.ID, nil, all)
+			t.replace(string(kind), s.ID, nil, all)
 		}
 	}
 	collisions := map[string][]Withheld{}
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := c.firstAhead(nameKey{string(kind), public(s.ID, kind, own)},
+				if other, taken := t.firstAhead(nameKey{string(kind), public(s.ID, kind, own)},
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
 						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,

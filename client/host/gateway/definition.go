@@ -45,7 +45,7 @@ func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T],
 // parseDefinitions returns the valid and the invalid definitions of a list, or the error of the
 // list.
 func parseDefinitions[T any](kind string,
-	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []invalidDefinition,
+	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], invalid []invalidDefinition,
 	err error) {
 	seen := make(map[string]bool)
 	n := 0
@@ -63,13 +63,13 @@ func parseDefinitions[T any](kind string,
 			err = errors.New("the server has two of that name")
 		}
 		if err != nil {
-			odd = append(odd, invalidDefinition{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
+			invalid = append(invalid, invalidDefinition{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
 			continue
 		}
 		seen[own] = true
 		all = append(all, d)
 	}
-	return all, odd, nil
+	return all, invalid, nil
 }
 
 // definitionTexts returns the definitions as received.

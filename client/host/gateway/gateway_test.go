@@ -77,14 +77,14 @@ func (w *world) server(id string, era mcp.Era) host.Server {
 
 // pipe serves a server at one end of a pipe.
 func (w *world) pipe(s *server.Server) client.Transport {
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	if s == w.up {
 		w.mu.Lock()
-		w.behind = there
+		w.behind = serverEnd
 		w.mu.Unlock()
 	}
-	w.serving.Go(func() { _ = s.Serve(context.Background(), there) })
-	return client.Stream(here)
+	w.serving.Go(func() { _ = s.Serve(context.Background(), serverEnd) })
+	return client.Stream(clientEnd)
 }
 
 func (w *world) add(name string,
@@ -494,9 +494,9 @@ func BenchmarkListOfRemembered(b *testing.B) {
 				g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d",
 					Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 						error) {
-						here, there := net.Pipe()
-						go up.Serve(context.Background(), there)
-						return o.Connect(ctx, client.Stream(here))
+						clientEnd, serverEnd := net.Pipe()
+						go up.Serve(context.Background(), serverEnd)
+						return o.Connect(ctx, client.Stream(clientEnd))
 					}}))
 		}
 		g.Settle(b.Context())
@@ -506,9 +506,9 @@ func BenchmarkListOfRemembered(b *testing.B) {
 	first.Close()
 	g, front := open()
 	defer g.Close()
-	here, there := net.Pipe()
-	go front.Serve(context.Background(), there)
-	c, err := client.Connect(b.Context(), client.Stream(here))
+	clientEnd, serverEnd := net.Pipe()
+	go front.Serve(context.Background(), serverEnd)
+	c, err := client.Connect(b.Context(), client.Stream(clientEnd))
 	assert.NilError(b, err)
 	defer c.Close()
 	for b.Loop() {

@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
@@ -32,7 +30,7 @@ const (
 // answer, resumes it. Calls of clients that cannot be asked anything do not need one.
 type inflightCall struct {
 	g         *Gateway
-	u         target
+	target    target
 	token     string
 	principal string    // who made the call
 	logs      *logQueue // log messages for the current request
@@ -62,29 +60,29 @@ type inflightCalls struct {
 }
 
 // wait blocks until all calls have ended. No call may start after it is called.
-func (fs *inflightCalls) wait() {
-	fs.mu.Lock()
-	fs.mu.Unlock() // who has begun one has counted it
-	fs.wg.Wait()
+func (calls *inflightCalls) wait() {
+	calls.mu.Lock()
+	calls.mu.Unlock() // who has begun one has counted it
+	calls.wg.Wait()
 }
 
 // resume returns the call with this token if it belongs to owner, and nil otherwise.
-func (fs *inflightCalls) resume(token, owner string) *inflightCall {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	f := fs.all[token]
-	if f == nil || f.u.owner != owner {
+func (calls *inflightCalls) resume(token, owner string) *inflightCall {
+	calls.mu.Lock()
+	defer calls.mu.Unlock()
+	f := calls.all[token]
+	if f == nil || f.target.owner != owner {
 		return nil
 	}
 	return f
 }
 
 // admit takes one call from the principal's share. The caller holds mu.
-func (fs *inflightCalls) admit(principal string) error {
-	if fs.all == nil {
-		fs.all, fs.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
+func (calls *inflightCalls) admit(principal string) error {
+	if calls.all == nil {
+		calls.all, calls.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
 	}
-	return fs.quota.Take(principal, 1)
+	return calls.quota.Take(principal, 1)
 }
 
 var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
@@ -92,19 +90,19 @@ var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
 
 // startInflight starts a call of a legacy server.
 func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
-	f := &inflightCall{g: g, u: c.u, token: rand.Text(), principal: principal(ctx),
+	f := &inflightCall{g: g, target: c.target, token: rand.Text(), principal: principal(ctx),
 		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
 		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
 	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
-	fs := &g.inflight
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
+	calls := &g.inflight
+	calls.mu.Lock()
+	defer calls.mu.Unlock()
 	switch {
 	case g.ctx.Err() != nil:
 		f.err = host.ErrClosed
-	case fs.admit(f.principal) != nil:
+	case calls.admit(f.principal) != nil:
 		f.err = errTooManyCalls
 	}
 	if f.err != nil {
@@ -112,20 +110,20 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		close(f.done)
 		return f
 	}
-	fs.all[f.token] = f
-	v := g.beginRequest(ctx, &f.u, f, true)
-	f.logs = &v.logs
-	leave := g.enterSession(&f.u)
+	calls.all[f.token] = f
+	r := g.beginRequest(ctx, &f.target, f, true)
+	f.logs = &r.logs
+	leave := g.enterSession(&f.target)
 	f.stop = func() bool { return false }
-	if f.u.conn != nil {
-		f.stop = context.AfterFunc(f.u.conn.Context(), f.expire)
+	if f.target.conn != nil {
+		f.stop = context.AfterFunc(f.target.conn.Context(), f.expire)
 	}
 	opts := append(metaOption(traceOf(ctx)), client.OnProgress(f.progress))
-	fs.wg.Go(func() {
+	calls.wg.Go(func() {
 		defer f.finish()
 		defer leave()
-		defer v.end()
-		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent,
+		defer r.end()
+		f.err = g.manager.Use(f.ctx, f.target.id, f.target.session, f.target.idempotent,
 			func(c *client.Client) (err error) {
 				g.raiseLevel(f.ctx, c, f.logs)
 				f.result, err = do(f.ctx, c, opts...)
@@ -144,14 +142,14 @@ func (f *inflightCall) finish() {
 
 // expire cancels a call that no request can resume any more.
 func (f *inflightCall) expire() {
-	fs := &f.g.inflight
-	fs.mu.Lock()
-	if fs.all[f.token] == f {
-		delete(fs.all, f.token)
-		fs.quota.Give(f.principal, 1)
+	calls := &f.g.inflight
+	calls.mu.Lock()
+	if calls.all[f.token] == f {
+		delete(calls.all, f.token)
+		calls.quota.Give(f.principal, 1)
 		f.stop()
 	}
-	fs.mu.Unlock()
+	calls.mu.Unlock()
 	f.cancel()
 	f.g.requests.mu.Lock()
 	f.g.requests.notifyEnded()
@@ -167,10 +165,10 @@ func (f *inflightCall) isAbandoned() bool {
 
 func (f *inflightCall) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
-	rider := f.request
+	request := f.request
 	f.mu.Unlock()
-	if rider != nil {
-		report(rider, p)
+	if request != nil {
+		report(request, p)
 	}
 }
 
@@ -180,21 +178,21 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
 	defer f.logs.stop()
-	var nobody *inputUnavailableError // if the server has asked, and there is nobody to be
+	var unavailable *inputUnavailableError // if the server has asked, and there is nobody to be
 	for {
 		select {
 		case <-f.done:
 			f.expire()
-			if raw, _ := f.result.(json.RawMessage); nobody != nil &&
+			if raw, _ := f.result.(json.RawMessage); unavailable != nil &&
 				(f.err != nil || parseToolResult(raw).failed) {
-				nobody.result = raw
-				return nil, nobody
+				unavailable.result = raw
+				return nil, unavailable
 			}
 			return f.result, clientError(f.err)
 		case questions := <-f.questions:
 			err := f.requireInput(ctx, questions)
 			if u, ok := errors.AsType[*inputUnavailableError](err); ok {
-				nobody = u
+				unavailable = u
 			}
 			_, asked := errors.AsType[*inputRequired](err)
 			switch {
@@ -221,7 +219,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 // requireInput returns the *inputRequired that ends the request, or another error if the client
 // cannot be asked or does not answer in time.
 func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequests) error {
-	patience := maxSuspended
+	timeout := maxSuspended
 	for _, q := range questions {
 		switch {
 		case q.Method != mcp.MethodListRoots:
@@ -229,12 +227,12 @@ func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequ
 			return errCannotAsk
 		default:
 			// which is no question to a person, and perhaps none that this call needs an answer to
-			patience = rootsWait
+			timeout = rootsWait
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return requireInput(limited, questions, f.u.state(stateOfInflight, f.token))
+	return requireInput(limited, questions, f.target.state(stateOfInflight, f.token))
 }
 
 // detach leaves the call without a waiting request.
@@ -280,88 +278,4 @@ func (f *inflightCall) refuse(questions mcp.InputRequests) {
 			delete(f.answers, key)
 		}
 	}
-}
-
-// errCannotAsk is the answer to a legacy server's question when its client cannot be asked.
-var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound,
-	"Method not found: the client whose call this is cannot be asked that")
-
-// errCallEnded is the answer to a question that came after its call had ended.
-var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
-
-// ask sends a question to the client and blocks until it answers or the call ends.
-func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage,
-	error) {
-	encoded, err := mcp.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(chan json.RawMessage, 1)
-	f.mu.Lock()
-	f.keys++
-	key := "question" + strconv.Itoa(f.keys)
-	f.answers[key] = answer
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		delete(f.answers, key)
-		f.mu.Unlock()
-	}()
-	select {
-	case f.questions <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
-	case <-f.done:
-		return nil, errCallEnded
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case raw, ok := <-answer:
-		if !ok {
-			return nil, errCannotAsk
-		}
-		return raw, nil
-	case <-f.done:
-		return nil, errCallEnded
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// setQuestionHandlers sets the handlers that relay a server's elicitation and sampling requests.
-func (g *Gateway) setQuestionHandlers(o *client.Options, id, session string) {
-	from := (&target{id: id, session: session}).clientKey()
-	if o.OnElicit == nil {
-		o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
-		o.OnElicit = func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return relayQuestion[mcp.ElicitResult](ctx, g, id, from, mcp.MethodElicit, params)
-		}
-	}
-	if o.OnSample == nil {
-		o.SampleTools = true
-		o.OnSample = func(ctx context.Context,
-			params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return relayQuestion[mcp.CreateMessageResult](ctx, g, id, from, mcp.MethodCreateMessage,
-				params)
-		}
-	}
-}
-
-// relayQuestion sends a legacy server's question to the client whose call it belongs to.
-func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R,
-	error) {
-	f, ok := g.requests.awaitInflight(ctx, from)
-	if !ok {
-		g.o.Logger.Warn(
-			"gateway: a question cannot be passed on: the server does not say which of the calls it belongs to",
-			slog.String("server", id), slog.String("method", method))
-	}
-	if f == nil {
-		return nil, errCannotAsk
-	}
-	raw, err := f.ask(ctx, method, params)
-	if err != nil {
-		return nil, err
-	}
-	result := new(R)
-	return result, mcp.Unmarshal(raw, result)
 }

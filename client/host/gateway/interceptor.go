@@ -45,9 +45,9 @@ var errNotObject = errors.New("it was changed into what is no JSON object")
 
 // intercept runs the interceptors in order.
 func (c *call) intercept(ctx context.Context, by string, all []Interceptor) error {
-	for _, look := range all {
+	for _, interceptor := range all {
 		e := c.Event
-		err := contain.Do(func() error { return look(ctx, &e) })
+		err := contain.Do(func() error { return interceptor(ctx, &e) })
 		if _, panicked := errors.AsType[*contain.PanicError](err); panicked {
 			return err
 		}

@@ -23,12 +23,12 @@ const (
 // A legacyServer is a running server of the legacy era. It is notified when the roots change, and
 // its log level is set; a modern server gets both with each request.
 type legacyServer struct {
-	g       *Gateway
-	m       *upstreamServer
-	session string
-	c       *client.Client
-	wake    chan struct{} // capacity 1
-	roots   atomic.Bool   // the roots may have changed
+	g        *Gateway
+	upstream *upstreamServer
+	session  string
+	c        *client.Client
+	wake     chan struct{} // capacity 1
+	roots    atomic.Bool   // the roots may have changed
 
 	levelLock chan struct{}    // capacity 1: held while the level is set
 	level     mcp.LoggingLevel // the level set last; "" for none
@@ -42,25 +42,25 @@ type legacyServers struct {
 }
 
 // connect calls connect and registers a legacy server.
-func (m *upstreamServer) connect(ctx context.Context, session string, o client.Options,
+func (u *upstreamServer) connect(ctx context.Context, session string, o client.Options,
 	connect func(context.Context, string, client.Options) (*client.Client, error)) (*client.Client,
 	error) {
-	ls := &m.g.legacyServers
+	ls := &u.g.legacyServers
 	ls.mu.Lock()
 	before := ls.roots
 	ls.mu.Unlock()
 	var modern atomic.Bool
-	o.TapLog = func(params json.RawMessage) { m.forwardLog(session, modern.Load(), params) }
+	o.TapLog = func(params json.RawMessage) { u.forwardLog(session, modern.Load(), params) }
 	c, err := connect(ctx, session, o)
 	if err != nil || c.Era() == mcp.Modern {
 		modern.Store(err == nil)
 		return c, err
 	}
-	l := &legacyServer{g: m.g, m: m, session: session, c: c, wake: make(chan struct{}, 1),
+	l := &legacyServer{g: u.g, upstream: u, session: session, c: c, wake: make(chan struct{}, 1),
 		levelLock: make(chan struct{}, 1), level: o.LogLevel}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if !m.g.background(l.run) {
+	if !u.g.background(l.run) {
 		return c, nil
 	}
 	if ls.all == nil {
@@ -102,7 +102,7 @@ func (l *legacyServer) run() {
 	}()
 	timer := time.NewTimer(lowerLevelDelay)
 	defer timer.Stop()
-	var quiet time.Time // since when less is wanted; zero if it is not
+	var lowerSince time.Time // since when less is wanted; zero if it is not
 	for {
 		select {
 		case <-l.wake:
@@ -116,16 +116,16 @@ func (l *legacyServer) run() {
 			ctx, cancel := context.WithTimeout(l.g.ctx, legacyTimeout)
 			if l.c.RootsChanged(ctx) != nil && ctx.Err() != nil && l.g.ctx.Err() == nil {
 				l.g.o.Logger.Warn("gateway: a server does not read that there are other roots",
-					slog.String("server", l.m.id))
+					slog.String("server", l.upstream.id))
 			}
 			cancel()
 		}
-		less := l.adjustLevel(l.g.ctx, !quiet.IsZero() && time.Since(quiet) >= lowerLevelDelay)
+		less := l.adjustLevel(l.g.ctx, !lowerSince.IsZero() && time.Since(lowerSince) >= lowerLevelDelay)
 		switch {
 		case !less:
-			quiet = time.Time{}
-		case quiet.IsZero():
-			quiet = time.Now()
+			lowerSince = time.Time{}
+		case lowerSince.IsZero():
+			lowerSince = time.Now()
 			timer.Reset(lowerLevelDelay)
 		}
 	}
@@ -133,9 +133,9 @@ func (l *legacyServer) run() {
 
 // wantedLevel returns the most verbose level that is wanted of the server now.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
-	address := (&target{id: l.m.id, session: l.session}).clientKey()
-	return moreVerbose(moreVerbose(l.m.level, l.g.requests.level(address)),
-		l.g.clients.level(l.m, l.session))
+	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
+	return moreVerbose(moreVerbose(l.upstream.level, l.g.requests.level(key)),
+		l.g.clients.level(l.upstream, l.session))
 }
 
 // adjustLevel sets the wanted level. A level that logs less is set only with lower; otherwise less
@@ -188,7 +188,7 @@ func (l *legacyServer) setLevel(ctx context.Context, level mcp.LoggingLevel) {
 		select {
 		case <-l.c.Done():
 		default:
-			l.m.warn("a server does not log what clients want to hear", err)
+			l.upstream.warn("a server does not log what clients want to hear", err)
 		}
 	}
 }

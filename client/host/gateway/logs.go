@@ -15,25 +15,25 @@ import (
 // forwardLog forwards a server's log message. It runs when the message arrives, so that the
 // requests then under way decide where it goes. A modern server logs only within requests; a
 // message that comes after its request is dropped.
-func (m *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
+func (u *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
 	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
 		return
 	}
-	one, busy, several := m.g.requests.logQueueFor(
-		(&target{id: m.id, session: session}).clientKey(), level)
-	to := []*logQueue{one}
+	q, busy, several := u.g.requests.logQueueFor(
+		(&target{id: u.id, session: session}).clientKey(), level)
+	to := []*logQueue{q}
 	switch {
 	case !busy && modern:
 		return
 	case !busy:
-		to = m.g.clients.logQueuesFor(m, session, level)
-	case one == nil:
+		to = u.g.clients.logQueuesFor(u, session, level)
+	case q == nil:
 		return
 	case several:
-		if n := m.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
-			m.warn("log messages are dropped: the server does not say which client's call they belong to",
+		if n := u.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
+			u.warn("log messages are dropped: the server does not say which client's call they belong to",
 				fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
 		}
 		return
@@ -47,12 +47,12 @@ func (m *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	}
 	switch message.Logger {
 	case "":
-		message.Logger = m.id
+		message.Logger = u.id
 	default:
-		message.Logger = m.id + "/" + message.Logger
+		message.Logger = u.id + "/" + message.Logger
 	}
-	for _, f := range to {
-		f.enqueue(message, len(params))
+	for _, q := range to {
+		q.enqueue(message, len(params))
 	}
 }
 
@@ -69,8 +69,8 @@ func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
 
 // raiseLevel raises a legacy server's log level to what the client of a call wants, before the
 // call.
-func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, f *logQueue) {
-	level := f.level()
+func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logQueue) {
+	level := q.level()
 	if level == "" {
 		return
 	}

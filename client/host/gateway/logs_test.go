@@ -112,8 +112,8 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 					mcp.LoggingMessageParams{Level: level, Logger: "l",
 						Data: json.RawMessage(`1`)}))
 		}
-		var debug, errors, silent, modern logbook
-		w.client(silent.options(mcp.Legacy, ""), func(*client.Client) {
+		var debug, errors, assumed, modern logbook
+		w.client(assumed.options(mcp.Legacy, ""), func(*client.Client) {
 			w.client(modern.options(mcp.Modern, mcp.LevelDebug), func(m *client.Client) {
 				w.client(errors.options(mcp.Legacy, mcp.LevelError), func(*client.Client) {
 					assert.Equal(t, <-levels, mcp.LevelError)
@@ -143,7 +143,7 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 				say(mcp.LevelEmergency)
 			})
 		})
-		assert.Equal(t, silent.took(), "")
+		assert.Equal(t, assumed.took(), "")
 		assert.Equal(t, debug.took(), "")
 		modern.took()
 		assert.Equal(t, len(levels), 0)
@@ -443,9 +443,9 @@ func (w *world) scripted(id string, lines <-chan string) host.Server {
 
 // script answers initialize, and nothing else.
 func (w *world) script(lines <-chan string) client.Transport {
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	w.serving.Go(func() {
-		in := bufio.NewScanner(there)
+		in := bufio.NewScanner(serverEnd)
 		for in.Scan() {
 			var m struct {
 				ID     json.RawMessage
@@ -454,21 +454,21 @@ func (w *world) script(lines <-chan string) client.Transport {
 			assert.Check(w.t, json.Unmarshal(in.Bytes(), &m))
 			switch m.Method {
 			case mcp.MethodInitialize:
-				fmt.Fprintf(there,
+				fmt.Fprintf(serverEnd,
 					`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"s","version":"1"}}}`+
 						"\n", m.ID)
 			case mcp.NotificationInitialized:
 				w.serving.Go(func() {
 					for line := range lines {
-						fmt.Fprintln(there, line)
+						fmt.Fprintln(serverEnd, line)
 					}
 				})
 			default:
 				if m.ID != nil {
-					fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
+					fmt.Fprintf(serverEnd, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 				}
 			}
 		}
 	})
-	return client.Stream(here)
+	return client.Stream(clientEnd)
 }

@@ -290,9 +290,9 @@ func TestOperationWithoutSchema(t *testing.T) {
 
 // The first of two tools of one name counts, and goes like any other.
 func TestOperationOfTwins(t *testing.T) {
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	go func() {
-		for lines := bufio.NewScanner(there); lines.Scan(); {
+		for lines := bufio.NewScanner(serverEnd); lines.Scan(); {
 			var m struct {
 				ID     json.RawMessage
 				Method string
@@ -303,7 +303,7 @@ func TestOperationOfTwins(t *testing.T) {
 				"tools/list": `"result":{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`,
 			}[m.Method]
 			if m.ID != nil {
-				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
+				fmt.Fprintf(serverEnd, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
 					gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
 			}
 		}
@@ -316,7 +316,7 @@ func TestOperationOfTwins(t *testing.T) {
 	assert.NilError(t,
 		g.Add(host.Server{ID: "up",
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				return o.Connect(ctx, client.Stream(here))
+				return o.Connect(ctx, client.Stream(clientEnd))
 			}}))
 	g.Settle(t.Context())
 	assert.DeepEqual(t, operationNames(c), []string{"up.a"})

@@ -40,9 +40,9 @@ func Pinned(id string, c *client.Client) (pin.Server, error) {
 }
 
 func pinServer(id, name string) (pin.Server, error) {
-	var like client.Options
-	Declare(&like)
-	declared, err := mcp.Marshal(like.Capabilities())
+	var identity client.Options
+	Declare(&identity)
+	declared, err := mcp.Marshal(identity.Capabilities())
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
@@ -78,25 +78,25 @@ type pinChecker struct {
 }
 
 // check compares definitions with their pins.
-func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
+func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 	definitions []json.RawMessage) (pin.Report, error) {
 	report, err := lock.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
 	if report.First {
-		j.pinnedAt = time.Now()
+		p.pinnedAt = time.Now()
 	}
-	var more []string
+	var added []string
 	for _, v := range report.Verdicts {
 		if v.State == pin.New {
-			more = append(more, v.Name)
+			added = append(added, v.Name)
 		}
 	}
-	if more == nil || report.IdentityChange != "" || time.Since(j.pinnedAt) > firstUse {
+	if added == nil || report.IdentityChange != "" || time.Since(p.pinnedAt) > firstUse {
 		return report, nil
 	}
-	if err := lock.Accept(server, kind, definitions, more...); err != nil {
+	if err := lock.Accept(server, kind, definitions, added...); err != nil {
 		return report, err
 	}
 	return lock.Check(server, kind, definitions)
@@ -104,25 +104,25 @@ func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (s *itemList[T, F]) admit(server string, all []definition[T],
+func (l *itemList[T, S]) admit(server string, all []definition[T],
 	withheld map[string]Withheld) (usable []definition[T]) {
-	lock := s.m.g.o.Pins
+	lock := l.upstream.g.o.Pins
 	if lock == nil {
 		return all
 	}
 	withhold := func(d definition[T], reason Reason, detail string) {
-		if own, public := s.name(d.item); public != "" {
-			withheld[public] = Withheld{Kind: s.kind, Name: own, Reason: reason, Detail: detail}
+		if own, public := l.name(d.item); public != "" {
+			withheld[public] = Withheld{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}
-	like, err := pinServer(s.m.id, server)
+	identity, err := pinServer(l.upstream.id, server)
 	var report pin.Report
 	if err == nil {
-		report, err = s.pins.check(lock, like, pin.Kind(s.kind), definitionTexts(all))
+		report, err = l.pins.check(lock, identity, pin.Kind(l.kind), definitionTexts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {
-			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered",
+			l.upstream.warn("its "+l.kind+"s cannot be compared with what they were, and are not offered",
 				err)
 		}
 		for _, d := range all {
@@ -130,15 +130,15 @@ func (s *itemList[T, F]) admit(server string, all []definition[T],
 		}
 		return nil
 	}
-	told := make(map[string]string)
+	warned := make(map[string]string)
 	for i, v := range report.Verdicts {
-		if v.Usable() || s.m.g.o.PinsWarn {
+		if v.Usable() || l.upstream.g.o.PinsWarn {
 			usable = append(usable, all[i])
 		}
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name),
+		attrs := []any{slog.String("server", l.upstream.id), slog.String(l.kind, v.Name),
 			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
@@ -149,24 +149,24 @@ func (s *itemList[T, F]) admit(server string, all []definition[T],
 			reason, detail = ReasonAnother, report.IdentityChange
 			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
-		if told[v.Name] = fmt.Sprint(attrs...); s.pins.warned[v.Name] != told[v.Name] {
-			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used",
+		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
+			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" is not what it was when it was first used",
 				attrs...)
 		}
-		if !s.m.g.o.PinsWarn {
+		if !l.upstream.g.o.PinsWarn {
 			withhold(all[i], reason, detail)
 		}
 	}
-	s.pins.warned = told
+	l.pins.warned = warned
 	return usable
 }
 
 // Recheck compares the lists of all servers with their pins after these have changed. It starts no
 // server and does not block.
 func (g *Gateway) Recheck() {
-	for _, m := range g.allUpstreams() {
+	for _, u := range g.allUpstreams() {
 		select {
-		case m.recheck <- struct{}{}:
+		case u.recheck <- struct{}{}:
 		default:
 		}
 	}

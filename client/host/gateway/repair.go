@@ -124,14 +124,14 @@ func (o optionalMembers) withoutNulls(value json.RawMessage) json.RawMessage {
 // setMember returns object with a member replaced, or appended if it is absent.
 func setMember(object []byte, name string, value []byte) []byte {
 	b := []byte{'{'}
-	there := false
+	found := false
 	for key, old := range jsonscan.Members(object) {
 		if jsonscan.KeyIs(key, name) {
-			old, there = value, true
+			old, found = value, true
 		}
 		b = appendMember(b, key, old)
 	}
-	if !there {
+	if !found {
 		b = appendMember(b, jsonscan.AppendString(nil, name), value)
 	}
 	return append(b, '}')

@@ -30,9 +30,9 @@ type scripted map[string]string // results by method
 func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
 	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			here, there := net.Pipe()
-			serving.Go(func() { s.serve(there) })
-			return o.Connect(ctx, client.Stream(here))
+			clientEnd, serverEnd := net.Pipe()
+			serving.Go(func() { s.serve(serverEnd) })
+			return o.Connect(ctx, client.Stream(clientEnd))
 		}}
 }
 
@@ -56,7 +56,7 @@ func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
 // One definition that clients cannot take costs neither the others of its server nor those of other
 // servers: it is repaired where what it means is clear, and withheld otherwise.
 func TestOddDefinitions(t *testing.T) {
-	odd := scripted{
+	invalid := scripted{
 		mcp.MethodListTools: `{"tools":[
 			{"name":"a_empty","inputSchema":{},"x":1.50},
 			{"name":"b_none"},
@@ -89,7 +89,7 @@ func TestOddDefinitions(t *testing.T) {
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
 			NoDescriptionPrefix: true, Pins: lock}.New(w.front)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
-		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
+		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
 		want := []string{
 			`{"name":"odd__a_empty","inputSchema":{"type":"object"},"x":1.50}`,

@@ -28,11 +28,11 @@ type session struct {
 
 // enterSession records a use of a server; leave ends it. When the client disconnects, its servers
 // end after their last use.
-func (g *Gateway) enterSession(u *target) (leave func()) {
-	if u.session == "" {
+func (g *Gateway) enterSession(t *target) (leave func()) {
+	if t.session == "" {
 		return func() {}
 	}
-	name := u.session
+	name := t.session
 	ss := &g.sessions
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -43,7 +43,7 @@ func (g *Gateway) enterSession(u *target) (leave func()) {
 			ss.all = make(map[string]*session)
 		}
 		ss.all[name] = s
-		context.AfterFunc(u.conn.Context(),
+		context.AfterFunc(t.conn.Context(),
 			func() { g.updateSession(name, s, func() { s.ended = true }) })
 	}
 	s.uses++
@@ -63,15 +63,4 @@ func (g *Gateway) updateSession(name string, s *session, change func()) {
 	if ended {
 		g.background(func() { g.manager.EndSession(name) })
 	}
-}
-
-// background runs f on a goroutine that Close waits for. It reports false if the gateway is closed.
-func (g *Gateway) background(f func()) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return false
-	}
-	g.wg.Go(f)
-	return true
 }

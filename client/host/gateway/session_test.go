@@ -63,23 +63,23 @@ func (w *world) own(change func(*host.Server)) (live func() int) {
 func TestOwnServers(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		live := w.own(nil)
-		call := func(c *client.Client) {
+		isCall := func(c *client.Client) {
 			t.Helper()
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
 		}
 		w.client(client.Options{Era: era}, func(a *client.Client) {
 			assert.Equal(t, live(), 0, "it has not been used")
-			call(a)
-			call(a)
+			isCall(a)
+			isCall(a)
 			assert.Equal(t, live(), 1)
 			w.client(client.Options{Era: era}, func(b *client.Client) {
-				call(b)
+				isCall(b)
 				assert.Equal(t, live(), 2)
 			})
 			time.Sleep(time.Second)
 			assert.Equal(t, live(), 1)
-			call(a)
+			isCall(a)
 		})
 		time.Sleep(time.Second)
 		assert.Equal(t, live(), 0)
@@ -361,9 +361,9 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 }
 
 // call calls a tool as [request] does.
-func call(t *testing.T, c *server.Conn, tool, more string) (string, error) {
+func call(t *testing.T, c *server.Conn, tool, members string) (string, error) {
 	t.Helper()
-	return request(t, c, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, tool, more))
+	return request(t, c, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, tool, members))
 }
 
 // request makes a modern request, as a transport without connections does, and returns its result.

@@ -30,28 +30,28 @@ const (
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name.
 func (g *Gateway) Withheld() map[string][]Withheld {
 	all := map[string][]Withheld{}
-	for _, m := range g.allUpstreams() {
-		for _, s := range m.lists {
-			all[m.id] = append(all[m.id], s.withheldItems()...)
+	for _, u := range g.allUpstreams() {
+		for _, s := range u.lists {
+			all[u.id] = append(all[u.id], s.withheldItems()...)
 		}
-		if all[m.id] == nil {
-			delete(all, m.id)
+		if all[u.id] == nil {
+			delete(all, u.id)
 		}
 	}
 	return all
 }
 
 // withheldItems returns the withheld items.
-func (s *itemList[T, F]) withheldItems() (all []Withheld) {
-	s.mu.Lock()
-	all = slices.Collect(maps.Values(s.withheld))
-	for _, w := range s.unoffered {
+func (l *itemList[T, S]) withheldItems() (all []Withheld) {
+	l.mu.Lock()
+	all = slices.Collect(maps.Values(l.withheld))
+	for _, w := range l.unoffered {
 		all = append(all, w)
 	}
-	s.mu.Unlock()
+	l.mu.Unlock()
 	slices.SortFunc(all, func(a, b Withheld) int { return cmp.Compare(a.Name, b.Name) })
-	if s.operations != nil {
-		all = append(all, s.operations.withheldItems()...)
+	if l.operations != nil {
+		all = append(all, l.operations.withheldItems()...)
 	}
 	return all
 }

@@ -226,7 +226,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 					Detail: "a"}},
 			})
 			w.mount("a", func(up *client.Client) {
-				like, err := gateway.Pinned("a", up)
+				identity, err := gateway.Pinned("a", up)
 				assert.NilError(t, err)
 				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
 					names ...string) {
@@ -235,7 +235,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
-					assert.NilError(t, lock.Accept(like, kind, definitions, names...))
+					assert.NilError(t, lock.Accept(identity, kind, definitions, names...))
 				}
 				accept(pin.Prompt, up.PromptDefinitions(t.Context()), "p")
 				accept(pin.Resource, up.ResourceDefinitions(t.Context()))
@@ -338,11 +338,11 @@ func TestUpdatesAndReadsOfFronts(t *testing.T) {
 		second := lists.server("b", &w.serving)
 		second.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
 			error) {
-			here, there := net.Pipe()
-			peer := lists.peer(there)
+			clientEnd, serverEnd := net.Pipe()
+			peer := lists.peer(serverEnd)
 			peers <- peer
 			w.serving.Go(func() { _ = peer.Wait() })
-			return o.Connect(ctx, client.Stream(here))
+			return o.Connect(ctx, client.Stream(clientEnd))
 		}
 		assert.NilError(t, w.gateway.Add(second))
 		time.Sleep(30 * time.Second)

@@ -62,12 +62,12 @@ func TestUnlistedResource(t *testing.T) {
 					Read: reads("listed", "")}))
 		}
 		for id, s := range map[string]*server.Server{"other": other, "third": third} {
-			behind := w.server(id, era)
-			behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+			later := w.server(id, era)
+			later.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
 				error) {
 				return o.Connect(ctx, w.pipe(s))
 			}
-			assert.NilError(t, w.gateway.Add(behind))
+			assert.NilError(t, w.gateway.Add(later))
 		}
 		time.Sleep(5 * time.Second)
 		read("mem://two", "of other")

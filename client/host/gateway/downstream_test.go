@@ -76,9 +76,9 @@ func TestFronts(t *testing.T) {
 			assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"})
 		})
 		changes := make(chan int, 10)
-		watching := o
-		watching.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
-		w.at(early, watching, func(c *client.Client) {
+		subscribing := o
+		subscribing.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
+		w.at(early, subscribing, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"b__who"})
 			raw, err := c.CallToolRaw(t.Context(), "b__who", nil)
 			assert.NilError(t, err)
@@ -279,10 +279,10 @@ func TestFrontQuestions(t *testing.T) {
 			}
 			return text("%s", answer.Content), nil
 		})
-		fronts := map[string]*server.Server{"first": w.another("up"),
+		targets := map[string]*server.Server{"first": w.another("up"),
 			"second": w.another("up", "b"), "main": w.front}
 		time.Sleep(5 * time.Second)
-		for name, front := range fronts {
+		for name, front := range targets {
 			o := client.Options{Era: era,
 				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: mcp.ElicitAccept,
@@ -364,7 +364,7 @@ func TestFrontsKeepApart(t *testing.T) {
 		defer q.ask(other)()
 		q.took(t, time.Second)
 		only, both := w.another("up"), w.another("up", "b")
-		var here, there logbook
+		var own, foreign logbook
 		say := func() {
 			t.Helper()
 			assert.NilError(t,
@@ -372,30 +372,30 @@ func TestFrontsKeepApart(t *testing.T) {
 					mcp.LoggingMessageParams{Level: mcp.LevelError, Logger: "l",
 						Data: json.RawMessage(`1`)}))
 		}
-		o := here.options(mcp.Legacy, mcp.LevelDebug)
+		o := own.options(mcp.Legacy, mcp.LevelDebug)
 		o.Roots = rooted("here")
 		w.at(only, o, func(*client.Client) {
 			assert.Equal(t, q.took(t, time.Second), "[]", "it may have changed, but has not")
 			say()
-			assert.Equal(t, here.took(), "error up/l 1")
-			o := there.options(mcp.Legacy, mcp.LevelDebug)
+			assert.Equal(t, own.took(), "error up/l 1")
+			o := foreign.options(mcp.Legacy, mcp.LevelDebug)
 			o.Roots = rooted("there")
 			w.at(both, o, func(*client.Client) {
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "error up/l 1")
-				assert.Equal(t, there.took(), "error up/l 1")
+				assert.Equal(t, own.took(), "error up/l 1")
+				assert.Equal(t, foreign.took(), "error up/l 1")
 				w.gateway.Offer(both, "b")
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "error up/l 1")
-				assert.Equal(t, there.took(), "")
+				assert.Equal(t, own.took(), "error up/l 1")
+				assert.Equal(t, foreign.took(), "")
 				w.gateway.Offer(only, "b")
 				assert.Equal(t, q.took(t, time.Second), "[here there]")
 				w.gateway.Offer(only)
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "")
+				assert.Equal(t, own.took(), "")
 			})
 		})
 	})

@@ -179,12 +179,12 @@ func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
 			o := answering(mcp.Modern, "Ada")
 			o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				w.gateway.Remove("up")
-				behind := w.server("other", era)
-				behind.Connect = func(ctx context.Context, _ string,
+				later := w.server("other", era)
+				later.Connect = func(ctx context.Context, _ string,
 					o client.Options) (*client.Client, error) {
 					return o.Connect(ctx, w.pipe(other))
 				}
-				assert.NilError(t, w.gateway.Add(behind))
+				assert.NilError(t, w.gateway.Add(later))
 				time.Sleep(5 * time.Second)
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 					Content: json.RawMessage(`{"who":"Ada"}`)}, nil
