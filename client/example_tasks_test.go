@@ -20,7 +20,7 @@ func ExampleClient_StartTool() {
 	s := server.Options{Tasks: server.TaskOptions{PollInterval: 100 * time.Millisecond}}.New(
 		server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
 	grinding := make(chan struct{})
-	_ = s.AddTool(server.Tool{
+	_ = s.AddRawTool(server.RawTool{
 		Tool:  mcp.Tool{Name: "grind", InputSchema: json.RawMessage(`{"type":"object"}`)},
 		Tasks: mcp.TaskOptional,
 		Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {

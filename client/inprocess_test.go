@@ -49,7 +49,7 @@ func addTool(t *testing.T, s *server.Server, name string,
 	f func(ctx context.Context) (string, error)) {
 	t.Helper()
 	assert.NilError(t,
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: name},
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				text, err := f(ctx)
 				if err != nil {

@@ -24,7 +24,7 @@ func addJob(t *testing.T, s *server.Server, name string, support mcp.TaskSupport
 	t.Helper()
 	t.Cleanup(func() { assert.NilError(t, s.Close(context.Background())) })
 	assert.NilError(t,
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support,
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: name}, Tasks: support,
 			TaskLater: name == "later",
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				text, err := f(ctx)

@@ -66,8 +66,8 @@ func everywhere(o server.Options,
 		_ map[string]string) (*mcp.ReadResourceResult, error) {
 		return read(ctx, uri)
 	}
-	if err := errors.Join(s.AddTool(tool), s.AddPrompt(prompt), s.AddPrompt(same), s.AddResource(r),
-		s.AddResourceTemplate(template)); err != nil {
+	if err := errors.Join(s.AddRawTool(tool), s.AddPrompt(prompt), s.AddPrompt(same),
+		s.AddResource(r), s.AddResourceTemplate(template)); err != nil {
 		panic(err)
 	}
 	return s

@@ -100,8 +100,8 @@ func TestHandlerDoesNotWaitForWhoAsks(t *testing.T) {
 func TestBecomeTaskWhileAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "hasty"}, Tasks: mcp.TaskRequired, TaskLater: true,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						var group sync.WaitGroup

@@ -19,7 +19,7 @@ import (
 func byHand(t *testing.T, rounds int) *server.Server {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	assert.NilError(t,
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"},
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "ask"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				answers, state := server.Inputs(ctx)
 				if len(state) < rounds {
@@ -142,7 +142,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 		"none":   {Content: []mcp.Content{&mcp.TextContent{Text: "secret"}}},
 		"failed": {IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "no"}}},
 	} {
-		assert.NilError(t, s.AddTool(server.Tool{
+		assert.NilError(t, s.AddRawTool(server.RawTool{
 			Tool: mcp.Tool{Name: name,
 				OutputSchema: json.RawMessage(
 					`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
@@ -165,7 +165,7 @@ func TestOutputSchemaIsKeptTo(t *testing.T) {
 			!strings.Contains(string(response), "secret"), "%s: %s", name, response)
 	}
 	assert.ErrorContains(t,
-		s.AddTool(server.Tool{
+		s.AddRawTool(server.RawTool{
 			Tool: mcp.Tool{Name: "x", OutputSchema: json.RawMessage(`{"type":7}`)},
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return nil, nil
@@ -196,7 +196,7 @@ func TestQuestionsByHandMustBeOnesThatTheClientAnswers(t *testing.T) {
 	} {
 		s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
 		assert.NilError(t,
-			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask"},
+			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "ask"},
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					return nil, server.RequireInput(ctx,
 						mcp.InputRequests{

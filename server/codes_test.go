@@ -22,7 +22,7 @@ func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 		-32021: -32021, 7: 7} {
 		s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
 		assert.NilError(t,
-			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "fail"},
+			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "fail"},
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 					return nil, rpc.Errorf(code, "told")
 				}}))
@@ -40,7 +40,7 @@ func TestModernClientsMustGetDefinedCodes(t *testing.T) {
 
 func TestHeaderAnnotationsMustBeValid(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1"}, dispatch.NewCatalog())
-	wrong := server.Tool{
+	wrong := server.RawTool{
 		Tool: mcp.Tool{Name: "t",
 			InputSchema: json.RawMessage(
 				`{"type":"object","properties":{"n":{"type":"number","x-mcp-header":"N"}}}`)},
@@ -49,11 +49,11 @@ func TestHeaderAnnotationsMustBeValid(t *testing.T) {
 			return &mcp.CallToolResult{}, nil
 		},
 	}
-	assert.ErrorContains(t, s.AddTool(wrong), `tool "t"`)
+	assert.ErrorContains(t, s.AddRawTool(wrong), `tool "t"`)
 	// somebody else's: clients leave it out
 	wrong.Call, wrong.Forward = nil,
 		func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return nil, nil
 		}
-	assert.NilError(t, s.AddTool(wrong))
+	assert.NilError(t, s.AddRawTool(wrong))
 }

@@ -20,8 +20,8 @@ const (
 // confirm asks the client's user to confirm a call that was refused with
 // [dispatch.ConfirmationRequired], and dispatches it again if the user accepts. Otherwise the call
 // stays refused. The error is an *inputRequiredError: the answer comes with another request.
-func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispatch.Envelope,
-	error) {
+func (r *request) confirm(typed *typedTool, call dispatch.Call,
+	refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
 	if !r.era.supportsElicitation(mcp.ElicitForm) {
 		refused.Err = refused.Err.With(
@@ -53,7 +53,7 @@ func (r *request) confirm(call dispatch.Call, refused dispatch.Envelope) (dispat
 		return refused, nil
 	}
 	call.Confirmed = true
-	return s.dispatcher.Dispatch(r, &call), nil
+	return r.dispatch(typed, &call), nil
 }
 
 // confirmMessage returns the message for the user. It has the arguments, which the model has chosen

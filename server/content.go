@@ -11,6 +11,12 @@ func isObject(text []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
 
+// allowsStructured reports whether the era has structured content of that form.
+func (e *era) allowsStructured(content []byte) bool {
+	f, _ := mcp.FeaturesOf(e.revision)
+	return e.structuredContent && (f.AnyStructuredOutput || isObject(content))
+}
+
 // content returns a content block, or a text in its place if the era does not have such a block.
 func (e *era) content(block mcp.Content) mcp.Content {
 	f, _ := mcp.FeaturesOf(e.revision)

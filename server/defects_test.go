@@ -284,7 +284,7 @@ func TestLargeResults(t *testing.T) {
 		o.Limits.Limits = tt.limits
 		s := made(o)
 		assert.NilError(t,
-			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "big"},
+			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "big"},
 				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return json.RawMessage(`{"content":[],"x":"` + strings.Repeat("x", tt.size) +
 						`"}`), nil

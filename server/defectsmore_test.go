@@ -168,7 +168,7 @@ func TestG17HandlersEndWithTheirClient(t *testing.T) {
 // speaks is served.
 func TestG18MistakesAreErrors(t *testing.T) {
 	s := made(quiet)
-	assert.ErrorContains(t, s.AddTool(echo("no name", `{"type":"object"}`)), "a name is")
+	assert.ErrorContains(t, s.AddRawTool(echo("no name", `{"type":"object"}`)), "a name is")
 	k := connect(t, s)
 	k.refuse("tools/list", "", -32602, "say initialize first")
 	k.refuse("tools/call", `{"name":"no name"}`, -32602, "say initialize first")
@@ -206,7 +206,7 @@ func TestM2SubscriptionOfItsOwnConnectionHears(t *testing.T) {
 		}()
 		assert.Assert(t, strings.HasPrefix(<-link.said, acknowledged))
 		synctest.Wait()
-		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
 		assert.Equal(t, <-link.said,
 			`notifications/tools/list_changed {"_meta":{"io.modelcontextprotocol/subscriptionId":"l"}}`)
 		s.ResourceUpdated("x:1")
@@ -302,7 +302,7 @@ func TestM8NotificationsAreKept(t *testing.T) {
 		k := speak(t, s, "2025-11-25", `{}`)
 		k.silent()
 		for i := range 50 {
-			must(t, s.AddTool(echo(fmt.Sprint("new", i), `{"type":"object"}`)))
+			must(t, s.AddRawTool(echo(fmt.Sprint("new", i), `{"type":"object"}`)))
 		}
 		k.next().says("notifications/tools/list_changed", "")
 		assert.Assert(t, len(k.settled()) <= 1)
@@ -324,12 +324,12 @@ func TestM16StrayAnswersAreNotAnswered(t *testing.T) {
 // everything.
 func TestM17SchemasHold(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(echo("strict", `{"type":"object","required":["a"]}`)))
+		must(t, s.AddRawTool(echo("strict", `{"type":"object","required":["a"]}`)))
 	})
 	for _, schema := range []string{`{"type":"object","properties":{"a":{"type":"nonsense"}}}`,
 		`{"type":"object","properties":{"a":{"pattern":"("}}}`,
 		`{"type":"object","$ref":"#/nowhere"}`} {
-		assert.ErrorContains(t, s.AddTool(echo("broken", schema)), `server: tool "broken"`)
+		assert.ErrorContains(t, s.AddRawTool(echo("broken", schema)), `server: tool "broken"`)
 	}
 	k := speak(t, s, newest, `{}`)
 	assert.Assert(t,
@@ -375,7 +375,7 @@ func TestArgumentsAreNotOverwritten(t *testing.T) {
 				Content: []mcp.Content{
 					&mcp.TextContent{Text: fmt.Sprint(bytes.Equal(before, arguments))}}}, nil
 		}
-		must(t, s.AddTool(slow))
+		must(t, s.AddRawTool(slow))
 	})
 	k := speak(t, s, newest, `{}`)
 	for i := range 10 {

@@ -16,8 +16,8 @@ import (
 )
 
 // forwards is a tool of another server with these schemas, that answers with a result.
-func forwards(name, definition, result string) server.Tool {
-	return server.Tool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
+func forwards(name, definition, result string) server.RawTool {
+	return server.RawTool{Tool: mcp.Tool{Name: name}, Definition: json.RawMessage(definition),
 		Forward: func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {
 			return json.RawMessage(result), nil
@@ -33,28 +33,28 @@ func TestSchemasThatLegacyRevisionsDoNotHave(t *testing.T) {
 			server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 		list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
 		list.OutputSchema = json.RawMessage(`{"type":"array","items":{"type":"integer"}}`)
-		must(t, s.AddTool(list))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(list))
+		must(t, s.AddRawTool(
 			forwards("any", `{"name":"any","inputSchema":{"type":"object","properties":{"a":true,"b":false,"c":{"type":"string"}},"required":["a"]},"x":[1.0]}`,
 				`{"content":[]}`)))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			forwards("bare", `{"name":"bare","inputSchema":{"type":"object"},"outputSchema":{}}`,
 				`{"content":[]}`)))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			forwards("half",
 				`{"name":"half","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":true}}}`,
 				`{"content":[]}`)))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			forwards("whole",
 				`{"name":"whole","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"a":{}},"required":[]}}`,
 				`{"content":[]}`)))
 		if !none {
 			return s
 		}
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			forwards("untyped", `{"name":"untyped","inputSchema":{}}`, `{"content":[]}`)))
-		must(t, s.AddTool(forwards("none", `{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(forwards("none", `{"name":"none","inputSchema":[]}`, `{"content":[]}`)))
+		must(t, s.AddRawTool(
 			forwards("wrong", `{"name":"wrong","inputSchema":{"type":"object","required":null}}`,
 				`{"content":[]}`)))
 		return s
@@ -96,7 +96,7 @@ func TestSchemasThatLegacyRevisionsDoNotHaveAndTasks(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, c)
 	list := returns("list", &mcp.CallToolResult{StructuredContent: json.RawMessage(`[1]`)})
 	list.OutputSchema, list.Tasks = json.RawMessage(`{"type":"array"}`), mcp.TaskOptional
-	must(t, s.AddTool(list))
+	must(t, s.AddRawTool(list))
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "",
 		`{"tools":[{"name":"list","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}`)
 }
@@ -119,7 +119,7 @@ func TestStructuredContentThatLegacyRevisionsDoNotHave(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddTool(
+			must(t, s.AddRawTool(
 				forwards(name, `{"name":"`+name+`","inputSchema":{"type":"object"}}`, answer)))
 		}
 	})

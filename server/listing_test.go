@@ -26,7 +26,7 @@ type kind struct {
 
 var kinds = map[server.Kind]kind{
 	server.KindTool: {"tools/list", "tools", "name", "", func(s *server.Server, key string) error {
-		return s.AddTool(echo(key, `{"type":"object"}`))
+		return s.AddRawTool(echo(key, `{"type":"object"}`))
 	}, (*server.Server).RemoveTools},
 	server.KindPrompt: {"prompts/list", "prompts", "name", "",
 		func(s *server.Server, key string) error {
@@ -311,7 +311,7 @@ func TestCapabilitiesAreWhatThereIs(t *testing.T) {
 	}{
 		"nothing": {func(*server.Server) error { return nil }, `{` + tools + `}`, nil},
 		"tool": {func(s *server.Server) error {
-			return s.AddTool(echo("t", `{"type":"object"}`))
+			return s.AddRawTool(echo("t", `{"type":"object"}`))
 		}, `{` + tools + `}`, nil},
 		"prompt": {func(s *server.Server) error {
 			return s.AddPrompt(recites("p"))
@@ -400,8 +400,8 @@ func TestDefinition(t *testing.T) {
 	}
 	const odd = `{ "x":1.0,"name":"n/1", "title":"\u0041","inputSchema":{"type":"object"},"uri":"x:1","uriTemplate":"x:{y}"}`
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(
-			server.Tool{Tool: mcp.Tool{Name: "n/1"},
+		must(t, s.AddRawTool(
+			server.RawTool{Tool: mcp.Tool{Name: "n/1"},
 				Definition: json.RawMessage(odd[:6] + "\n" + odd[6:]), Forward: forward}))
 		must(t, s.AddPrompt(
 			server.Prompt{Prompt: mcp.Prompt{Name: "n"}, Definition: json.RawMessage(odd),
@@ -414,17 +414,17 @@ func TestDefinition(t *testing.T) {
 				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{y}", Name: "n"},
 				Definition:       json.RawMessage(odd), Read: match}))
 		for _, broken := range []string{``, `[]`, `{`, `{"a":1}}`} {
-			err := s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken),
+			err := s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "other"}, Definition: json.RawMessage(broken),
 					Forward: forward})
 			assert.ErrorContains(t, err, `server: tool "other": `)
 			assert.ErrorContains(t,
 				s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "other"},
 					Definition: json.RawMessage(broken), Get: get}), `server: prompt "other": `)
 		}
-		assert.ErrorContains(t, s.AddTool(server.Tool{Forward: forward}), "it needs a name")
+		assert.ErrorContains(t, s.AddRawTool(server.RawTool{Forward: forward}), "it needs a name")
 		assert.ErrorContains(t,
-			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "n/1"},
+			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "n/1"},
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 					return nil, nil
 				}}), "a name is 1 to 128")

@@ -25,8 +25,8 @@ func TestHandlersFindTheAccountOfTheirRequest(t *testing.T) {
 			pool := quota.NewPool(2000)
 			var kept atomic.Pointer[context.Context]
 			s := made(server.Options{Memory: pool}, func(s *server.Server) {
-				must(t, s.AddTool(
-					server.Tool{Tool: mcp.Tool{Name: "take"},
+				must(t, s.AddRawTool(
+					server.RawTool{Tool: mcp.Tool{Name: "take"},
 						Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 							error) {
 							child, cancel := context.WithCancel(ctx)
@@ -59,8 +59,8 @@ func TestTasksHaveAnAccountOfTheirOwn(t *testing.T) {
 		o.Memory = quota.NewPool(2000)
 		release := make(chan struct{})
 		s := employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "take"}, Tasks: mcp.TaskRequired,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						if err := dispatch.Reserve(ctx, 1500); err != nil {

@@ -170,7 +170,7 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		k.next().says(updated, `{"uri":"x:r"}`)
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), around(updated))
-		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
 		k.next().says("notifications/tools/list_changed", "")
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), around("notifications/tools/list_changed"))
@@ -180,7 +180,7 @@ func TestOutgoingSeesWhatGoesOut(t *testing.T) {
 		k.request("subscriptions/listen",
 			`{"notifications":{"toolsListChanged":true}}`).says(acknowledged, "")
 		synctest.Wait()
-		must(t, s.AddTool(echo("newer", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("newer", `{"type":"object"}`)))
 		k.next().says("notifications/tools/list_changed", "")
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(),
@@ -247,7 +247,7 @@ func TestOutgoingMayChangeAndRefuse(t *testing.T) {
 		k.want("resources/subscribe", `{"uri":"x:r"}`, `{}`)
 		s.ResourceUpdated("x:r")
 		synctest.Wait()
-		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
 		k.next().says("notifications/tools/list_changed", "")
 		k.silent()
 	})
@@ -378,7 +378,7 @@ func TestPrincipal(t *testing.T) {
 			handle(t, alice, link,
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`).raw == "")
 		j.take()
-		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), []string{"out notifications/tools/list_changed: alice"})
 

@@ -224,7 +224,7 @@ func TestMessagesMustBeLinesOfUTF8(t *testing.T) {
 					json.RawMessage("{\n}"))
 				return result, nil
 			}
-			must(t, s.AddTool(tool))
+			must(t, s.AddRawTool(tool))
 		}
 	})
 	k := speak(t, s, newest, `{}`)

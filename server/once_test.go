@@ -38,8 +38,8 @@ func TestOnceIsSingleFlight(t *testing.T) {
 				runs := make(chan struct{}, 3)
 				release := make(chan struct{})
 				s := made(quiet, func(s *server.Server) {
-					must(t, s.AddTool(
-						server.Tool{Tool: mcp.Tool{Name: "once"},
+					must(t, s.AddRawTool(
+						server.RawTool{Tool: mcp.Tool{Name: "once"},
 							Call: func(ctx context.Context, _ json.RawMessage) (
 								*mcp.CallToolResult, error) {
 								done := make(chan struct{})

@@ -18,7 +18,7 @@ import (
 func TestServerPingsItsClient(t *testing.T) {
 	s := quiet.New(server.Info{Name: "test", Version: "1.2"}, dispatch.NewCatalog())
 	assert.NilError(t,
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ping"},
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "ping"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				text := "there"
 				if err := server.Ping(ctx); errors.Is(err, server.ErrNoRequest) {

@@ -22,7 +22,7 @@ type Prompt struct {
 	// Complete suggests values for an argument; nil: no suggestions.
 	Complete Completer
 
-	// Definition and NeedsSession are like those of [Tool].
+	// Definition and NeedsSession are like those of [RawTool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }

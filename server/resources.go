@@ -25,7 +25,7 @@ type Resource struct {
 	// "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition and NeedsSession are like those of [Tool].
+	// Definition and NeedsSession are like those of [RawTool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }
@@ -42,7 +42,7 @@ type ResourceTemplate struct {
 	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
-	// Definition and NeedsSession are as those of [Tool].
+	// Definition and NeedsSession are as those of [RawTool].
 	Definition   json.RawMessage
 	NeedsSession bool
 }

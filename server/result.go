@@ -51,7 +51,8 @@ func (s *Server) appendCacheable(dst []byte) []byte {
 }
 
 // A toolResult is an envelope as the result of tools/call: as structured content for programs, and
-// the same JSON as text for models.
+// for models as the text that the operation has for its data, or else the same JSON. A client
+// without structured content gets the JSON.
 type toolResult struct {
 	server *Server
 	era    *era
@@ -75,20 +76,29 @@ func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
 		envelope = t.Envelope.AppendJSON(nil)
 	}
 	dst = append(dst, `"content":[{"type":"text","text":`...)
-	dst = jsonscan.AppendString(dst, envelope)
+	if t.era.structuredContent && t.Text != "" {
+		dst = jsonscan.AppendString(dst, t.Text)
+	} else {
+		dst = jsonscan.AppendString(dst, envelope)
+	}
 	dst = append(dst, `}],"isError":`...)
 	dst = strconv.AppendBool(dst, !t.Success())
+	return t.server.appendResultEnd(dst, t.era, session), nil
+}
+
+// appendResultEnd ends the result of a tool, with the ID of the session in which it ran, if any.
+func (s *Server) appendResultEnd(dst []byte, e *era, session string) []byte {
 	switch {
-	case t.era.modern && session == "":
-		return t.server.appendModernSuffix(dst), nil
-	case t.era.modern:
-		dst = append(append(append(dst, t.server.modernSuffix...), ','), metaSession...)
+	case e.modern && session == "":
+		return s.appendModernSuffix(dst)
+	case e.modern:
+		dst = append(append(append(dst, s.modernSuffix...), ','), metaSession...)
 	case session == "":
-		return append(dst, '}'), nil
+		return append(dst, '}')
 	default:
 		dst = append(dst, `,"_meta":{`+metaSession...)
 	}
-	return append(jsonscan.AppendString(dst, session), "}}"...), nil
+	return append(jsonscan.AppendString(dst, session), "}}"...)
 }
 
 // encodeResult encodes a handler's result for the client's era. base points into result, which must

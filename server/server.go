@@ -41,8 +41,8 @@
 // # Resources, prompts and tools in MCP's terms
 //
 // [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has
-// beside tools; [Server.AddTool] offers a tool whose result is more than an operation's, such as
-// images. They can be added and removed while clients are connected, and clients are notified. A
+// beside tools. [AddTool] offers a Go function as a tool in MCP's own terms: its result is text,
+// images or structured data, and has no envelope. They can be added and removed while clients are connected, and clients are notified. A
 // server needs no operations: New accepts a nil catalog. [Options].Visible decides for each request
 // what its client may see and use.
 //
@@ -61,9 +61,10 @@
 //
 // A panic in a function that the application passes to this package is logged with its stack and
 // passed to Hooks.Panic; the process goes on. In an operation it becomes an envelope with the code
-// internal_error. In a function of [Tool], [Resource], [ResourceTemplate] or [Prompt] the request
-// is answered with the error -32603, "Internal error", and nothing of the panic's text. The same
-// holds for [Options].Visible and for middleware.
+// internal_error, in a function of [AddTool] a result with IsError. In a function of [RawTool],
+// [Resource], [ResourceTemplate] or [Prompt] the request is answered with the error -32603,
+// "Internal error", and nothing of the panic's text. The same holds for [Options].Visible and for
+// middleware.
 //
 // # Transports
 //
@@ -77,9 +78,9 @@
 //
 // # Tasks
 //
-// A tool with [Tool].Tasks, or an operation that [TaskOptions].For selects, may run as a task: its
-// call is answered at once and goes on. The client polls the task, answers its input requests, or
-// cancels it. [Server.Close] ends the tasks that still run.
+// A tool whose Execution says so, or an operation that [TaskOptions].For selects, may run as a
+// task: its call is answered at once and goes on. The client polls the task, answers its input
+// requests, or cancels it. [Server.Close] ends the tasks that still run.
 package server
 
 import (

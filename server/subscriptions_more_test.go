@@ -278,7 +278,7 @@ func TestNewsBeforeTheAcknowledgmentIsKept(t *testing.T) {
 		for range 50 {
 			s.ResourceUpdated("x:1")
 		}
-		must(t, s.AddTool(echo("new", `{"type":"object"}`)))
+		must(t, s.AddRawTool(echo("new", `{"type":"object"}`)))
 		s.ResourceUpdated("x:2")
 		synctest.Wait()
 		assert.Equal(t, len(g.said), 0)

@@ -120,10 +120,10 @@ func TestToolsForTasksAreChecked(t *testing.T) {
 	call := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return says("x"), nil
 	}
-	for _, tool := range []server.Tool{{Tasks: "sometimes"}, {TaskLater: true},
+	for _, tool := range []server.RawTool{{Tasks: "sometimes"}, {TaskLater: true},
 		{TaskLater: true, Tasks: mcp.TaskForbidden}} {
 		tool.Name, tool.Call = "t", call
-		assert.ErrorContains(t, s.AddTool(tool), "Tasks is forbidden, optional or required")
+		assert.ErrorContains(t, s.AddRawTool(tool), "Tasks is forbidden, optional or required")
 	}
 }
 
@@ -131,8 +131,8 @@ func TestTaskIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := make(chan error, 1)
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						<-ctx.Done()

@@ -21,8 +21,8 @@ import (
 // stubborn adds a tool that heeds nothing but the channel, and counts those that run.
 func stubborn(running *atomic.Int32, release <-chan struct{}) func(*server.Server) {
 	return func(s *server.Server) {
-		err := s.AddTool(
-			server.Tool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
+		err := s.AddRawTool(
+			server.RawTool{Tool: mcp.Tool{Name: "stubborn"}, Tasks: mcp.TaskOptional,
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 					running.Add(1)
 					defer running.Add(-1)
@@ -80,8 +80,8 @@ func TestTaskTakesTooLong(t *testing.T) {
 		o.Tasks.TTL, o.Tasks.PollInterval = 10*time.Second, 100*time.Millisecond
 		cause := make(chan error, 1)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						<-ctx.Done()
@@ -147,8 +147,8 @@ func TestCloseEndsTasks(t *testing.T) {
 func TestQuestionsOfATaskAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "curious"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "curious"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						asked, cancel := context.WithCancel(ctx)
@@ -173,13 +173,13 @@ func TestTaskStoreIsFull(t *testing.T) {
 		o := quiet
 		o.Tasks.Store = server.MemoryTasks(2, 4000)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "large"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "large"}, Tasks: mcp.TaskOptional,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 						return says(strings.Repeat("x", 5000)), nil
 					}}))
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "verbose"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "verbose"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						_, err := server.Elicit(ctx, "k", asksFor(strings.Repeat("x", 5000)))

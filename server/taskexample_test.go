@@ -15,7 +15,7 @@ import (
 // A small order is delivered at once, a large one takes its time.
 func ExampleBecomeTask() {
 	s := server.New(server.Info{Name: "mill", Version: "1.0.0"}, dispatch.NewCatalog())
-	err := s.AddTool(server.Tool{
+	err := s.AddRawTool(server.RawTool{
 		Tool: mcp.Tool{Name: "grind",
 			InputSchema: json.RawMessage(
 				`{"type":"object","properties":{"sacks":{"type":"integer"}},"required":["sacks"]}`)},

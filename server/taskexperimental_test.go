@@ -44,8 +44,8 @@ func TestExperimentalTasksAreDeclared(t *testing.T) {
 		s := employ(t, quiet, func(s *server.Server) { // what Tasks says counts
 			tool := mcp.Tool{Name: "upstream",
 				Execution: &mcp.ToolExecution{TaskSupport: mcp.TaskRequired}}
-			must(t, s.AddTool(
-				server.Tool{Tool: tool,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: tool,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 						return says("x"), nil
 					}}))
@@ -313,8 +313,8 @@ func TestExperimentalTaskEndsWithItsConnection(t *testing.T) {
 		o.Tasks.Store = store
 		ended := make(chan error, 1)
 		s := employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "waits"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						<-ctx.Done()
@@ -403,8 +403,8 @@ func TestWaitersForATaskAreBounded(t *testing.T) {
 func TestExperimentalTaskResultKeepsItsMeta(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "meta"}, Tasks: mcp.TaskOptional,
 					Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 						result := says("x")
 						result.Meta = mcp.Meta{"a": json.RawMessage(`1`),

@@ -61,8 +61,8 @@ func elicited(ctx context.Context, key, name string) (string, error) {
 func jobs(s *server.Server) {
 	type handler = func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error)
 	add := func(name string, support mcp.TaskSupport, call handler) {
-		err := s.AddTool(
-			server.Tool{Tool: mcp.Tool{Name: name}, Tasks: support,
+		err := s.AddRawTool(
+			server.RawTool{Tool: mcp.Tool{Name: name}, Tasks: support,
 				TaskLater: strings.HasPrefix(name, "test_"), Call: call})
 		if err != nil {
 			panic(err)

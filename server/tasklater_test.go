@@ -68,8 +68,8 @@ func TestTaskLaterIsARequestUntilThen(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
 			add := func(name string,
 				call func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error)) {
-				must(t, s.AddTool(
-					server.Tool{Tool: mcp.Tool{Name: name}, Tasks: mcp.TaskRequired,
+				must(t, s.AddRawTool(
+					server.RawTool{Tool: mcp.Tool{Name: name}, Tasks: mcp.TaskRequired,
 						TaskLater: true, Call: call}))
 			}
 			add("quick", func(context.Context, json.RawMessage) (*mcp.CallToolResult,

@@ -45,7 +45,7 @@ func TestSlowTaskStoreDelaysNoHandler(t *testing.T) {
 		o.Tasks.Store = store
 		took := make(chan time.Duration, 3)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(server.Tool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired,
+			must(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired,
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					store.takes(9 * time.Second)
 					begin := time.Now()
@@ -89,8 +89,8 @@ func TestSlowTaskStoreLetsAskBeforeTheTaskBegins(t *testing.T) {
 		o.Tasks.Store = store
 		asked := make(chan time.Duration, 1)
 		j := hire(t, employ(t, o, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired, TaskLater: true,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "busy"}, Tasks: mcp.TaskRequired, TaskLater: true,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						var asking sync.WaitGroup

@@ -79,8 +79,8 @@ func TestTaskAsksSeveralThings(t *testing.T) {
 func TestTaskGivesUpAsking(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := hire(t, employ(t, quiet, func(s *server.Server) {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "impatient"}, Tasks: mcp.TaskOptional,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "impatient"}, Tasks: mcp.TaskOptional,
 					Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult,
 						error) {
 						soon, cancel := context.WithTimeout(ctx, time.Second)

@@ -16,7 +16,7 @@ import (
 )
 
 // TaskOptions configure tasks: calls of tools whose result comes later. Both kinds are served from
-// the same tools, those with [Tool].Tasks and the operations that For selects: the extension
+// the same tools, those with [RawTool].Tasks and the operations that For selects: the extension
 // io.modelcontextprotocol/tasks for modern clients, and the experimental tasks for clients of
 // 2025-11-25. A server declares tasks if it has such a tool or operation.
 //
@@ -45,8 +45,8 @@ type TaskOptions struct {
 	Store TaskStore
 }
 
-// BecomeTask turns the call of a [Tool] with TaskLater into a task: the client is answered now, and
-// ctx continues. Before that, requests to the client work as in any call, and the handler may run
+// BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client is answered now,
+// and ctx continues. Before that, requests to the client work as in any call, and the handler may run
 // several times; after it they are requests of the task, and the handler does not run again.
 // BecomeTask does nothing if the call is a task already or the client cannot have tasks.
 //

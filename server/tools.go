@@ -18,7 +18,7 @@ import (
 type tool struct {
 	operation string   // name of an operation of the catalog
 	service   *service // several operations
-	raw       *Tool    // added with AddTool
+	raw       *RawTool // added with AddRawTool or AddTool
 	tasks     mcp.TaskSupport
 	// the definition for revisions before 2026-07-28; nil: not listed there
 	legacy []byte
@@ -204,6 +204,8 @@ func (r *request) runTool(found *item[*tool]) (any, error) {
 	}
 	s, arguments := r.conn.server, json.RawMessage(r.param(paramArguments))
 	switch t := found.value; {
+	case t.raw != nil && t.raw.typed != nil:
+		return r.runOperation(found.key, t.raw.Name, t.raw.typed, arguments)
 	case t.raw != nil:
 		return r.runAddedTool(t, arguments)
 	case t.service != nil:
@@ -211,15 +213,17 @@ func (r *request) runTool(found *item[*tool]) (any, error) {
 		if op == nil {
 			return &toolResult{s, r.era, answer}, nil
 		}
-		return r.runOperation(found.key, op.Name(), params)
+		return r.runOperation(found.key, op.Name(), nil, params)
 	default:
-		return r.runOperation(found.key, t.operation, arguments)
+		return r.runOperation(found.key, t.operation, nil, arguments)
 	}
 }
 
-// runOperation dispatches an operation and returns its envelope as a result. If the dispatcher
-// wants a confirmation, it asks the client's user and dispatches the operation again.
-func (r *request) runOperation(tool, operation string, arguments json.RawMessage) (any, error) {
+// runOperation dispatches an operation of the catalog, or that of a typed tool, and returns its
+// result. If the dispatcher wants a confirmation, it asks the client's user and dispatches the
+// operation again.
+func (r *request) runOperation(tool, operation string, typed *typedTool,
+	arguments json.RawMessage) (any, error) {
 	s := r.conn.server
 	call := dispatch.Call{
 		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp",
@@ -237,24 +241,35 @@ func (r *request) runOperation(tool, operation string, arguments json.RawMessage
 	if r.wantsProgress() {
 		call.Progress = r.reportProgress
 	}
-	envelope := s.dispatcher.Dispatch(r, &call)
+	envelope := r.dispatch(typed, &call)
 	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired &&
 		!call.Confirmed {
-		if envelope, err = r.confirm(call, envelope); err != nil {
+		if envelope, err = r.confirm(typed, call, envelope); err != nil {
 			return r.inputRequired()
 		}
 	}
-	if envelope.Success() {
-		return &toolResult{s, r.era, envelope}, nil
+	if !envelope.Success() {
+		if errors.Is(envelope.Err, dispatch.ErrBusy) {
+			return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
+		}
+		switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
+		case stopped && r.task.created():
+			return nil, lacking.failure
+		case stopped && r.stopErr() != nil:
+			return r.inputRequired()
+		}
 	}
-	if errors.Is(envelope.Err, dispatch.ErrBusy) {
-		return nil, rpc.Errorf(rpc.CodeBusy, "%s", envelope.Err.Message)
-	}
-	switch lacking, stopped := errors.AsType[*inputRequiredError](envelope.Err); {
-	case stopped && r.task.created():
-		return nil, lacking.failure
-	case stopped && r.stopErr() != nil:
-		return r.inputRequired()
+	if typed != nil {
+		return r.typedResult(typed.form, envelope)
 	}
 	return &toolResult{s, r.era, envelope}, nil
+}
+
+// dispatch runs an operation of the catalog, or that of a typed tool.
+func (r *request) dispatch(typed *typedTool, call *dispatch.Call) dispatch.Envelope {
+	if d := r.conn.server.dispatcher; typed == nil {
+		return d.Dispatch(r, call)
+	} else {
+		return d.Run(r, typed.op, call)
+	}
 }

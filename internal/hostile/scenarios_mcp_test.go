@@ -116,24 +116,24 @@ func serverScenario(w *world) {
 			nil
 	}
 	w.must(
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "call"},
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "call"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-				w.at("server.Tool.Call")
+				w.at("server.RawTool.Call")
 				_, err := server.Once(ctx, "k",
 					func(context.Context) (int, error) { w.at("server.Once"); return 1, nil })
 				_ = server.Ping(ctx)
 				server.Progress(ctx, 1, 2, "on")
 				return text("done"), errors.Join(err, errors.New("for the log"))
 			}}),
-		s.AddTool(server.Tool{Tool: mcp.Tool{Name: "task"}, Tasks: mcp.TaskRequired,
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "task"}, Tasks: mcp.TaskRequired,
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
 				error) {
 				return text("done"), nil
 			}}),
-		s.AddTool(server.Tool{
+		s.AddRawTool(server.RawTool{
 			Tool: mcp.Tool{Name: "forward", InputSchema: json.RawMessage(`{"type":"object"}`)},
 			Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-				w.at("server.Tool.Forward")
+				w.at("server.RawTool.Forward")
 				return json.RawMessage(`{"content":[]}`), nil
 			}}),
 		s.AddPrompt(server.Prompt{
@@ -290,8 +290,8 @@ func upstream(w *world) (s *server.Server, stream net.Conn) {
 	form := mcp.ElicitParams{Message: "Who?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	add := func(name string, f func(ctx context.Context) error) {
-		w.must(s.AddTool(
-			server.Tool{Tool: mcp.Tool{Name: name},
+		w.must(s.AddRawTool(
+			server.RawTool{Tool: mcp.Tool{Name: name},
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					return text("done"), f(ctx)
 				}}))

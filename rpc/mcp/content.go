@@ -145,3 +145,16 @@ func (c *UnknownContent) UnmarshalJSON(data []byte) error {
 	*c = UnknownContent{string(kind), bytes.Clone(data)}
 	return nil
 }
+
+// Text returns a block of text.
+func Text(text string) *TextContent { return &TextContent{Text: text} }
+
+// Image returns a block with an image.
+func Image(data []byte, mimeType string) *ImageContent {
+	return &ImageContent{Data: data, MIMEType: mimeType}
+}
+
+// Audio returns a block with audio.
+func Audio(data []byte, mimeType string) *AudioContent {
+	return &AudioContent{Data: data, MIMEType: mimeType}
+}

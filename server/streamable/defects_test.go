@@ -502,7 +502,7 @@ func TestM15TasksAreOfTheirPrincipal(t *testing.T) {
 	s := start(t, streamable.Options{Principal: byToken})
 	t.Cleanup(func() { assert.Check(t, s.server.Close(context.Background()) == nil) })
 	assert.NilError(t,
-		s.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "long"}, Tasks: mcp.TaskRequired,
+		s.server.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "long"}, Tasks: mcp.TaskRequired,
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult,
 				error) {
 				return &mcp.CallToolResult{}, nil

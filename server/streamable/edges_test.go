@@ -25,8 +25,8 @@ import (
 
 // offer adds a tool in MCP's own terms.
 func (w *world) offer(name string, call func(context.Context) (*mcp.CallToolResult, error)) {
-	err := w.server.AddTool(
-		server.Tool{Tool: mcp.Tool{Name: name},
+	err := w.server.AddRawTool(
+		server.RawTool{Tool: mcp.Tool{Name: name},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				return call(ctx)
 			}})

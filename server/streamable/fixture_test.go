@@ -97,8 +97,8 @@ func newWorld(o server.Options) *world {
 			panic(err)
 		}
 	}
-	must(w.server.AddTool(
-		server.Tool{Tool: mcp.Tool{Name: "ask"},
+	must(w.server.AddRawTool(
+		server.RawTool{Tool: mcp.Tool{Name: "ask"},
 			Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 				answer, err := server.Elicit(ctx, "name",
 					mcp.ElicitParams{Message: "Who?", RequestedSchema: json.RawMessage(
@@ -112,7 +112,7 @@ func newWorld(o server.Options) *world {
 								string(answer.Content)}}},
 					nil
 			}}))
-	must(w.server.AddTool(server.Tool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(
+	must(w.server.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(
 		`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},"level":{"type":"integer","x-mcp-header":"Level"}}}`)},
 		Call: func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{
@@ -123,8 +123,8 @@ func newWorld(o server.Options) *world {
 
 // changeTools adds a tool, and so changes the list.
 func (w *world) changeTools(name string) {
-	err := w.server.AddTool(
-		server.Tool{Tool: mcp.Tool{Name: name},
+	err := w.server.AddRawTool(
+		server.RawTool{Tool: mcp.Tool{Name: name},
 			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return nil, nil
 			}})

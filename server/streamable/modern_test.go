@@ -326,8 +326,8 @@ func TestModernHeaderParamsChange(t *testing.T) {
 	offer := func(schema string) {
 		t.Helper()
 		assert.NilError(t,
-			s.server.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(schema)},
+			s.server.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "regional", InputSchema: json.RawMessage(schema)},
 					Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 						return json.RawMessage(`{"content":[]}`), nil
 					}}))

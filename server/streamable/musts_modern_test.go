@@ -272,7 +272,7 @@ func TestHeaderNamesMustBeOfAnyCase(t *testing.T) {
 
 func TestHeadersMustMatchTheHandledBody(t *testing.T) {
 	s := start(t, streamable.Options{})
-	assert.NilError(t, s.server.AddTool(server.Tool{
+	assert.NilError(t, s.server.AddRawTool(server.RawTool{
 		Tool: mcp.Tool{Name: "verbatim",
 			InputSchema: json.RawMessage(
 				`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},

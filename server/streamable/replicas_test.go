@@ -31,7 +31,7 @@ func replicas(t *testing.T, n int, key string) string {
 			Logger: slog.New(slog.DiscardHandler)}.New(
 			server.Info{Name: fmt.Sprint("replica ", i), Version: "1"}, dispatch.NewCatalog())
 		assert.NilError(t,
-			s.AddTool(server.Tool{
+			s.AddRawTool(server.RawTool{
 				Tool: mcp.Tool{Name: "which", Description: "Says which server it is."},
 				Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 					return &mcp.CallToolResult{
@@ -40,7 +40,7 @@ func replicas(t *testing.T, n int, key string) string {
 						nil
 				}}))
 		assert.NilError(t,
-			s.AddTool(server.Tool{Tool: mcp.Tool{Name: "ask", Description: "Asks twice."},
+			s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "ask", Description: "Asks twice."},
 				Call: func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
 					for _, key := range []string{"first", "second"} {
 						if _, err := server.Elicit(ctx, key,

@@ -45,7 +45,7 @@ func (w *world) offerOdd() {
 	w.up.RemoveResources("mem://a")
 	w.up.RemoveResourceTemplates("mem://all/{x}")
 	assert.NilError(w.t,
-		w.up.AddTool(server.Tool{Tool: tool, Definition: json.RawMessage(oddTool),
+		w.up.AddRawTool(server.RawTool{Tool: tool, Definition: json.RawMessage(oddTool),
 			Forward: reads("odd")}))
 	assert.NilError(w.t,
 		w.up.AddPrompt(server.Prompt{Prompt: prompt, Definition: json.RawMessage(oddPrompt),
@@ -151,7 +151,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 			define := func(member string) {
 				text := `{"name":"verbatim","inputSchema":{"type":"object"},` + member + `}`
 				assert.NilError(t,
-					w.up.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"},
+					w.up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"},
 						Definition: json.RawMessage(text), Forward: reads("up")}))
 				time.Sleep(20 * time.Second)
 			}
@@ -179,7 +179,7 @@ func TestNoPrefix(t *testing.T) {
 		w.regate(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		b, _ := w.second("b")
 		assert.NilError(t,
-			b.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
+			b.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
 		assert.NilError(t, b.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "p"}, Get: noPrompt}))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {

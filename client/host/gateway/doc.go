@@ -55,7 +55,7 @@
 // Definitions are forwarded byte by byte, with two repairs of what strict clients refuse a whole
 // list for: null in an optional member is removed, and the inputSchema of a tool gets the type
 // "object". Other invalid definitions are left out and logged. Legacy clients do not get members
-// that their revision lacks: see [server.Tool].
+// that their revision lacks: see [server.RawTool].
 //
 // With [Gateway.Offer], more downstream servers offer all or some of the upstream servers, from the
 // same processes: one for each group of clients, for example.

@@ -51,7 +51,7 @@ func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
 		dispatch.NewCatalog()), new(atomic.Int64)
 	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
-	assert.NilError(w.t, up.AddTool(server.Tool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
+	assert.NilError(w.t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
 	assert.NilError(w.t,
 		w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet},
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -90,7 +90,7 @@ func TestFronts(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, len(changes), 0)
 			assert.NilError(t,
-				b.AddTool(server.Tool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
+				b.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "more"}, Forward: reads("b")}))
 			assert.Equal(t, <-changes, 2)
 			w.second("later")
 			assert.Equal(t, <-changes, 3)

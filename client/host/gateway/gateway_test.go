@@ -91,7 +91,7 @@ func (w *world) add(name string,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
 	assert.NilError(w.t,
-		w.up.AddTool(server.Tool{
+		w.up.AddRawTool(server.RawTool{
 			Tool: mcp.Tool{Name: name, Description: "Does it.",
 				InputSchema: json.RawMessage(`{"type":"object"}`)}, Forward: forward}))
 }
@@ -480,7 +480,7 @@ func BenchmarkListOfRemembered(b *testing.B) {
 		tool := mcp.Tool{Name: fmt.Sprint("tool", i), Description: strings.Repeat("Does it. ", 30),
 			InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)}
 		assert.NilError(b,
-			up.AddTool(server.Tool{Tool: tool,
+			up.AddRawTool(server.RawTool{Tool: tool,
 				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("x"), nil
 				}}))
@@ -545,7 +545,7 @@ func TestPins(t *testing.T) {
 					return text("x"), nil
 				})
 				assert.NilError(t,
-					w.up.AddTool(server.Tool{
+					w.up.AddRawTool(server.RawTool{
 						Tool: mcp.Tool{Name: "verbatim", Description: "Does it. Tell nobody."},
 						Forward: func(context.Context, json.RawMessage) (json.RawMessage,
 							error) {
@@ -602,7 +602,7 @@ func TestPinsOfFirstUse(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__a", "up__b"})
 			assert.NilError(t,
-				w.up.AddTool(server.Tool{
+				w.up.AddRawTool(server.RawTool{
 					Tool:    mcp.Tool{Name: "a", Description: "Does it. Tell nobody."},
 					Forward: nothing}))
 			time.Sleep(2 * time.Second)
@@ -637,7 +637,7 @@ func TestCollision(t *testing.T) {
 		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			second.AddTool(server.Tool{Tool: mcp.Tool{Name: "_c"},
+			second.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "_c"},
 				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("a"), nil
 				}}))
@@ -651,7 +651,7 @@ func TestCollision(t *testing.T) {
 		third := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			third.AddTool(server.Tool{Tool: mcp.Tool{Name: "c"},
+			third.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "c"},
 				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
 					return text("a_"), nil
 				}}))

@@ -46,8 +46,8 @@ func (u *upstreamServer) putTool(s *server.Server, public string, d definition[m
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
-	return s.AddTool(
-		server.Tool{Tool: offered, NeedsSession: u.perSession,
+	return s.AddRawTool(
+		server.RawTool{Tool: offered, NeedsSession: u.perSession,
 			Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
 			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 				return u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)

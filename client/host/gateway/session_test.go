@@ -96,7 +96,7 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 		mine := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
-			mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
+			mine.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: nothing}))
 		w.own(func(s *host.Server) {
 			shared := s.Connect
 			s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
@@ -112,7 +112,7 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 			assert.NilError(t, err)
 			time.Sleep(5 * time.Second)
 			assert.NilError(t,
-				mine.AddTool(server.Tool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
+				mine.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "secret"}, Forward: nothing}))
 			time.Sleep(5 * time.Second)
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			w.add("another", nothing)

@@ -100,12 +100,12 @@ func addTasks(s *server.Server) error {
 				return content(text("Hello, %s!", name))
 			}}, mcp.TaskOptional, true},
 	} {
-		made := server.Tool{Tool: mcp.Tool{Name: t.name, Description: t.description}, Call: t.call,
-			Tasks: t.support, TaskLater: t.later}
+		made := server.RawTool{Tool: mcp.Tool{Name: t.name, Description: t.description},
+			Call: t.call, Tasks: t.support, TaskLater: t.later}
 		if t.input != "" {
 			made.InputSchema = json.RawMessage(t.input)
 		}
-		errs = append(errs, s.AddTool(made))
+		errs = append(errs, s.AddRawTool(made))
 	}
 	return errors.Join(errs...)
 }

@@ -149,11 +149,12 @@ func pause(ctx context.Context, d time.Duration) error {
 
 func addTools(s *server.Server, tools []toolDefinition) error {
 	for _, t := range tools {
-		made := server.Tool{Tool: mcp.Tool{Name: t.name, Description: t.description}, Call: t.call}
+		made := server.RawTool{Tool: mcp.Tool{Name: t.name, Description: t.description},
+			Call: t.call}
 		if t.input != "" {
 			made.InputSchema = json.RawMessage(t.input)
 		}
-		if err := s.AddTool(made); err != nil {
+		if err := s.AddRawTool(made); err != nil {
 			return err
 		}
 	}
@@ -176,8 +177,8 @@ func addChanging(s *server.Server) error {
 	}
 	return addTools(s, []toolDefinition{
 		{"test_trigger_tool_change", "Changes the list of tools.", "", change(func() error {
-			return s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: "transient_tool", Description: "Comes and stays."},
+			return s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: "transient_tool", Description: "Comes and stays."},
 					Call: nothing})
 		})},
 		{"test_trigger_prompt_change", "Changes the list of prompts.", "", change(func() error {

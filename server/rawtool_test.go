@@ -17,8 +17,8 @@ import (
 )
 
 // echo is a tool that returns its arguments as text.
-func echo(name, schema string) server.Tool {
-	return server.Tool{
+func echo(name, schema string) server.RawTool {
+	return server.RawTool{
 		Tool: mcp.Tool{Name: name, InputSchema: json.RawMessage(schema)},
 		Call: func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 			return &mcp.CallToolResult{
@@ -27,7 +27,7 @@ func echo(name, schema string) server.Tool {
 	}
 }
 
-func returns(name string, result *mcp.CallToolResult) server.Tool {
+func returns(name string, result *mcp.CallToolResult) server.RawTool {
 	t := echo(name, `{"type":"object"}`)
 	t.Call = func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return result, nil
@@ -58,12 +58,12 @@ func TestToolContent(t *testing.T) {
 		StructuredContent: json.RawMessage(`{"n":9007199254740993}`),
 	}
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(returns("all", result)))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(returns("all", result)))
+		must(t, s.AddRawTool(
 			returns("array", &mcp.CallToolResult{StructuredContent: json.RawMessage(` [1]`)})))
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			returns("object", &mcp.CallToolResult{StructuredContent: json.RawMessage(` {"a":1}`)})))
-		must(t, s.AddTool(returns("failed", &mcp.CallToolResult{IsError: true})))
+		must(t, s.AddRawTool(returns("failed", &mcp.CallToolResult{IsError: true})))
 	})
 	const (
 		before = `{"_meta":{"example.com/k":1},"content":[{"type":"text","text":"t","annotations":{"audience":["assistant"]}},{"type":"image","data":"AQID","mimeType":"image/png"},`
@@ -99,7 +99,7 @@ func TestToolContent(t *testing.T) {
 // Numbers pass byte for byte, which a comparison of decoded JSON does not see.
 func TestToolNumbersPassAsTheyAre(t *testing.T) {
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(echo("echo", `{"type":"object","properties":{"d":{"default":1.50}}}`)))
+		must(t, s.AddRawTool(echo("echo", `{"type":"object","properties":{"d":{"default":1.50}}}`)))
 	})
 	m := speak(t, s, newest, `{}`).request("tools/call",
 		`{"name":"echo","arguments":{"n":9007199254740993,"x":1e400}}`)
@@ -110,10 +110,10 @@ func TestToolNumbersPassAsTheyAre(t *testing.T) {
 func TestToolArguments(t *testing.T) {
 	const schema = `{"type":"object","properties":{"n":{"type":"integer","minimum":1},"d":{"type":"string","default":"x"}},"required":["n"],"additionalProperties":false}`
 	s := made(quiet, func(s *server.Server) {
-		must(t, s.AddTool(echo("checked", schema)))
+		must(t, s.AddRawTool(echo("checked", schema)))
 		anything := echo("anything", "")
 		anything.InputSchema = nil
-		must(t, s.AddTool(anything))
+		must(t, s.AddRawTool(anything))
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -146,11 +146,11 @@ func TestToolFailures(t *testing.T) {
 				error) {
 				return nil, f.fail()
 			}
-			must(t, s.AddTool(failing))
+			must(t, s.AddRawTool(failing))
 		}
-		must(t, s.AddTool(
+		must(t, s.AddRawTool(
 			returns("broken", &mcp.CallToolResult{StructuredContent: json.RawMessage(`{secret`)})))
-		must(t, s.AddTool(returns("hole", &mcp.CallToolResult{Content: []mcp.Content{nil}})))
+		must(t, s.AddRawTool(returns("hole", &mcp.CallToolResult{Content: []mcp.Content{nil}})))
 	})
 	in(t, allRevisions[2:], func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -177,7 +177,7 @@ func TestFailuresAreLogged(t *testing.T) {
 				error) {
 				return nil, f.fail()
 			}
-			must(t, s.AddTool(failing))
+			must(t, s.AddRawTool(failing))
 		}
 	})
 	k := speak(t, s, newest, `{}`)
@@ -192,7 +192,7 @@ func TestFailuresAreLogged(t *testing.T) {
 
 func TestToolsThatAreNone(t *testing.T) {
 	s := made(quiet)
-	for want, tool := range map[string]server.Tool{
+	for want, tool := range map[string]server.RawTool{
 		"a name is":               echo("a b", `{"type":"object"}`),
 		"a name is 1 to 128":      echo(strings.Repeat("x", 129), `{"type":"object"}`),
 		"needs Call":              {Tool: mcp.Tool{Name: "n"}},
@@ -203,15 +203,15 @@ func TestToolsThatAreNone(t *testing.T) {
 		`its input schema must`:   echo("n", `true`),
 		`its input schema must s`: echo("n", `{"type":["object"]}`),
 	} {
-		assert.ErrorContains(t, s.AddTool(tool), want)
-		assert.ErrorContains(t, s.AddTool(tool), "server: tool")
+		assert.ErrorContains(t, s.AddRawTool(tool), want)
+		assert.ErrorContains(t, s.AddRawTool(tool), "server: tool")
 	}
 	broken := echo("n", `{`)
 	broken.Call, broken.Forward = nil,
 		func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return nil, nil
 		}
-	assert.ErrorContains(t, s.AddTool(broken), `server: tool "n"`)
+	assert.ErrorContains(t, s.AddRawTool(broken), `server: tool "n"`)
 	speak(t, s, "2025-11-25", `{}`).want("tools/list", "", `{"tools":[]}`)
 }
 
@@ -222,7 +222,7 @@ func TestOperationGoesBeforeTool(t *testing.T) {
 	c := dispatch.NewCatalog()
 	s := server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
 		server.Info{Name: "test", Version: "1.2"}, c)
-	must(t, s.AddTool(echo("new_one", `{"type":"object"}`)))
+	must(t, s.AddRawTool(echo("new_one", `{"type":"object"}`)))
 	k := speak(t, s, newest, `{}`)
 	call := func() string { return k.request("tools/call", `{"name":"new_one"}`).raw }
 	assert.Assert(t, strings.Contains(call(), `"text":"{}"`))
@@ -247,7 +247,7 @@ func TestToolDefinitionPassesWhole(t *testing.T) {
 			{Src: "https://example.com/i.png", MIMEType: "image/png", Theme: "dark"}}
 		tool.Meta = mcp.Meta{"example.com/k": json.RawMessage(`"v"`)}
 		tool.Extra = mcp.Extra{"futureField": json.RawMessage(`{"a":1}`)}
-		must(t, s.AddTool(tool))
+		must(t, s.AddRawTool(tool))
 	})
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		k := speak(t, s, revision, `{}`)
@@ -272,7 +272,7 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 			busy(ctx)
 			return &mcp.CallToolResult{}, nil
 		}
-		must(t, s.AddTool(tool))
+		must(t, s.AddRawTool(tool))
 		r := resource("x:1")
 		r.Read = func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 			busy(ctx)
@@ -327,8 +327,8 @@ func TestForward(t *testing.T) {
 	}
 	s := made(quiet, func(s *server.Server) {
 		for name, answer := range answers {
-			must(t, s.AddTool(
-				server.Tool{Tool: mcp.Tool{Name: name,
+			must(t, s.AddRawTool(
+				server.RawTool{Tool: mcp.Tool{Name: name,
 					InputSchema: json.RawMessage(`{"type":"object","required":["n"]}`)},
 					Forward: func(_ context.Context, a json.RawMessage) (json.RawMessage, error) {
 						arguments = string(a)

@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Tool is a tool in MCP's own terms, for what an operation of the catalog cannot express: images,
-// audio or resources in the result, or a tool of another server. Other surfaces do not have it.
-type Tool struct {
+// A RawTool is a tool whose function reads and writes JSON: one whose schemas are known only at run
+// time, or a tool of another server. [AddTool] adds a tool with Go types.
+type RawTool struct {
 	// InputSchema nil stands for any object. With an OutputSchema, each result without IsError must
 	// have structured content that fits it.
 	mcp.Tool
@@ -54,12 +54,14 @@ type Tool struct {
 	// modern clients over HTTP (see [Integration.Stateless]). Such clients can still call it; the
 	// function has to refuse the call.
 	NeedsSession bool
+
+	typed *typedTool // in place of Call and Forward, see NewTool
 }
 
-// AddTool adds a tool. It replaces a tool of the same name that was added this way; an operation of
-// the catalog with that name takes precedence. It fails if the name, a schema or the combination of
-// fields is invalid.
-func (s *Server) AddTool(t Tool) error {
+// AddRawTool adds a tool. It replaces a tool of the same name that was added with it or with
+// [AddTool]; an operation of the catalog with that name takes precedence. It fails if the name, a
+// schema or the combination of fields is invalid.
+func (s *Server) AddRawTool(t RawTool) error {
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
@@ -71,11 +73,14 @@ func (s *Server) AddTool(t Tool) error {
 		err = errors.New("a name is 1 to 128 letters, digits, '_', '-' and '.'")
 	case t.Name == "":
 		err = errors.New("it needs a name")
-	case (t.Call == nil) == (t.Forward == nil):
-		err = errors.New("it needs Call or Forward")
+	case t.typed == nil && (t.Call == nil) == (t.Forward == nil) ||
+		t.typed != nil && (t.Call != nil || t.Forward != nil):
+		err = errors.New("it needs Call or Forward, or one of NewTool")
 	case !isTask(t.Tasks) && (t.Tasks != "" && t.Tasks != mcp.TaskForbidden || t.TaskLater):
 		err = errors.New(
 			"Tasks is forbidden, optional or required, and one of the latter two with TaskLater")
+	case t.typed != nil:
+		_, err = mcp.HeaderParams(t.InputSchema)
 	case t.Forward == nil:
 		made.input, err = schema.Compile(t.InputSchema)
 		if err == nil && t.OutputSchema != nil {
@@ -103,8 +108,8 @@ func (s *Server) AddTool(t Tool) error {
 	return nil
 }
 
-// RemoveTools removes the tools of these names that were added with AddTool, and returns their
-// number.
+// RemoveTools removes the tools of these names that were added with AddRawTool or AddTool, and
+// returns their number.
 func (s *Server) RemoveTools(names ...string) int {
 	removed := s.addedTools.remove(names...)
 	if removed > 0 {
@@ -113,7 +118,7 @@ func (s *Server) RemoveTools(names ...string) int {
 	return removed
 }
 
-// runAddedTool runs a tool that was added with AddTool.
+// runAddedTool runs a tool that was added with AddRawTool or AddTool.
 func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
@@ -188,8 +193,7 @@ func (r *request) rawToolResult(result *mcp.CallToolResult) (any, error) {
 	for i, block := range own.Content {
 		own.Content[i] = r.era.content(block)
 	}
-	if f, _ := mcp.FeaturesOf(r.era.revision); !r.era.structuredContent || !f.AnyStructuredOutput &&
-		!isObject(own.StructuredContent) {
+	if !r.era.allowsStructured(own.StructuredContent) {
 		own.StructuredContent = nil
 	}
 	return r.encodeResult(&own, &own.Result)

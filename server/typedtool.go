@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// AddTool adds a tool that is a Go function. It panics with the tool's name if the declaration is
+// invalid or the name is taken, as http.ServeMux.Handle does; [NewTool] and [Server.AddRawTool]
+// return an error instead.
+//
+//	server.AddTool(s, mcp.Tool{Name: "add", Description: "Adds two numbers."},
+//		func(ctx context.Context, in struct{ A, B float64 }) (float64, error) {
+//			return in.A + in.B, nil
+//		})
+//
+// The input schema is inferred from In by [schema.For], unless t has one. The arguments are
+// validated, the defaults filled in, and both decoded into In. Out decides the result:
+//
+//   - string: one block of text
+//   - []mcp.Content: these blocks; see [mcp.Text] and its like
+//   - *mcp.CallToolResult: the result as it is, nil being an error
+//   - struct{}: no content
+//   - any other type, json.RawMessage included: structured content, and its JSON as text. The
+//     output schema is inferred from Out, unless t has one.
+//
+// An error becomes a result with IsError, which the model sees. Its text is the message if the
+// error is or wraps a [*dispatch.Error] or a [dispatch.Code], and a fixed one otherwise, as errors
+// can be secret; [dispatch.Options].Translate changes that for a server, and [dispatch.ShowError]
+// for one error. So does a panic, with the fixed text. What the client's revision lacks is replaced
+// by text or left out.
+//
+// fn may call [Elicit] and its like, [dispatch.Progress], [dispatch.Logger] and [dispatch.Reserve].
+// Its context ends when the call is cancelled, or after the timeout of [dispatch.Options], whose
+// interceptors also wrap it. It must be safe for concurrent use. The tool may become a task if
+// t.Execution says so.
+func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
+	tool, err := NewTool(t, fn)
+	if err == nil {
+		if _, taken := s.toolList().byKey[t.Name]; taken {
+			err = fmt.Errorf("server: tool %q: the name is taken", t.Name)
+		} else {
+			err = s.AddRawTool(tool)
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+// NewTool returns the tool that [AddTool] would add.
+func NewTool[In, Out any](t mcp.Tool, fn func(context.Context, In) (Out, error)) (RawTool, error) {
+	if fn == nil {
+		return RawTool{}, fmt.Errorf("server: tool %q: the function is nil", t.Name)
+	}
+	spec := dispatch.Spec{Name: t.Name, Summary: t.Description, Kind: dispatch.Write, AnyCode: true,
+		Input: t.InputSchema, Output: t.OutputSchema}
+	if spec.Summary == "" {
+		spec.Summary = t.Name // a tool needs no description
+	}
+	if t.Annotations.ReadOnly() {
+		spec.Kind = dispatch.Read
+	}
+	typed := &typedTool{}
+	out, err := reflect.TypeFor[Out](), error(nil)
+	switch out {
+	case reflect.TypeFor[string](), reflect.TypeFor[struct{}]():
+		typed.form = textResult
+		if out.Kind() == reflect.Struct {
+			typed.form = emptyResult
+		}
+		if spec.Output != nil {
+			err = fmt.Errorf("a result of type %v has no structured content for an OutputSchema", out)
+			break
+		}
+		typed.op, err = dispatch.New(spec, fn)
+	case reflect.TypeFor[[]mcp.Content](), reflect.TypeFor[*mcp.CallToolResult]():
+		typed.form = completeResult
+		var output *schema.Schema
+		if spec.Output != nil {
+			output, err = schema.Compile(spec.Output)
+		}
+		spec.Output = nil
+		if err == nil {
+			typed.op, err = dispatch.New(spec, encodeComplete(fn, output))
+		}
+	default:
+		if typed.op, err = dispatch.New(spec, fn); err == nil {
+			t.OutputSchema = typed.op.Output()
+		}
+	}
+	if err != nil {
+		return RawTool{}, fmt.Errorf("server: tool %q: %w", t.Name, err)
+	}
+	t.InputSchema = typed.op.Input()
+	tool := RawTool{Tool: t, typed: typed}
+	if t.Execution != nil {
+		tool.Tasks = t.Execution.TaskSupport
+	}
+	return tool, nil
+}
+
+// A typedTool is a tool of [NewTool]: an operation outside of the catalog, whose data becomes the
+// result without an envelope.
+type typedTool struct {
+	op   *dispatch.Operation
+	form resultForm
+}
+
+// A resultForm is what the data of a typed tool is.
+type resultForm int
+
+const (
+	structuredResult resultForm = iota // structured content
+	textResult                         // a JSON string, the text
+	emptyResult                        // nothing
+	completeResult                     // a CallToolResult
+)
+
+// encodeComplete returns a function that returns the result of fn, which is []mcp.Content or
+// *mcp.CallToolResult, as JSON.
+func encodeComplete[In, Out any](fn func(context.Context, In) (Out, error),
+	output *schema.Schema) func(context.Context, In) (json.RawMessage, error) {
+	return func(ctx context.Context, in In) (json.RawMessage, error) {
+		out, err := fn(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		var result mcp.CallToolResult
+		switch out := any(out).(type) {
+		case []mcp.Content:
+			result.Content = out
+		case *mcp.CallToolResult:
+			if out == nil {
+				return nil, errNoResult
+			}
+			result = *out // the function may share its result
+		}
+		if output != nil && !result.IsError {
+			if err := output.Validate(result.StructuredContent); err != nil {
+				return nil, fmt.Errorf("the result breaks the output schema: %w", err)
+			}
+		}
+		result.ResultType = ""
+		if result.Content == nil {
+			result.Content = []mcp.Content{}
+			if result.StructuredContent != nil {
+				result.Content = append(result.Content, mcp.Text(string(result.StructuredContent)))
+			}
+		}
+		return mcp.Marshal(&result)
+	}
+}
+
+// typedResult returns the result of a typed tool for the client's era.
+func (r *request) typedResult(form resultForm, envelope dispatch.Envelope) (any, error) {
+	if form == completeResult && envelope.Success() &&
+		(!r.era.modern || jsonscan.Member(envelope.Data, "_meta") != nil) {
+		var result mcp.CallToolResult
+		if err := mcp.Unmarshal(envelope.Data, &result); err != nil {
+			return nil, r.logError(err) // an interceptor has replaced the data
+		}
+		return r.rawToolResult(&result)
+	}
+	return &typedResult{r.conn.server, r.era, form, envelope}, nil
+}
+
+// A typedResult is the outcome of a typed tool as the result of tools/call. A completeResult is
+// for the modern era and without _meta.
+type typedResult struct {
+	server *Server
+	era    *era
+	form   resultForm
+	dispatch.Envelope
+}
+
+// AppendJSON implements [rpc.Appender].
+func (t *typedResult) AppendJSON(dst []byte) ([]byte, error) {
+	const text = `{"content":[{"type":"text","text":`
+	switch {
+	case !t.Success():
+		dst = jsonscan.AppendString(append(dst, text...), t.Err.Message)
+		dst = append(dst, `}],"isError":true`...)
+	case t.form == textResult:
+		dst = append(append(append(dst, text...), t.Data...), `}]`...)
+	case t.form == emptyResult:
+		dst = append(dst, `{"content":[]`...)
+	case t.form == completeResult:
+		dst = append(dst, t.Data[:len(t.Data)-1]...)
+	default:
+		dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // the data twice, once with escapes
+		dst = jsonscan.AppendString(append(dst, text...), []byte(t.Data))
+		dst = append(dst, `}]`...)
+		if t.era.allowsStructured(t.Data) {
+			dst = append(append(dst, `,"structuredContent":`...), t.Data...)
+		}
+	}
+	return t.server.appendResultEnd(dst, t.era, t.Session), nil
+}
