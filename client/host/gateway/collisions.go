@@ -36,7 +36,7 @@ func Collisions(servers []Listing) map[string][]Withheld {
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := t.firstAhead(nameKey{string(kind), public(s.ID, kind, own)},
+				if other, taken := t.firstAhead(newNameKey(string(kind), public(s.ID, kind, own)),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
 						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,

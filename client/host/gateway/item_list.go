@@ -169,7 +169,7 @@ func (l *itemList[T, S]) removeStale() {
 	l.waiting = false
 	waits := l.shared && g.names.waitsForAhead(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
-		if other, taken := g.names.firstAhead(nameKey{l.kind, public}, l.upstream.id); taken {
+		if other, taken := g.names.firstAhead(newNameKey(l.kind, public), l.upstream.id); taken {
 			unoffered[public] = Withheld{Kind: l.kind, Name: l.claimed[public], Reason: ReasonCollision,
 				Detail: other.id}
 			if l.unoffered[public] != unoffered[public] {

@@ -9,8 +9,17 @@ import (
 	"github.com/stdwire/stdwire/internal/uritemplate"
 )
 
-// A nameKey is a kind and a public name or URI.
+// A nameKey identifies a kind and a public name or URI.
 type nameKey struct{ kind, public string }
+
+// newNameKey returns the key of a public name. Names of operations that differ only in '.' and '_'
+// have the same key, because [dispatch.Catalog.Register] refuses the second.
+func newNameKey(kind, public string) nameKey {
+	if kind == kindOperation {
+		public = strings.ReplaceAll(public, ".", "_")
+	}
+	return nameKey{kind, public}
+}
 
 // A nameOwner is a server and its own name for an item.
 type nameOwner struct{ id, own string }
@@ -85,7 +94,7 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 	defer t.mu.Unlock()
 	later := map[string]bool{}
 	changed := func(public string) {
-		for other := range t.names[nameKey{kind, public}] {
+		for other := range t.names[newNameKey(kind, public)] {
 			later[other] = true
 		}
 	}
@@ -94,7 +103,7 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 		if _, kept := now[public]; kept {
 			continue
 		}
-		n := nameKey{kind, public}
+		n := newNameKey(kind, public)
 		if delete(t.names[n], id); len(t.names[n]) == 0 {
 			delete(t.names, n)
 		}
@@ -102,7 +111,7 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 		different = true
 	}
 	for public, own := range now {
-		n := nameKey{kind, public}
+		n := newNameKey(kind, public)
 		if t.names[n] == nil {
 			t.names[n] = make(map[string]string)
 		}
