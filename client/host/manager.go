@@ -68,9 +68,9 @@ func (m *Manager) Add(s Server) error {
 	if s.Disabled {
 		m.disabled[s.ID] = true
 	}
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == s.ID })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == s.ID })
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 	return nil
 }
 
@@ -82,30 +82,30 @@ func (m *Manager) Remove(id string) bool {
 	delete(m.disabled, id)
 	delete(m.logs, id)
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 	return found
 }
 
 // removeSupervisors removes the supervisors that match from the table, for stopAll.
-func (m *Manager) removeSupervisors(match func(clientKey) bool) (taken []*supervisor) {
-	for a, k := range m.supervisors {
-		if match(a) {
-			delete(m.supervisors, a)
-			taken = append(taken, k)
+func (m *Manager) removeSupervisors(match func(clientKey) bool) (removed []*supervisor) {
+	for key, sv := range m.supervisors {
+		if match(key) {
+			delete(m.supervisors, key)
+			removed = append(removed, sv)
 		}
 	}
-	return taken
+	return removed
 }
 
 // stopAll stops supervisors at once and waits for them.
-func stopAll(keepers []*supervisor) {
-	for _, k := range keepers {
-		k.cancel()
+func stopAll(supervisors []*supervisor) {
+	for _, sv := range supervisors {
+		sv.cancel()
 	}
-	for _, k := range keepers {
-		<-k.done
+	for _, sv := range supervisors {
+		<-sv.done
 	}
 }
 
@@ -128,23 +128,23 @@ func (m *Manager) IDs() []string {
 // [ErrDisabled], [ErrTooManySessions] or [ErrClosed].
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	f func(*client.Client) error) error {
-	for again := idempotent; ; {
-		k, err := m.supervisor(id, session)
+	for repeat := idempotent; ; {
+		sv, err := m.supervisor(id, session)
 		if err != nil {
 			return err
 		}
-		c, err := k.acquire(ctx)
+		c, err := sv.acquire(ctx)
 		if err == errSupervisorStopped {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		err = k.use(c, f)
-		if _, large := errors.AsType[*client.TooLargeError](err); large { // and would be again
+		err = sv.use(c, f)
+		if _, tooLarge := errors.AsType[*client.TooLargeError](err); tooLarge { // and would be again
 			return err
 		}
-		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
+		if err == nil || !repeat || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
 			m.ctx.Err() != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 		case <-ctx.Done():
 			return err
 		}
-		again = false
+		repeat = false
 	}
 }
 
@@ -170,22 +170,22 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	case m.disabled[id]:
 		return nil, serverError(id, ErrDisabled)
 	}
-	a := clientKey{id, session}
+	key := clientKey{id, session}
 	if !s.PerSession {
-		a.session = ""
+		key.session = ""
 	}
-	if k := m.supervisors[a]; k != nil {
-		return k, nil
+	if sv := m.supervisors[key]; sv != nil {
+		return sv, nil
 	}
-	if a.session != "" && !m.canAddSession(s) {
+	if key.session != "" && !m.canAddSession(s) {
 		return nil, fmt.Errorf(
 			"server %q: %w: %d, which are as many as may be; try again when one has ended", id,
 			ErrTooManySessions, s.MaxSessions)
 	}
-	k := newSupervisor(m, s, a, m.logs[id])
-	m.supervisors[a] = k
-	m.wg.Go(k.run)
-	return k, nil
+	sv := newSupervisor(m, s, key, m.logs[id])
+	m.supervisors[key] = sv
+	m.wg.Go(sv.run)
+	return sv, nil
 }
 
 // canAddSession reports whether another session may have a client of s. A failed client is removed
@@ -193,13 +193,13 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
 	var failed *supervisor
-	for a, k := range m.supervisors {
-		if a.id != s.ID || a.session == "" {
+	for key, sv := range m.supervisors {
+		if key.id != s.ID || key.session == "" {
 			continue
 		}
 		n++
-		if state := k.status().State; state == Failed || state == Waiting {
-			failed = k
+		if state := sv.status().State; state == Failed || state == Waiting {
+			failed = sv
 		}
 	}
 	if n == s.MaxSessions && failed != nil {
@@ -221,24 +221,24 @@ func (m *Manager) Log(id string) (*Log, error) {
 }
 
 // removeSupervisor removes a supervisor that is not needed any more.
-func (m *Manager) removeSupervisor(k *supervisor) bool {
+func (m *Manager) removeSupervisor(sv *supervisor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.supervisors[k.key] != k {
+	if m.supervisors[sv.key] != sv {
 		return false
 	}
-	delete(m.supervisors, k.key)
+	delete(m.supervisors, sv.key)
 	return true
 }
 
 // EndSession closes the clients of a session.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
-	gone := m.removeSupervisors(func(a clientKey) bool {
-		return a.session == session && session != ""
+	removed := m.removeSupervisors(func(key clientKey) bool {
+		return key.session == session && session != ""
 	})
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 }
 
 // Disable closes the clients of a server and prevents its start until [Manager.Enable]. The error
@@ -249,12 +249,12 @@ func (m *Manager) Disable(id string) error {
 		m.mu.Unlock()
 		return serverError(id, ErrUnknown)
 	}
-	was := m.disabled[id]
+	wasDisabled := m.disabled[id]
 	m.disabled[id] = true
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
-	if !was {
+	stopAll(removed)
+	if !wasDisabled {
 		m.reportState(Status{ID: id, State: Disabled})
 	}
 	return nil
@@ -267,10 +267,10 @@ func (m *Manager) Enable(id string) error {
 		m.mu.Unlock()
 		return serverError(id, ErrUnknown)
 	}
-	was := m.disabled[id]
+	wasDisabled := m.disabled[id]
 	delete(m.disabled, id)
 	m.mu.Unlock()
-	if was {
+	if wasDisabled {
 		m.reportState(Status{ID: id, State: Stopped})
 	}
 	return nil
@@ -282,25 +282,25 @@ func (m *Manager) Enable(id string) error {
 // [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	s, off := m.servers[id], m.disabled[id]
-	if s == nil || off {
+	s, disabled := m.servers[id], m.disabled[id]
+	if s == nil || disabled {
 		m.mu.Unlock()
-		if off {
+		if disabled {
 			return serverError(id, ErrDisabled)
 		}
 		return serverError(id, ErrUnknown)
 	}
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
-	k, err := m.supervisor(id, "") // unless it was disabled or removed meanwhile
+	stopAll(removed)
+	sv, err := m.supervisor(id, "") // unless it was disabled or removed meanwhile
 	if err != nil {
 		return err
 	}
 	// whatever it was; one that has failed can be wanted again
 	m.reportState(Status{ID: id, State: Stopped})
 	if !s.PerSession {
-		notify(k.requested)
+		notify(sv.requested)
 	}
 	return nil
 }
@@ -311,20 +311,20 @@ func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	var all []Status
 	for _, id := range m.order {
-		var own []Status
-		for a, k := range m.supervisors {
-			if a.id == id {
-				own = append(own, k.status())
+		var statuses []Status
+		for key, sv := range m.supervisors {
+			if key.id == id {
+				statuses = append(statuses, sv.status())
 			}
 		}
-		slices.SortFunc(own, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
+		slices.SortFunc(statuses, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
 		switch {
 		case m.disabled[id]:
-			own = []Status{{ID: id, State: Disabled}}
-		case own == nil:
-			own = []Status{{ID: id, State: Stopped}}
+			statuses = []Status{{ID: id, State: Disabled}}
+		case statuses == nil:
+			statuses = []Status{{ID: id, State: Stopped}}
 		}
-		all = append(all, own...)
+		all = append(all, statuses...)
 	}
 	m.mu.Unlock()
 	return all

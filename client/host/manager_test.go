@@ -276,11 +276,11 @@ func TestTooManyFailures(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	for row, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
+	for consecutive, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
 		5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
 		for range 100 {
-			got := backoff(row)
-			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", row, got)
+			got := backoff(consecutive)
+			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", consecutive, got)
 		}
 	}
 }

@@ -44,8 +44,8 @@ var idPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 // "files__read". Characters that names must not have become '_'. A name longer than most is
 // truncated and ends with six digits that distinguish it from others with the same beginning. The
 // result is always the same.
-func PublicName(id, name string, most int) string {
-	return truncateName(sanitizeName(id+separator+name), id+separator+name, most)
+func PublicName(id, name string, maxLen int) string {
+	return truncateName(sanitizeName(id+separator+name), id+separator+name, maxLen)
 }
 
 // sanitizeName replaces characters that a name must not have by '_'.
@@ -61,12 +61,12 @@ func sanitizeName(name string) string {
 
 // truncateName truncates a name and appends a digest of of, which distinguishes it from other
 // truncated names.
-func truncateName(name, of string, most int) string {
-	if len(name) <= most {
+func truncateName(name, hashed string, maxLen int) string {
+	if len(name) <= maxLen {
 		return name
 	}
-	sum := sha256.Sum256([]byte(of))
-	return name[:most-hashDigits-1] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
+	sum := sha256.Sum256([]byte(hashed))
+	return name[:maxLen-hashDigits-1] + "_" + hex.EncodeToString(sum[:])[:hashDigits]
 }
 
 // maxOperationName is the maximum length of the name of an operation.

@@ -9,24 +9,24 @@ import (
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // envFile returns the path of the server's EnvFile, and its variables, which are not nil.
-func (x *resolver) envFile() (path string, env map[string]string) {
+func (r *resolver) envFile() (path string, env map[string]string) {
 	env = map[string]string{}
-	if x.server.EnvFile == "" {
+	if r.server.EnvFile == "" {
 		return "", env
 	}
-	path = x.path("envFile", x.server.EnvFile)
-	if len(x.missing) > 0 {
+	path = r.path("envFile", r.server.EnvFile)
+	if len(r.missing) > 0 {
 		return "", env
 	}
-	path = x.absolute(path)
-	data, err := x.env.ReadFile(path)
+	path = r.absolute(path)
+	data, err := r.env.ReadFile(path)
 	if err != nil {
-		x.fail("envFile: %w", err)
+		r.fail("envFile: %w", err)
 		return path, env
 	}
 	env, err = parseEnv(string(data))
 	if err != nil {
-		x.fail("envFile: %s:%w", path, err)
+		r.fail("envFile: %s:%w", path, err)
 	}
 	return path, env
 }

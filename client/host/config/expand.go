@@ -74,13 +74,13 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	x := &resolver{server: s, env: env, answers: map[string]string{}}
-	e := x.endpoint()
+	r := &resolver{server: s, env: env, answers: map[string]string{}}
+	e := r.endpoint()
 	switch {
-	case len(x.missing) > 0:
-		return nil, &ResolveError{Server: s.ID, Position: s.Position, Missing: x.missing}
-	case x.err != nil:
-		return nil, &ResolveError{Server: s.ID, Position: s.Position, Err: x.err}
+	case len(r.missing) > 0:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Missing: r.missing}
+	case r.err != nil:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Err: r.err}
 	}
 	return e, nil
 }
@@ -94,42 +94,42 @@ type resolver struct {
 	err     error // the first error
 }
 
-func (x *resolver) fail(format string, args ...any) {
-	if x.err == nil {
-		x.err = fmt.Errorf(format, args...)
+func (r *resolver) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
 	}
 }
 
-func (x *resolver) endpoint() *Endpoint {
-	s := x.server
+func (r *resolver) endpoint() *Endpoint {
+	s := r.server
 	if s.URL != "" {
-		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers),
-			OAuth: x.oauth(s.OAuth)}
-		if why := urlProblem(e.URL); why != "" && x.missing == nil {
-			x.fail("%s", why)
+		e := &Endpoint{URL: r.expand("url", s.URL), Headers: r.pairs("headers", s.Headers),
+			OAuth: r.oauth(s.OAuth)}
+		if problem := urlProblem(e.URL); problem != "" && r.missing == nil {
+			r.fail("%s", problem)
 		}
 		for name, value := range e.Headers {
 			if strings.ContainsFunc(value,
 				func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				x.fail("headers.%s: the value has control characters in it, perhaps a line end",
+				r.fail("headers.%s: the value has control characters in it, perhaps a line end",
 					name)
 			}
 		}
 		return e
 	}
-	cmd := client.Command{Path: x.path("command", s.Command), InheritEnv: s.InheritEnv,
+	cmd := client.Command{Path: r.path("command", s.Command), InheritEnv: s.InheritEnv,
 		Dir: s.Workspace}
 	for i, arg := range s.Args {
-		cmd.Args = append(cmd.Args, x.path(fmt.Sprintf("args[%d]", i), arg))
+		cmd.Args = append(cmd.Args, r.path(fmt.Sprintf("args[%d]", i), arg))
 	}
 	if s.Dir != "" {
-		cmd.Dir = x.absolute(x.path("cwd", s.Dir))
+		cmd.Dir = r.absolute(r.path("cwd", s.Dir))
 	} else if filepath.Base(cmd.Path) != cmd.Path { // no name to be found on the PATH
-		cmd.Path = x.absolute(cmd.Path)
+		cmd.Path = r.absolute(cmd.Path)
 	}
 	e := &Endpoint{}
-	e.EnvFile, cmd.Env = x.envFile()
-	pairs := x.pairs("env", s.Env)
+	e.EnvFile, cmd.Env = r.envFile()
+	pairs := r.pairs("env", s.Env)
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
 		setVariable(cmd.Env, name, pairs[name])
 	}
@@ -138,32 +138,32 @@ func (x *resolver) endpoint() *Endpoint {
 }
 
 // absolute returns a path that does not depend on the working directory of this process.
-func (x *resolver) absolute(path string) string {
+func (r *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(cmp.Or(x.server.base, x.server.Workspace), path)
+	return filepath.Join(cmp.Or(r.server.base, r.server.Workspace), path)
 }
 
 // pairs expands values in the order of their names, so that inputs are asked for in a fixed order.
-func (x *resolver) pairs(field string, values map[string]string) map[string]string {
+func (r *resolver) pairs(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if field == "env" {
-			out[name] = x.path(field+"."+name, values[name])
+			out[name] = r.path(field+"."+name, values[name])
 		} else {
-			out[name] = x.expand(field+"."+name, values[name])
+			out[name] = r.expand(field+"."+name, values[name])
 		}
 	}
 	return out
 }
 
 // path expands text that may be a path.
-func (x *resolver) path(field, text string) string {
+func (r *resolver) path(field, text string) string {
 	if rest, ok := cutHome(text); ok {
-		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
+		return r.env.Home + string(filepath.Separator) + r.expand(field, rest)
 	}
-	return x.expand(field, text)
+	return r.expand(field, text)
 }
 
 // cutHome returns the rest of a path after ~/, on Windows also after ~\.
@@ -174,7 +174,7 @@ func cutHome(path string) (rest string, ok bool) {
 	return path[2:], true
 }
 
-func (x *resolver) expand(field, text string) string {
+func (r *resolver) expand(field, text string) string {
 	var b strings.Builder
 	end := 0
 	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
@@ -186,18 +186,18 @@ func (x *resolver) expand(field, text string) string {
 		}
 		b.WriteString(text[end:m[0]])
 		end = m[1]
-		var value, why string
+		var value, problem string
 		written := part(0)
 		if part(3) != "" {
 			written = "${" + part(1) + part(2) + "}" // the default may be a secret
 		}
 		if kind := part(5); kind != "" {
-			value, why = x.lookupInput(kind, part(6))
+			value, problem = r.lookupInput(kind, part(6))
 		} else {
-			value, why = x.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
+			value, problem = r.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
 		}
-		if why != "" {
-			x.missing = append(x.missing, Missing{field, written, why})
+		if problem != "" {
+			r.missing = append(r.missing, Missing{field, written, problem})
 		}
 		b.WriteString(value)
 	}
@@ -206,17 +206,17 @@ func (x *resolver) expand(field, text string) string {
 }
 
 // lookupVariable returns the value of a variable, or why it has none.
-func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
-	why string) {
+func (r *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
+	problem string) {
 	switch {
 	case strings.Contains(def, "${"):
 		return "", "has a default with a variable in it, which does not work"
 	case !env && name == "workspaceFolder":
-		return x.server.Workspace, ""
+		return r.server.Workspace, ""
 	case !env && name == "userHome":
-		return x.env.Home, ""
+		return r.env.Home, ""
 	}
-	value, ok := x.env.LookupEnv(name)
+	value, ok := r.env.LookupEnv(name)
 	switch {
 	case hasDefault && (!ok || value == ""):
 		return def, ""
@@ -226,24 +226,24 @@ func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def st
 	return value, ""
 }
 
-func (x *resolver) lookupInput(kind, id string) (value, why string) {
+func (r *resolver) lookupInput(kind, id string) (value, problem string) {
 	if kind != "input" {
 		return "", "works in other applications only"
 	}
-	if value, ok := x.answers[id]; ok {
+	if value, ok := r.answers[id]; ok {
 		return value, ""
 	}
-	value, ok := x.env.Inputs[id]
+	value, ok := r.env.Inputs[id]
 	if name := inputVariable(id); !ok {
-		value, ok = x.env.LookupEnv(name)
+		value, ok = r.env.LookupEnv(name)
 	}
-	if !ok && x.env.Ask != nil {
-		input, described := x.server.Inputs[id]
+	if !ok && r.env.Ask != nil {
+		input, described := r.server.Inputs[id]
 		if !described {
 			input.ID = id
 		}
 		var err error
-		if value, err = x.env.Ask(input); err != nil {
+		if value, err = r.env.Ask(input); err != nil {
 			return "", "was asked for in vain: " + err.Error()
 		}
 		ok = true
@@ -251,7 +251,7 @@ func (x *resolver) lookupInput(kind, id string) (value, why string) {
 	if !ok {
 		return "", "has no value: give --input " + id + "=… or set " + inputVariable(id)
 	}
-	x.answers[id] = value
+	r.answers[id] = value
 	return value, ""
 }
 

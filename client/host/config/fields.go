@@ -84,7 +84,7 @@ func (r *reader) readFields(v value) {
 			r.unknownField(m)
 			continue
 		}
-		if first, twice := given[f]; twice { // at most as often as there are fields
+		if first, duplicate := given[f]; duplicate { // at most as often as there are fields
 			r.errorf(m.offset, "%q says the same as %q at %s; leave out one of them", m.name,
 				first.name, r.lineColumn(first.offset))
 			continue
@@ -199,7 +199,7 @@ func (r *reader) readHeaders(v value) map[string]string {
 		if !isToken(name) {
 			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
-		if other, twice := seen[strings.ToLower(name)]; twice {
+		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
 			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them",
 				min(name, other), max(name, other))
 		}

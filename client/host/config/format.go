@@ -50,10 +50,10 @@ func formats() []format {
 
 // asMCPProxy returns the variant of a format that mcp-proxy uses, which a key beside the servers
 // identifies.
-func (s format) asMCPProxy() format {
+func (f format) asMCPProxy() format {
 	// it encodes a Go duration
-	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false
-	return s
+	f.timeoutUnit, f.ambiguousTimeout, f.isNative = time.Nanosecond, false, false
+	return f
 }
 
 // memberNamed returns a function that finds the member of that name. It also finds one that is not

@@ -64,8 +64,8 @@ type Config struct {
 func Load(env *Environment, files ...string) *Config {
 	c := &Config{Profiles: map[string][]string{}, activeProfiles: map[string]*Profile{}}
 	l := &loader{Config: c, env: env}
-	for _, place := range search(env, files) {
-		l.loadLocation(place)
+	for _, location := range search(env, files) {
+		l.loadLocation(location)
 	}
 	l.resolveProfiles()
 	l.checkProfiles()
@@ -81,22 +81,22 @@ type loader struct {
 func (l *loader) loadLocation(sources location) {
 	used := ""
 	for _, source := range sources {
-		f, found := l.loadFile(source)
-		found.Servers = len(f.Servers)
+		f, status := l.loadFile(source)
+		status.Servers = len(f.Servers)
 		switch {
-		case found.State != Used && found.State != Broken:
+		case status.State != Used && status.State != Broken:
 		case used != "":
-			found.State, found.Err = Shadowed, nil
+			status.State, status.Err = Shadowed, nil
 			l.warn(Position{File: source.Path}, "its servers are not used: %s is there", used)
 		default:
 			used = source.Path
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
-		if found.State == Empty && used == "" {
+		if status.State == Empty && used == "" {
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
-		l.Files = append(l.Files, found)
-		if found.State == Used {
+		l.Files = append(l.Files, status)
+		if status.State == Used {
 			l.addFile(f)
 		}
 	}
@@ -104,13 +104,13 @@ func (l *loader) loadLocation(sources location) {
 
 // loadFile reads a file and determines its state.
 func (l *loader) loadFile(source Source) (*File, FileStatus) {
-	found := FileStatus{Source: source, State: Used}
+	status := FileStatus{Source: source, State: Used}
 	broken := func(err error) (*File, FileStatus) {
-		found.State = Broken
+		status.State = Broken
 		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error,
 			Message: err.Error()}
-		found.Err = d
-		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
+		status.Err = d
+		return &File{Source: source, Diagnostics: []Diagnostic{d}}, status
 	}
 	if !filepath.IsAbs(source.Path) {
 		return broken(errors.New(pathVariable +
@@ -119,8 +119,8 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	data, err := l.env.ReadFile(source.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !source.required:
-		found.State = Absent
-		return &File{}, found
+		status.State = Absent
+		return &File{}, status
 	case err != nil:
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
 			err = e.Err // which file is known
@@ -130,11 +130,11 @@ func (l *loader) loadFile(source Source) (*File, FileStatus) {
 	f := Parse(l.env, source, data)
 	switch {
 	case f.Err() != nil:
-		found.State, found.Err = Broken, f.Err()
+		status.State, status.Err = Broken, f.Err()
 	case !f.HasServers:
-		found.State = Empty
+		status.State = Empty
 	}
-	return f, found
+	return f, status
 }
 
 func (l *loader) warn(at Position, format string, args ...any) {

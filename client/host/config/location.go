@@ -16,7 +16,7 @@ var projectFiles = []Source{
 type location []Source
 
 // search returns the locations by precedence.
-func search(env *Environment, files []string) (places []location) {
+func search(env *Environment, files []string) (locations []location) {
 	absolute := func(path string) string {
 		if filepath.IsAbs(path) {
 			return path
@@ -24,11 +24,11 @@ func search(env *Environment, files []string) (places []location) {
 		return filepath.Join(env.Dir, path)
 	}
 	for _, file := range files {
-		places = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
-			places...)
+		locations = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
+			locations...)
 	}
-	if places != nil {
-		return places
+	if locations != nil {
+		return locations
 	}
 	if file, ok := env.LookupEnv(pathVariable); ok && file != "" {
 		return []location{{{Path: file, Workspace: env.Dir, required: true, relativeToFile: true}}}

@@ -107,7 +107,7 @@ func (e *editor) apply() []byte {
 
 func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 	var added []insertion
-	clash := &ExistsError{File: f.Path}
+	exists := &ExistsError{File: f.Path}
 	members := f.section.servers.members()
 	for _, s := range servers {
 		i := slices.IndexFunc(f.Servers, func(o *Server) bool { return o.ID == s.ID })
@@ -116,7 +116,7 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 			added = append(added, insertion{s.ID, s.JSON()})
 		case f.Servers[i].Err == nil && bytes.Equal(f.Servers[i].JSON(), s.JSON()):
 		case !replace:
-			clash.IDs = append(clash.IDs, s.ID)
+			exists.IDs = append(exists.IDs, s.ID)
 		default:
 			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
 			m := members[at]
@@ -124,8 +124,8 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 				edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
 		}
 	}
-	if clash.IDs != nil {
-		return clash
+	if exists.IDs != nil {
+		return exists
 	}
 	e.insert(f.section.servers, added)
 	return nil

@@ -136,24 +136,24 @@ func (r *reader) readOAuth(v value) {
 }
 
 // oauth expands the variables of o.
-func (x *resolver) oauth(o *OAuth) *OAuth {
+func (r *resolver) oauth(o *OAuth) *OAuth {
 	if o == nil {
 		return nil
 	}
 	e := &OAuth{
 		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials,
-		ClientID:     x.expand("oauth.clientId", o.ClientID),
-		ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
-		Issuer:       x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope),
-		RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
+		ClientID:     r.expand("oauth.clientId", o.ClientID),
+		ClientSecret: r.expand("oauth.clientSecret", o.ClientSecret),
+		Issuer:       r.expand("oauth.issuer", o.Issuer), Scope: r.expand("oauth.scope", o.Scope),
+		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
 	}
-	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" &&
+	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
 		(err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
-		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
+		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
-	if x.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
+	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
 		!isIssuer(e.Issuer) {
-		x.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
+		r.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
 	}
 	return e
 }

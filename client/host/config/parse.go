@@ -142,8 +142,8 @@ func (r *reader) lineColumn(at int) string {
 func (r *reader) members(v value) []member {
 	first := map[string]member{}
 	return slices.DeleteFunc(v.members(), func(m member) bool {
-		other, twice := first[m.name]
-		if !twice {
+		other, duplicate := first[m.name]
+		if !duplicate {
 			first[m.name] = m
 			return false
 		}
@@ -175,7 +175,7 @@ func (r *reader) readServers(all value) {
 			Project: r.Project, Inputs: inputs, base: r.base()}
 		r.server, r.transport, r.timeout = s, 0, preset
 		r.readServer(m)
-		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
+		if other, duplicate := taken[strings.ToLower(s.ID)]; duplicate && other != s.ID {
 			r.warnf(m.offset, "its id differs from that of %q only in capitals", other)
 		}
 		taken[strings.ToLower(s.ID)] = s.ID
@@ -211,8 +211,8 @@ func (r *reader) readServer(m member) {
 		r.checkTransport(m)
 	}
 	if s.URL != "" && s.Err == nil {
-		if why := urlProblem(s.URL); why != "" {
-			r.errorf(m.offset, "%s", why)
+		if problem := urlProblem(s.URL); problem != "" {
+			r.errorf(m.offset, "%s", problem)
 		}
 	}
 }

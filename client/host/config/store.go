@@ -37,8 +37,8 @@ type trustEntry struct {
 }
 
 // sameSubject reports whether t and o are about the same server or profile.
-func (t trustEntry) sameSubject(o trustEntry) bool {
-	return t.Workspace == o.Workspace && t.Server == o.Server && t.Profile == o.Profile
+func (e trustEntry) sameSubject(o trustEntry) bool {
+	return e.Workspace == o.Workspace && e.Server == o.Server && e.Profile == o.Profile
 }
 
 func (s *Server) trustEntry() trustEntry {
@@ -62,9 +62,9 @@ func (st *Store) Check(s *Server) error {
 		enabled.Disabled = false
 		wanted = append(wanted, enabled.trustEntry())
 	}
-	known, err := st.has(wanted...)
-	if err == nil && known != trustedNow {
-		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: known == trustedBefore}
+	status, err := st.has(wanted...)
+	if err == nil && status != trustedNow {
+		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: status == trustedBefore}
 	}
 	return err
 }
@@ -72,10 +72,10 @@ func (st *Store) Check(s *Server) error {
 // CheckProfile returns nil for a profile that may take effect; see [Config].ProfilesRequiringTrust.
 // Its errors are those of Check.
 func (st *Store) CheckProfile(p *Profile) error {
-	known, err := st.has(p.trustEntry())
-	if err == nil && known != trustedNow {
+	status, err := st.has(p.trustEntry())
+	if err == nil && status != trustedNow {
 		err = &UntrustedError{Profile: p.Name, Position: p.Position,
-			Changed: known == trustedBefore}
+			Changed: status == trustedBefore}
 	}
 	return err
 }
@@ -88,7 +88,7 @@ const (
 )
 
 // has looks up something that may be trusted in any of these forms.
-func (st *Store) has(forms ...trustEntry) (known int, err error) {
+func (st *Store) has(forms ...trustEntry) (status int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return neverTrusted, err
@@ -97,7 +97,7 @@ func (st *Store) has(forms ...trustEntry) (known int, err error) {
 	switch {
 	case i < 0:
 		return neverTrusted, nil
-	case slices.ContainsFunc(forms, func(t trustEntry) bool { return t.Digest == all[i].Digest }):
+	case slices.ContainsFunc(forms, func(e trustEntry) bool { return e.Digest == all[i].Digest }):
 		return trustedNow, nil
 	}
 	return trustedBefore, nil
@@ -132,19 +132,19 @@ func trustEntries[T interface{ trustEntry() trustEntry }](all []T) (entries []tr
 	return entries
 }
 
-func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err error) {
+func (st *Store) change(entries []trustEntry, trust bool) (removed int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return 0, err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, func(t trustEntry) bool {
-		return slices.ContainsFunc(entries, t.sameSubject)
+	all = slices.DeleteFunc(all, func(e trustEntry) bool {
+		return slices.ContainsFunc(entries, e.sameSubject)
 	})
-	forgotten = before - len(all)
+	removed = before - len(all)
 	if trust {
 		all = append(all, entries...)
-	} else if forgotten == 0 {
+	} else if removed == 0 {
 		return 0, nil
 	}
 	if len(all) > maxTrusted {
@@ -163,7 +163,7 @@ func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err er
 	if err := os.MkdirAll(filepath.Dir(st.Path), 0o700); err != nil {
 		return 0, err
 	}
-	return forgotten, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
+	return removed, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
 }
 
 // read returns the entries of the store. Invalid entries are ignored.

@@ -35,10 +35,10 @@ func digest(parts ...any) string {
 // Intersect returns what s offers without anything that was does not offer: was itself, disabled if
 // s is, with the tools that both allow. If they differ in nothing else, it returns s, and whole is
 // true.
-func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
-	within := *was
-	within.Disabled = was.Disabled || s.Disabled
-	within.Filter = was.Filter.And(s.Filter)
+func (s *Server) Intersect(old *Server) (less *Server, same bool) {
+	within := *old
+	within.Disabled = old.Disabled || s.Disabled
+	within.Filter = old.Filter.And(s.Filter)
 	if within.TrustDigest() == s.TrustDigest() {
 		return s, true
 	}

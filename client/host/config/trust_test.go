@@ -77,19 +77,19 @@ func TestWithin(t *testing.T) {
 		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","oauth":{"clientId":"me"}}`,
 			`{"type":"http","url":"http://a"}`},
 	} {
-		was, now := projectServer(t, "/project", "s", tt.was),
+		old, now := projectServer(t, "/project", "s", tt.was),
 			projectServer(t, "/project", "s", tt.now)
-		within, whole := now.Intersect(was)
-		assert.Equal(t, whole, tt.want == "", tt.now)
+		result, same := now.Intersect(old)
+		assert.Equal(t, same, tt.want == "", tt.now)
 		want := tt.want
-		if whole {
+		if same {
 			want = string(now.JSON())
 		}
-		less := *within
+		less := *result
 		less.extraFields = nil
 		assert.Equal(t, normal(t, string(less.JSON())), normal(t, want))
-		again, whole := within.Intersect(was)
-		assert.Assert(t, whole && again == within, "it only takes away")
+		again, same := result.Intersect(old)
+		assert.Assert(t, same && again == result, "it only takes away")
 	}
 }
 

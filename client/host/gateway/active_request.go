@@ -11,34 +11,34 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An activeRequest is a client's request that is under way at a server. Legacy servers do not say
-// which request a question or log message belongs to: it belongs to a client only if no other
-// client has a request there.
+// An activeRequest is a client's request that a server has not answered yet. Legacy servers do not
+// say which request a question or log message belongs to. It belongs to a client only if no other
+// client has an active request.
 type activeRequest struct {
-	g       *Gateway
-	address string
-	// the client's connection, or the request itself if clients share the connection
+	g   *Gateway
+	key string
+	// client is the *server.Conn, or the *activeRequest itself if several clients share the
+	// connection.
 	client   any
-	sequence int           // position among all requests so far
+	sequence int           // later requests have higher numbers
 	isCall   bool          // a question may belong to it
 	inflight *inflightCall // nil if the client cannot be asked
 	logs     logQueue      // log messages that arrive during the request
 }
 
-// activeRequests are the requests that are under way.
+// activeRequests are the active requests of all servers.
 type activeRequests struct {
 	mu    sync.Mutex
 	all   map[string]map[*activeRequest]struct{} // by clientKey
-	count int                                    // of all requests so far
-	// closed when a request ends; nil if nothing waits for that
-	ended chan struct{}
+	count int                                    // number of requests so far
+	ended chan struct{}                          // closed when a request ends; nil if nothing waits
 }
 
-// beginRequest records a request; its end method removes it. The log messages of an in-flight call
-// go to its current request.
+// beginRequest records a request; its end method removes it. f is the in-flight call of the
+// request, or nil.
 func (g *Gateway) beginRequest(ctx context.Context, t *target, f *inflightCall,
 	isCall bool) *activeRequest {
-	r := &activeRequest{g: g, address: t.clientKey(), client: t.conn, isCall: isCall, inflight: f,
+	r := &activeRequest{g: g, key: t.clientKey(), client: t.conn, isCall: isCall, inflight: f,
 		logs: logQueue{server: t.id, send: g.sendLog}}
 	if t.isStateless() {
 		r.client = r
@@ -50,10 +50,10 @@ func (g *Gateway) beginRequest(ctx context.Context, t *target, f *inflightCall,
 	if rs.all == nil {
 		rs.all = make(map[string]map[*activeRequest]struct{})
 	}
-	if rs.all[r.address] == nil {
-		rs.all[r.address] = make(map[*activeRequest]struct{})
+	if rs.all[r.key] == nil {
+		rs.all[r.key] = make(map[*activeRequest]struct{})
 	}
-	rs.all[r.address][r] = struct{}{}
+	rs.all[r.key][r] = struct{}{}
 	rs.count++
 	r.sequence = rs.count
 	return r
@@ -67,13 +67,13 @@ func (g *Gateway) sendLog(ctx context.Context, message mcp.LoggingMessageParams)
 	return server.Log(ctx, message)
 }
 
-// end removes the request and blocks until its client has received its log messages.
+// end removes the request and blocks until its log messages have been sent.
 func (r *activeRequest) end() {
 	rs := &r.g.requests
 	rs.mu.Lock()
-	delete(rs.all[r.address], r)
-	if len(rs.all[r.address]) == 0 {
-		delete(rs.all, r.address)
+	delete(rs.all[r.key], r)
+	if len(rs.all[r.key]) == 0 {
+		delete(rs.all, r.key)
 	}
 	rs.notifyEnded()
 	rs.mu.Unlock()
@@ -82,9 +82,9 @@ func (r *activeRequest) end() {
 	}
 }
 
-// inflightFor returns the call that a server's question belongs to, or nil if its client cannot be
-// asked. ok is false if the question is ambiguous. For a legacy client, the latest of its own calls
-// is used.
+// inflightFor returns the call that a server's question belongs to, or nil if the client of the
+// call cannot be asked. ok is false if the question is ambiguous. Of several calls of one legacy
+// client it returns the latest.
 func (rs *activeRequests) inflightFor(key string) (f *inflightCall, ok bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -154,7 +154,8 @@ func (rs *activeRequests) notifyEnded() {
 	}
 }
 
-// isLegacy reports whether client is a legacy client that can be asked a question.
+// isLegacy reports whether client, as in activeRequest, is a legacy client that can be asked a
+// question.
 func isLegacy(client any) bool {
 	conn, ok := client.(*server.Conn)
 	if !ok {
@@ -164,8 +165,8 @@ func isLegacy(client any) bool {
 	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil
 }
 
-// logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy is
-// false if no request is under way; several says that several clients have requests under way.
+// logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy
+// reports whether there is an active request, and several whether several clients have one.
 func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *logQueue, busy,
 	several bool) {
 	rs.mu.Lock()
@@ -181,7 +182,7 @@ func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *l
 	return to, client != nil, several
 }
 
-// level returns the most verbose level that the clients of these requests want.
+// level returns the most verbose level that a client of these requests wants, or "".
 func (rs *activeRequests) level(key string) (level mcp.LoggingLevel) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -191,8 +192,8 @@ func (rs *activeRequests) level(key string) (level mcp.LoggingLevel) {
 	return level
 }
 
-// use calls f with a server's client on behalf of the client of the request in ctx. isCall says
-// that a question of the server may belong to it.
+// use calls f with the client of a server on behalf of the request in ctx. isCall says that a
+// question of the server may belong to the request.
 func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	f func(*client.Client) error) error {
 	if t.perSession && t.session == "" {

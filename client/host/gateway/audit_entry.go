@@ -50,7 +50,7 @@ const (
 	maxAuditNameSize  = 128 // bytes of an argument's name
 )
 
-// The outcomes of calls, as the log has them.
+// The values of auditEntry.Outcome.
 const (
 	outcomeOK        = "ok"
 	outcomeToolError = "tool_error"     // the result has isError
@@ -82,7 +82,7 @@ func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err err
 		}
 	}
 	e.setOutcome(ctx, c.Result, err)
-	if line, err := mcp.Marshal(e); err == nil { // which it is, of strings, numbers and valid JSON
+	if line, err := mcp.Marshal(e); err == nil { // always: strings, numbers and valid JSON
 		l.add(append(line, '\n'))
 	}
 }
@@ -100,8 +100,8 @@ func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
 		}
 		e.Arguments = append(e.Arguments, auditArgument{name, typeOf(value), len(value)})
 	}
+	// It fails for a duplicate member and for arguments that are nested too deep.
 	if text, err := jsondiff.Canonical(arguments); err == nil {
-		// else something is there twice, or nested too deep
 		mac := hmac.New(sha256.New, key)
 		mac.Write(text)
 		e.HMAC = hex.EncodeToString(mac.Sum(nil))

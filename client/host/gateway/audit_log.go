@@ -21,8 +21,8 @@ const (
 	auditCloseTimeout = 5 * time.Second
 )
 
-// An auditLog writes audit lines on its own goroutine, so that no call waits for a slow or full
-// disk.
+// An auditLog writes audit lines on its own goroutine, which ends with close, so that no call waits
+// for a slow or full disk.
 type auditLog struct {
 	to     io.Writer
 	values bool
@@ -36,9 +36,9 @@ type auditLog struct {
 	pending []byte // whole lines
 	dropped int    // lines dropped and not reported yet
 
-	// Of the goroutine.
-	partialLine bool // the last line was written in part; used by run only
-	failing     bool
+	// Used by run only.
+	partialLine bool // the last line was written in part
+	failing     bool // the last write failed
 }
 
 func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *auditLog {
@@ -101,7 +101,7 @@ func (l *auditLog) run() {
 			l.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()),
 				dropped)) > 0 {
 			l.mu.Lock()
-			l.dropped += dropped // to be told when it can be
+			l.dropped += dropped // until a write succeeds
 			l.mu.Unlock()
 		}
 		if closed {
@@ -110,7 +110,7 @@ func (l *auditLog) run() {
 	}
 }
 
-// write writes lines and returns how many are lost, in whole or in part.
+// write writes lines and returns the number of those that are lost, in whole or in part.
 func (l *auditLog) write(lines []byte) (lost int) {
 	if len(lines) == 0 {
 		return 0
@@ -135,7 +135,7 @@ func (l *auditLog) write(lines []byte) (lost int) {
 	}
 	if !l.failing {
 		l.failing = true
-		l.log.Warn("gateway: the audit log cannot be written; calls go on, and what is missing is counted",
+		l.log.Warn("gateway: the audit log cannot be written; calls continue, and lost lines are counted",
 			slog.Any("error", err))
 	}
 	return bytes.Count(lines[n:], []byte("\n"))

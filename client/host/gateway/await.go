@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// awaitName waits until the servers that may have a name unknown to f are listed. The error says
+// awaitName waits until the servers that may have a name unknown to d are listed. The error says
 // why one cannot be started.
 func (g *Gateway) awaitName(ctx context.Context, d *downstream, public string) error {
 	return g.awaitLists(ctx, func(u *upstreamServer) bool {
@@ -18,8 +18,9 @@ func (g *Gateway) awaitName(ctx context.Context, d *downstream, public string) e
 	}, g.o.NoPrefix)
 }
 
-// AwaitOperation waits until the server that an operation may belong to is listed. It is for the
-// Missing of the dispatcher of Options.Catalog. The error says why the server could not be listed.
+// AwaitOperation waits until the server that an operation may belong to is listed. It is for
+// [dispatch.Options].Missing of the dispatcher of Options.Catalog. The error says why the server
+// cannot be listed.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	err := g.awaitLists(ctx, func(u *upstreamServer) bool {
 		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")
@@ -30,8 +31,8 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	return nil
 }
 
-// awaitLists waits until the wanted servers are listed. With any, each of them may have the name,
-// and a server that cannot be started is not an error.
+// awaitLists waits until the wanted servers are listed. If any is true, each of them may have the
+// name, and a server that cannot be started is not an error.
 func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) bool,
 	any bool) error {
 	for _, u := range g.unlistedUpstreams(wanted) {
@@ -52,6 +53,7 @@ func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) b
 	return nil
 }
 
+// unlistedUpstreams returns the wanted servers whose lists are unknown.
 func (g *Gateway) unlistedUpstreams(wanted func(*upstreamServer) bool) (some []*upstreamServer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

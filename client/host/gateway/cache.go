@@ -14,11 +14,10 @@ import (
 // maxCacheSize limits the size of a cache file in bytes.
 const maxCacheSize = 16 << 20
 
-// cachedLists are the lists that a server had last time; they are offered without starting it.
+// cachedLists are the lists of a server from an earlier run, which are offered without starting it.
 type cachedLists struct {
-	// of the server's configuration; a change invalidates the lists
-	Digest    string            `json:"digest"`
-	Name      string            `json:"name"` // the server's name for itself
+	Digest    string            `json:"digest"` // host.Server.Digest; a change invalidates the lists
+	Name      string            `json:"name"`   // serverInfo.name
 	Tools     []json.RawMessage `json:"tools"`
 	Prompts   []json.RawMessage `json:"prompts"`
 	Resources []json.RawMessage `json:"resources"`
@@ -32,8 +31,8 @@ func (u *upstreamServer) cachePath() string {
 // usesCache reports whether the server's lists are cached.
 func (u *upstreamServer) usesCache() bool { return u.g.o.Remember != "" && u.digest != "" }
 
-// loadCache offers the cached lists. It reports false if there are none or the file is invalid; the
-// server is listed then.
+// loadCache offers the cached lists. It reports false if there are none or the file is invalid, so
+// that the server must be listed.
 func (u *upstreamServer) loadCache() bool {
 	if !u.usesCache() {
 		return false
@@ -49,15 +48,15 @@ func (u *upstreamServer) loadCache() bool {
 	}
 	tools, invalidTools, _ := parseDefinitions[mcp.Tool](kindTool, textSeq(r.Tools))
 	prompts, invalidPrompts, _ := parseDefinitions[mcp.Prompt](kindPrompt, textSeq(r.Prompts))
-	resources, invalidResources, _ := parseDefinitions[mcp.Resource](kindResource, textSeq(r.Resources))
+	resources, invalidResources, _ := parseDefinitions[mcp.Resource](kindResource,
+		textSeq(r.Resources))
 	templates, invalidTemplates, _ := parseDefinitions[mcp.ResourceTemplate](kindTemplate,
 		textSeq(r.Templates))
 	if len(slices.Concat(invalidTools, invalidPrompts, invalidResources, invalidTemplates)) > 0 {
-		// nothing such was written
-		return false
+		return false // saveCache writes valid definitions only
 	}
 	if r.Digest != u.digest {
-		// what it has now is another thing; what it had is still not another server's
+		// The lists may have changed, but later servers must not get the names meanwhile.
 		u.tools.reserve(tools)
 		u.prompts.reserve(prompts)
 		u.resources.reserve(resources)
@@ -89,7 +88,7 @@ func (u *upstreamServer) saveCache(name string) {
 		err = atomicfile.Write(u.cachePath(), json.RawMessage(text), 0o600)
 	}
 	if err != nil {
-		u.warn("what a server has is not remembered", err)
+		u.warn("the lists of a server cannot be cached", err)
 		return
 	}
 	u.cached = text

@@ -24,7 +24,7 @@ type call struct {
 	resumed bool // the request answers a question
 }
 
-// errCallPanicked is the outcome of a call that did not return.
+// errCallPanicked is the error of a call that panicked.
 var errCallPanicked = errors.New("a panic")
 
 // runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
@@ -35,7 +35,7 @@ func (g *Gateway) runCall(ctx context.Context, c *call,
 	stateKind, _, _ := stateFrom(ctx)
 	c.resumed = stateKind != ""
 	if g.audit != nil {
-		err = errCallPanicked // unless something is returned
+		err = errCallPanicked // if do panics
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
 	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight, do)

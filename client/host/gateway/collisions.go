@@ -5,15 +5,15 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 )
 
-// A Listing contains the names of a server's tools and prompts, its URIs and its URI templates, as
-// the server has them.
+// A Listing contains the server's own names of its tools and prompts, its URIs and its URI
+// templates.
 type Listing struct {
 	ID    string
 	Names map[pin.Kind][]string
 }
 
-// Collisions returns what a gateway without options would withhold from these servers, given in
-// order, because of name collisions.
+// Collisions returns, by server ID, the items that a gateway without options would withhold because
+// of name collisions. The order of servers is that of [Gateway.Order].
 func Collisions(servers []Listing) map[string][]Withheld {
 	t := newNameTable()
 	public := func(id string, kind pin.Kind, own string) string {
@@ -36,7 +36,7 @@ func Collisions(servers []Listing) map[string][]Withheld {
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
-				if other, taken := t.firstAhead(newNameKey(string(kind), public(s.ID, kind, own)),
+				if other, taken := t.firstBefore(newNameKey(string(kind), public(s.ID, kind, own)),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
 						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,

@@ -196,7 +196,7 @@ func TestNoPrefix(t *testing.T) {
 			synctest.Wait()
 			assert.Assert(t,
 				cmp.Contains(log.String(),
-					`as another has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
+					`another server has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
 			assert.Assert(t, w.gateway.Remove("up"))
 			time.Sleep(5 * time.Second)
 			r, err := c.CallTool(t.Context(), "verbatim", nil)

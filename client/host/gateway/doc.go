@@ -34,7 +34,7 @@
 //
 // # Names
 //
-// A tool or prompt is called by its server's ID and its name, "files__read" (see
+// The public name of a tool or prompt joins its server's ID and its name, "files__read" (see
 // [host.PublicName]), and its description begins with "[files] ". Resources keep their URIs. The
 // gateway looks names up in a table and never parses them.
 //
@@ -45,20 +45,20 @@
 // [Gateway.Withheld] and the log name them. Where two templates have only some URIs in common, both
 // are offered, and the first server answers for the common ones.
 //
-// Resources and templates are therefore offered only when all servers ahead have been listed for
-// the first time or could not be started; without prefixes, tools and prompts too. Names in cached
-// lists are reserved from the beginning. A disabled or removed server loses its names.
+// Resources and templates are therefore offered only when all servers that precede theirs have been
+// listed for the first time or could not be started; without prefixes, tools and prompts too. Names
+// in cached lists are reserved from the beginning. A disabled or removed server loses its names.
 //
 // A URI is read at the first server that lists it or a template for it. A URI that no server lists
-// is tried, in order, at those with other URIs of its scheme.
+// is tried, in order, at the servers that list other URIs of its scheme.
 //
-// Definitions are forwarded byte by byte, with two repairs of what strict clients refuse a whole
-// list for: null in an optional member is removed, and the inputSchema of a tool gets the type
-// "object". Other invalid definitions are left out and logged. Legacy clients do not get members
-// that their revision lacks: see [server.RawTool].
+// Definitions are forwarded byte by byte, with two repairs, because strict clients refuse a whole
+// list for one such defect: null in an optional member is removed, and the inputSchema of a tool
+// gets the type "object". Other invalid definitions are omitted and logged. Legacy clients do not
+// get members that their revision lacks: see [server.RawTool].
 //
-// With [Gateway.Offer], more downstream servers offer all or some of the upstream servers, from the
-// same processes: one for each group of clients, for example.
+// With [Gateway.Offer], more downstream servers offer some of the upstream servers from the same
+// processes: one for each group of clients, for example.
 //
 // # Pins
 //
@@ -75,8 +75,8 @@
 // declared idempotent or read-only.
 //
 // Items stay in the lists while their server is down. A call waits if the server restarts within
-// 5 s and within the call's deadline; otherwise the error says when it restarts. A server that has
-// failed too often is started by the next call: see package host. A call of an unknown name waits
+// 5 s and within the call's deadline; otherwise the error says when it restarts. The next call
+// starts a server that has failed too often: see package host. A call of an unknown name waits
 // for servers that are still starting for the first time and may have it; if such a server cannot
 // be started, the error says why.
 //
@@ -87,10 +87,10 @@
 // modern, its request ends with the question, the server's call continues, and the client's next
 // request, with the answer, resumes it, within 10 minutes and only from the same client.
 //
-// A legacy server does not say which call it asks for. If a modern client has two calls under way,
-// or several clients have requests, the question waits for the others to end, and is refused and
-// logged after 5 s; a legacy client is asked at once. Set host.Server.PerSession for servers that
-// ask questions.
+// A legacy server does not say which call its question belongs to. If a modern client has two calls
+// in flight, or several clients have requests in flight, the question waits until only one remains;
+// after 5 s it is refused and logged. A legacy client is asked at once. Set host.Server.PerSession
+// for servers that ask questions.
 //
 // # Roots
 //
@@ -121,16 +121,18 @@
 // # Operations
 //
 // With Options.Catalog the tools are operations as well, "files.read" (see [host.OperationName]),
-// for surfaces other than MCP. They follow the tool lists, and their calls take the same path. The
-// input schema is the tool's; if it does not compile, only the server checks the arguments. A
-// read-only tool has the kind read, one with destructiveHint true the kind destructive, any other
-// the kind write; a tool without destructiveHint has to be confirmed too, as MCP's default is true.
+// for surfaces other than MCP. They are added and removed with the tools, and a call takes the same
+// path. Two servers' operations collide if their names differ only in '.' and '_'. The input schema
+// is the tool's; if it does not compile, only the server checks the arguments. A read-only tool has
+// the kind read, one with destructiveHint true the kind destructive, any other the kind write; a
+// tool without destructiveHint requires confirmation too, because MCP's default is true.
 //
 // The data of a call is the result's structured content, or else its content. A result that
-// contains more is the envelope's original. The errors are upstream_error (isError, with the result
-// as details; or the server refuses, is dead, or cannot be started), not_found, state_error
-// (disabled), not_implemented (a question), blocked (by a limit or an interceptor), timeout and
-// cancelled. OnElicit of the host.Server's Options answers questions; otherwise they are refused.
+// contains more is the envelope's original. The errors are upstream_error (the result has isError
+// and is the details; or the server returns an error, has ended, or cannot be started), not_found,
+// state_error (disabled), not_implemented (a question), blocked (by a limit or an interceptor),
+// timeout and cancelled. OnElicit of the host.Server's Options answers questions; without it they
+// are refused.
 //
 // # Control
 //

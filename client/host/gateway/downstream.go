@@ -13,14 +13,14 @@ import (
 // immutable.
 type downstream struct {
 	server           *server.Server
-	all              bool
-	ids              []string // unless all
-	stopWatch        func()
-	stopClientEvents func() // inherited by the downstream that replaces this one
+	all              bool     // it offers every upstream server
+	ids              []string // the upstream servers that it offers, unless all is set
+	stopWatch        func()   // ends OnSubscriptionChange
+	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
 }
 
-// attach connects the server's subscriptions, reads of unlisted URIs and calls of unknown names to
-// the gateway.
+// attach makes the gateway handle the server's subscriptions, reads of unlisted URIs and calls of
+// unknown names.
 func (d *downstream) attach(g *Gateway) {
 	d.stopWatch = d.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
 	d.server.Integration().ReadUnlisted(
@@ -41,7 +41,7 @@ func (d *downstream) detach() {
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }
 
-// onlyServer returns the ID of the downstream's fixed single server, or "".
+// onlyServer returns the ID if d offers exactly one, and "" otherwise.
 func (d *downstream) onlyServer() string {
 	if d.all || len(d.ids) != 1 {
 		return ""
@@ -49,21 +49,21 @@ func (d *downstream) onlyServer() string {
 	return d.ids[0]
 }
 
-// Offer makes s offer what the upstream servers with these IDs have, also those added later. All
-// downstream servers share the upstream processes. A name belongs to the same upstream server
-// everywhere: what a collision withholds is withheld at every downstream server. Unlisted URIs are
-// read only from the servers with these IDs.
+// Offer makes s offer the items of the upstream servers with these IDs, which may be added later.
+// All downstream servers share the upstream processes. A name belongs to the same upstream server
+// everywhere: an item that a collision withholds is withheld at every downstream server. Unlisted
+// URIs are read only from the servers with these IDs.
 //
-// Called again for s, or for the server given to New, Offer replaces the IDs; without IDs, s offers
-// nothing of the gateway's. When Offer returns, s offers everything known so far; it does not wait
-// for more. The caller declares capabilities of s that should exist before the first item: see
-// [server.Integration.Declare]. After Close, Offer does nothing.
+// Called again for s, or for the server given to New, Offer replaces the IDs; without IDs, s stops
+// offering items of the gateway. When Offer returns, s offers the items known so far; Offer does
+// not wait for more. The caller declares capabilities of s that should exist before the first item:
+// see [server.Integration.Declare]. After Close, Offer does nothing.
 func (g *Gateway) Offer(s *server.Server, ids ...string) {
 	g.setDownstream(&downstream{server: s, ids: slices.Clone(ids)})
 }
 
-// setDownstream adds f in place of the downstream of the same server. If f includes no server, it
-// only removes that one.
+// setDownstream replaces the downstream of the same server by d. If d offers no server, it only
+// removes the other one.
 func (g *Gateway) setDownstream(d *downstream) {
 	g.downstreamMu.Lock()
 	defer g.downstreamMu.Unlock()
@@ -106,7 +106,7 @@ func (g *Gateway) setDownstream(d *downstream) {
 	g.updateOffers(upstreams)
 }
 
-// downstreamServersOf returns the servers that offer what an upstream server has.
+// downstreamServersOf returns the servers that offer an upstream server.
 func (g *Gateway) downstreamServersOf(id string) (servers []*server.Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// operationError converts the error of a call to that of an operation.
+// operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {
 		return dispatch.Errorf(dispatch.Blocked, "%s",
@@ -54,7 +54,7 @@ func operationError(ctx context.Context, err error) error {
 	return err
 }
 
-// A clientReply is an error that the client may see, together with its cause.
+// A clientReply is an error that is sent to the client, with its cause.
 type clientReply struct {
 	public *rpc.Error
 	cause  error
@@ -64,8 +64,8 @@ func (r *clientReply) Error() string { return r.public.Error() }
 
 func (r *clientReply) Unwrap() []error { return []error{r.public, r.cause} }
 
-// clientError turns an error into one that the client may see: the server's own error or the state
-// of the server.
+// clientError converts an error that the client may see, the server's own error or the server's
+// state, to a [*clientReply]. Other errors become internal errors.
 func clientError(err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +75,9 @@ func clientError(err error) error {
 	}
 	_, isCallError := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
-	if isCallError || unavailable || errors.Is(err, host.ErrDisabled) || errors.Is(err, host.ErrUnknown) ||
-		errors.Is(err, host.ErrTooManySessions) || errors.Is(err, ErrNoSession) {
+	if isCallError || unavailable || errors.Is(err, host.ErrDisabled) ||
+		errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrTooManySessions) ||
+		errors.Is(err, ErrNoSession) {
 		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
 	}
 	return fmt.Errorf("gateway: %w", err)

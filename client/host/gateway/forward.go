@@ -14,12 +14,13 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// The state that a client carries for the gateway begins with what it is, and the server that has
-// asked.
+// The first byte of the requestState of the gateway says what follows the server's ID.
 const (
-	stateOfServer   = "s" // state of a modern server
-	stateOfInflight = "f" // token of an in-flight call
+	stateOfServer   = "s" // a questionState
+	stateOfInflight = "f" // the token of an in-flight call
 )
+
+// state returns the requestState of a question of this server.
 
 func (t *target) state(stateKind, rest string) string { return stateKind + t.id + "\n" + rest }
 
@@ -67,15 +68,16 @@ func forwardTyped[R any](ctx context.Context, g *Gateway, c *call, do upstreamFu
 }
 
 var errNotResumable = rpc.Errorf(rpc.CodeInvalidParams,
-	"The call that asked has ended meanwhile: make it again")
+	"The call that asked has ended: make it again")
 
-// forward makes a request to a server, or resumes one that asked a question, and relays what the
-// server asks. A legacy server is called through an inflightCall.
+// forward makes a request to a server, or resumes one that asked a question, and relays the
+// server's questions. For a client that can be asked, a legacy server is called through an
+// inflightCall.
 func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]) (result R,
 	err error) {
 	stateKind, id, token := stateFrom(ctx)
 	if stateKind != "" && id != c.target.id {
-		// the name has become another server's, who must not have the answer
+		// The name belongs to another server now, which must not get the answer.
 		return result, errNotResumable
 	}
 	var f *inflightCall
@@ -84,8 +86,8 @@ func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]
 			return result, errNotResumable
 		}
 	} else {
-		inflight, askable := false, askable(ctx)
-		err = g.converse(ctx, &c.target, !askable,
+		inflight, askable := false, canAsk(ctx)
+		err = g.callDirect(ctx, &c.target, !askable,
 			func(to *client.Client, opts []client.CallOption) (err error) {
 				if inflight = askable && to.Era() == mcp.Legacy; inflight {
 					return nil
@@ -105,32 +107,34 @@ func forward[R any](ctx context.Context, g *Gateway, c *call, do upstreamFunc[R]
 	if err != nil {
 		return result, err
 	}
-	return value.(R), nil // the state that a client carries is good for the same request only
+	return value.(R), nil // the server package accepts a requestState for the same request only
 }
 
-// maxRounds is how many times in a row a server asks for the roots of a client that has none.
+// maxRounds is how many times in a row a server may ask for the roots of a client without roots.
 const maxRounds = 10
 
-// asked is what a client carries for the gateway when a modern server has asked it something.
-type asked struct {
-	State string   `json:"state,omitempty"` // of the server
-	Roots []string `json:"roots,omitempty"` // what it asks beside, which the gateway answers
+// A questionState is the requestState of a modern server's question, and the keys of the
+// roots/list requests in the question that the gateway answers itself.
+type questionState struct {
+	State string   `json:"state,omitempty"`
+	Roots []string `json:"roots,omitempty"`
 }
 
-// converse makes a call, with the answers that the client has given. What a modern server asks is
-// the client's to answer, and the error; but for the roots of one that has none. With walks, what a
-// legacy server asks meanwhile nobody can answer.
-func (g *Gateway) converse(ctx context.Context, t *target, isCall bool,
+// callDirect makes a request with the answers of the client's request in ctx. If a modern server
+// asks a question, the error is that of requireInput; roots/list requests to a client without roots
+// are answered instead. isCall says that questions of a legacy server belong to this request, and
+// are refused.
+func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 	do func(c *client.Client, opts []client.CallOption) error) error {
 	var answers mcp.InputAnswers
 	if stateKind, _, own := stateFrom(ctx); stateKind == stateOfServer {
-		var a asked
-		if err := json.Unmarshal([]byte(own), &a); err != nil {
-			return err // it was sealed, so it is the gateway's own
+		var q questionState
+		if err := json.Unmarshal([]byte(own), &q); err != nil {
+			return err // not expected: the requestState is authenticated
 		}
 		given, _ := server.Inputs(ctx)
-		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: a.State}
-		addEmptyRoots(&answers, a.Roots)
+		answers = mcp.InputAnswers{InputResponses: maps.Clone(given), RequestState: q.State}
+		addEmptyRoots(&answers, q.Roots)
 	}
 	for range maxRounds {
 		err := g.use(ctx, t, isCall, func(c *client.Client) error {
@@ -147,7 +151,7 @@ func (g *Gateway) converse(ctx context.Context, t *target, isCall bool,
 		}
 		questions, roots := withoutRoots(ctx, required.Result.InputRequests)
 		if len(questions) > 0 || len(roots) == 0 {
-			state, err := json.Marshal(asked{required.Result.RequestState, roots})
+			state, err := json.Marshal(questionState{required.Result.RequestState, roots})
 			if err != nil {
 				return err
 			}
@@ -157,7 +161,7 @@ func (g *Gateway) converse(ctx context.Context, t *target, isCall bool,
 		addEmptyRoots(&answers, roots)
 	}
 	return rpc.Errorf(rpc.CodeInternalError,
-		"server %q asks for the client's roots again and again, although there are none", t.id)
+		"server %q asked %d times for the roots of a client without roots", t.id, maxRounds)
 }
 
 // report sends progress to the client or to the caller of an operation in ctx.

@@ -25,20 +25,20 @@ type Gateway struct {
 	cancel               context.CancelFunc
 	wg                   sync.WaitGroup
 	subscriptionsChanged chan struct{} // capacity 1
-	downstreamMu         sync.Mutex    // serializes changes of downstreams; locked before offerMu
-	// serializes changes of the offered lists and of names; locked before mu
-	offerMu  sync.Mutex
-	names    *nameTable
-	warnings []pendingWarning // guarded by offerMu
+	names                *nameTable
+
+	downstreamMu sync.Mutex       // serializes changes of downstreams; locked before offerMu
+	offerMu      sync.Mutex       // serializes changes of offers and names; locked before mu
+	warnings     []pendingWarning // guarded by offerMu
 
 	mu          sync.Mutex
 	closed      bool
-	downstreams []*downstream // replaced, never modified
-	upstreams   map[string]*upstreamServer
+	downstreams []*downstream              // replaced, never modified
+	upstreams   map[string]*upstreamServer // by server ID
 }
 
-// New returns a gateway without servers that offers their lists at s. If s is nil, only
-// [Gateway.Offer] says where they are offered.
+// New returns a gateway without upstream servers. It will offer the items of all of them at s,
+// unless s is nil: see [Gateway.Offer].
 func New(s *server.Server) *Gateway { return Options{}.New(s) }
 
 // New is [New] with options.

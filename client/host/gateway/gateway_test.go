@@ -666,7 +666,7 @@ func TestCollision(t *testing.T) {
 		assert.NilError(t, err)
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})
 		synctest.Wait()
-		assert.Assert(t, cmp.Contains(log.String(), "another has its name"))
+		assert.Assert(t, cmp.Contains(log.String(), "another server has its name"))
 		assert.Assert(t, g.Remove("a"))
 		time.Sleep(5 * time.Second)
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})
@@ -708,7 +708,7 @@ func TestParkedCallEnds(t *testing.T) {
 			_, err = c.CallTool(t.Context(), "up__ask", nil,
 				client.Answers(mcp.InputAnswers{InputResponses: answers,
 					RequestState: asked.Result.RequestState}))
-			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended meanwhile"))
+			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended"))
 		})
 	})
 }

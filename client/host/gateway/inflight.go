@@ -25,30 +25,30 @@ const (
 	maxInflight = 10_000
 )
 
-// An inflightCall is a call of a legacy server: tools/call, prompts/get or resources/read. It
-// outlives a modern client's request that ends with a question; the client's next request, with the
-// answer, resumes it. Calls of clients that cannot be asked anything do not need one.
+// An inflightCall is a tools/call, prompts/get or resources/read request to a legacy server for a
+// client that can be asked questions. It outlives a modern client's request that ends with a
+// question; the client's next request, with the answer, resumes it.
 type inflightCall struct {
 	g         *Gateway
 	target    target
 	token     string
-	principal string    // who made the call
+	principal string    // the principal of the first request
 	logs      *logQueue // log messages for the current request
 	ctx       context.Context
 	cancel    context.CancelFunc
 	stop      func() bool // stops waiting for the end of the client's connection
 
-	// what the server asks; unbuffered, so that a suspended call blocks here
+	// questions has no buffer, so that a question waits while the call is suspended.
 	questions chan mcp.InputRequests
 	done      chan struct{}
-	result    any // when done
-	err       error
+	result    any   // set before done is closed
+	err       error // set before done is closed
 
 	mu      sync.Mutex
-	request context.Context // context of the request that waits for the result; nil while suspended
-	expiry  *time.Timer     // ends a suspended call; nil while a request waits
-	answers map[string]chan json.RawMessage
-	keys    int
+	request context.Context                 // context of the request that waits for the result; nil while suspended
+	expiry  *time.Timer                     // ends a suspended call; nil while a request waits
+	answers map[string]chan json.RawMessage // by the key of the question; capacity 1
+	keys    int                             // number of keys so far
 }
 
 // inflightCalls are all in-flight calls by token.
@@ -62,7 +62,7 @@ type inflightCalls struct {
 // wait blocks until all calls have ended. No call may start after it is called.
 func (calls *inflightCalls) wait() {
 	calls.mu.Lock()
-	calls.mu.Unlock() // who has begun one has counted it
+	calls.mu.Unlock() // a started call has been added to wg before mu was unlocked
 	calls.wg.Wait()
 }
 
@@ -86,7 +86,7 @@ func (calls *inflightCalls) admit(principal string) error {
 }
 
 var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
-	"too many calls wait for answers of their clients: try again later")
+	"too many calls are waiting for answers of their clients: try again later")
 
 // startInflight starts a call of a legacy server.
 func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
@@ -95,7 +95,7 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
-	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
+	c.Arguments = bytes.Clone(c.Arguments) // the call may outlive the request and its buffer
 	calls := &g.inflight
 	calls.mu.Lock()
 	defer calls.mu.Unlock()
@@ -178,7 +178,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
 	defer f.logs.stop()
-	var unavailable *inputUnavailableError // if the server has asked, and there is nobody to be
+	var unavailable *inputUnavailableError // set after a question that nobody can answer
 	for {
 		select {
 		case <-f.done:
@@ -197,7 +197,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 			_, asked := errors.AsType[*inputRequired](err)
 			switch {
 			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed):
-				// a legacy client has given up, or is gone, before it answered
+				// The client has cancelled its request or disconnected.
 				f.expire()
 				f.detach()
 				return nil, err
@@ -210,7 +210,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 		case <-ctx.Done():
 			f.expire()
 			f.detach()
-			<-f.done // the server is told: who made the call may end the gateway next
+			<-f.done // the server has been notified, even if the gateway is closed next
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -226,7 +226,7 @@ func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequ
 		case server.CapabilitiesFrom(ctx).Roots == nil:
 			return errCannotAsk
 		default:
-			// which is no question to a person, and perhaps none that this call needs an answer to
+			// No person has to answer, and the call may not need the roots.
 			timeout = rootsWait
 		}
 	}
@@ -254,7 +254,7 @@ func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
 	}
 	for key, answer := range answers {
 		if to := f.answers[key]; to != nil {
-			to <- append(json.RawMessage(nil), answer...) // has room for one
+			to <- append(json.RawMessage(nil), answer...) // does not block: capacity 1
 			delete(f.answers, key)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// The kinds of what servers have, as the log calls them.
+// The kinds of items, as in [Withheld].Kind, pin.Kind and the log.
 const (
 	kindTool     = "tool"
 	kindPrompt   = "prompt"
@@ -23,54 +23,54 @@ const (
 	kindTemplate = "resource template"
 )
 
-// An itemList holds what a server has of one kind: tools, prompts, resources or resource templates.
-// S is where they are offered: *server.Server or *dispatch.Catalog.
+// An itemList holds the items of one kind of a server: tools, prompts, resources or resource
+// templates. S is where they are offered: *server.Server or *dispatch.Catalog.
 type itemList[T any, S comparable] struct {
 	upstream *upstreamServer
 	kind     string
 	// list fetches all items from the server.
 	list func(c *client.Client, ctx context.Context,
 		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
-	// name returns the server's name of an item and the gateway's; an item with public "" is left
-	// out.
+	// name returns the server's own name of an item and its public name, which is "" for an item
+	// that is not to be offered.
 	name func(item *T) (own, public string)
 	// shared says that other servers may have the same names.
 	shared bool
-	// downstreams returns where the items are offered now.
+	// downstreams returns the servers or catalogs that currently offer the items.
 	downstreams func() []S
-	// add offers an item at f, and remove withdraws it by its public name.
+	// add offers an item, and remove withdraws it by its public name.
 	add    func(to S, public string, d definition[T]) error
 	remove func(to S, public ...string) int
 	// operations, if set, offers the same items as operations.
 	operations *itemList[T, *dispatch.Catalog]
 
-	stale atomic.Bool // it has changed, and is still to be fetched
+	stale atomic.Bool // the list has changed since it was fetched
 
-	// Of the mount's goroutine, and of who has waited for its end.
-	server    string              // the server's name for itself when this was listed
-	listed    []definition[T]     // all that the server has
-	unusable  []invalidDefinition // items that cannot be offered
-	hasListed bool                // listed and unusable are valid
+	// Used by upstreamServer.run and, after its end, by withdraw.
+	server    string              // serverInfo.name when the list was fetched
+	listed    []definition[T]     // the valid items
+	unusable  []invalidDefinition // the invalid items
+	hasListed bool                // listed and unusable are set
 	pins      pinChecker
 
 	mu        sync.Mutex
-	claimed   map[string]string        // own names by public names
-	wanted    map[string]definition[T] // those of claimed that are usable and that their pins admit
-	offered   map[string]definition[T] // those of wanted whose name belongs to this server
-	waiting   bool                     // some wait for servers ahead of this one to be listed
-	withheld  map[string]Withheld      // by public name
-	unoffered map[string]Withheld      // of wanted, what is not offered, by public name
-	offeredAt map[S]map[string]string  // definitions by public name
+	claimed   map[string]string        // own names of all items, by public name
+	wanted    map[string]definition[T] // items whose definition and pin permit an offer
+	offered   map[string]definition[T] // wanted items whose name belongs to this server
+	waiting   bool                     // a wanted item waits until earlier servers are listed
+	withheld  map[string]Withheld      // items that are not wanted, by public name
+	unoffered map[string]Withheld      // wanted items that are not offered, by public name
+	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
 }
 
-// sync fetches and offers the list if it has changed or the client is new.
+// sync fetches and offers the list if it has changed or isNew says that c is a new client.
 func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool) error {
 	if !l.stale.Swap(false) && !isNew {
 		return nil
 	}
 	all, invalid, err := parseDefinitions[T](l.kind, l.list(c, ctx))
+	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
-		// which is how a server says that it has none
 		l.stale.Store(true)
 		return err
 	}
@@ -78,13 +78,14 @@ func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool)
 	return nil
 }
 
-// setListed replaces the list of the server with this name, and warns of unusable items.
-func (l *itemList[T, S]) setListed(server string, all []definition[T], invalid []invalidDefinition) {
+// setListed replaces the list and logs its invalid items. server is serverInfo.name.
+func (l *itemList[T, S]) setListed(server string, all []definition[T],
+	invalid []invalidDefinition) {
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
 	withheld := make(map[string]Withheld, len(invalid))
-	for _, o := range invalid {
-		withheld[unusablePrefix+o.own] = Withheld{Kind: l.kind, Name: o.own, Reason: ReasonUnusable,
-			Detail: o.err.Error()}
+	for _, d := range invalid {
+		withheld[unusablePrefix+d.own] = Withheld{Kind: l.kind, Name: d.own, Reason: ReasonUnusable,
+			Detail: d.err.Error()}
 	}
 	usable := l.admit(server, all, withheld)
 	g := l.upstream.g
@@ -92,31 +93,32 @@ func (l *itemList[T, S]) setListed(server string, all []definition[T], invalid [
 	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
 }
 
-// unusablePrefix marks keys of items without a public name.
+// unusablePrefix begins the keys of invalid items in withheld, which have no public name.
 const unusablePrefix = "\x00"
 
-// recheck compares the last list with changed pins.
+// recheck compares the latest list with its pins again.
 func (l *itemList[T, S]) recheck() {
 	if l.hasListed {
 		l.setListed(l.server, l.listed, l.unusable)
 	}
 }
 
-// reserve claims the names that a server had, until it is listed.
+// reserve claims the names of cached items until the server is listed.
 func (l *itemList[T, S]) reserve(all []definition[T]) {
 	g := l.upstream.g
 	defer g.lockOffers()()
 	g.updateOffers(g.upstreamsByID(l.claim(all, nil, nil)))
 }
 
-// withdraw empties the list and returns the servers that it may affect. The caller holds offerMu.
+// withdraw empties the list and returns the IDs of the servers that this may affect. The caller
+// holds offerMu.
 func (l *itemList[T, S]) withdraw() (affected []string) {
 	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
 	return l.claim(nil, nil, nil)
 }
 
-// claim takes the names of all items, marks the usable ones as wanted, and returns the servers that
-// it may affect. The caller holds offerMu.
+// claim takes the names of all items, marks the usable ones as wanted, and returns the IDs of the
+// servers that this may affect. The caller holds offerMu.
 func (l *itemList[T, S]) claim(all, usable []definition[T],
 	withheld map[string]Withheld) (affected []string) {
 	claimed, wanted := make(map[string]string, len(all)),
@@ -132,7 +134,7 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 		case own == "" || public == "":
 		case claimed[public] != own:
 			withheld[unusablePrefix+own] = Withheld{Kind: l.kind, Name: own, Reason: ReasonUnusable,
-				Detail: "the server has two of that name"}
+				Detail: "the server has two with this name"}
 		default:
 			wanted[public] = d
 		}
@@ -153,9 +155,9 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 	return affected
 }
 
-// warnUnusable logs an item that is left out because of its definition. The caller holds offerMu.
+// warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
 func (l *itemList[T, S]) warnUnusable(w Withheld) {
-	l.upstream.g.warnLater("gateway: a "+l.kind+" is left out, as clients could not take its definition",
+	l.upstream.g.warnLater("gateway: a "+l.kind+" is withheld: its definition is invalid",
 		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
 }
@@ -167,15 +169,15 @@ func (l *itemList[T, S]) removeStale() {
 	g, unoffered := l.upstream.g, make(map[string]Withheld)
 	offered := make(map[string]definition[T], len(l.wanted))
 	l.waiting = false
-	waits := l.shared && g.names.waitsForAhead(l.upstream.id, func(string) bool { return true })
+	waits := l.shared && g.names.hasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
-		if other, taken := g.names.firstAhead(newNameKey(l.kind, public), l.upstream.id); taken {
-			unoffered[public] = Withheld{Kind: l.kind, Name: l.claimed[public], Reason: ReasonCollision,
-				Detail: other.id}
+		if other, taken := g.names.firstBefore(newNameKey(l.kind, public), l.upstream.id); taken {
+			unoffered[public] = Withheld{Kind: l.kind, Name: l.claimed[public],
+				Reason: ReasonCollision, Detail: other.id}
 			if l.unoffered[public] != unoffered[public] {
-				g.warnLater("gateway: a "+l.kind+" is left out, as another has its name",
-					slog.String("name", public),
-					slog.String("server", l.upstream.id), slog.String("own_name", l.claimed[public]),
+				g.warnLater("gateway: a "+l.kind+" is withheld: another server has its name",
+					slog.String("name", public), slog.String("server", l.upstream.id),
+					slog.String("own_name", l.claimed[public]),
 					slog.String("other_server", other.id), slog.String("other_name", other.own))
 			}
 			continue
@@ -184,6 +186,7 @@ func (l *itemList[T, S]) removeStale() {
 			l.waiting = true
 			continue
 		}
+		// addMissing tries it again and logs only a new error.
 		if failed := l.unoffered[public]; failed.Reason == ReasonUnusable {
 			unoffered[public] = failed
 		}
@@ -209,7 +212,7 @@ func (l *itemList[T, S]) removeStale() {
 }
 
 // addMissing offers the items that are not offered yet. The caller holds offerMu and has called
-// removeStale on all affected lists.
+// removeStale for all affected lists.
 func (l *itemList[T, S]) addMissing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -232,7 +235,7 @@ func (l *itemList[T, S]) addMissing() {
 				}
 				l.unoffered[public] = failed
 				delete(l.offered, public)
-				if _, had := l.offeredAt[to][public]; had { // what it was before
+				if _, had := l.offeredAt[to][public]; had { // an earlier definition
 					l.remove(to, public)
 					delete(l.offeredAt[to], public)
 				}
@@ -254,7 +257,7 @@ func (l *itemList[T, S]) count() int {
 	return len(l.offered)
 }
 
-// isWaiting reports whether some items wait for servers ahead of this one to be listed.
+// isWaiting reports whether an item waits until earlier servers are listed.
 func (l *itemList[T, S]) isWaiting() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

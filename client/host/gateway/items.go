@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// target returns something of the server's for the client of the request in ctx.
+// target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
 	t := target{perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
 		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
@@ -22,7 +22,7 @@ func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool
 	return t
 }
 
-// publicName returns the gateway's name for a tool or prompt.
+// publicName returns the public name of a tool or prompt.
 func (u *upstreamServer) publicName(own string) string {
 	if u.g.o.NoPrefix {
 		return own
@@ -30,7 +30,8 @@ func (u *upstreamServer) publicName(own string) string {
 	return host.PublicName(u.id, own, u.g.o.MaxName)
 }
 
-// publicDefinition returns the definition of a tool or prompt as the gateway's clients see it.
+// publicDefinition returns the definition of a tool or prompt with its public name and, unless
+// Options.NoDescriptionPrefix is set, with the prefix of the description.
 func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,
 	description string) json.RawMessage {
 	if !u.g.o.NoDescriptionPrefix {
@@ -100,15 +101,15 @@ func (u *upstreamServer) putTemplate(s *server.Server, _ string,
 		})
 }
 
-// complete returns a completer that asks the server. It suggests nothing if the server has no
-// completion.
+// complete returns a completer that asks the server. It suggests nothing if the server does not
+// declare completions.
 func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
 	return func(ctx context.Context, argument, typed string,
-		settled map[string]string) (mcp.Completion, error) {
+		resolved map[string]string) (mcp.Completion, error) {
 		var found mcp.Completion
 		t := u.target(ctx, "", true)
 		err := u.g.use(ctx, &t, false, func(c *client.Client) error {
-			completion, err := c.Complete(ctx, ref, argument, typed, settled)
+			completion, err := c.Complete(ctx, ref, argument, typed, resolved)
 			if err == nil {
 				found = *completion
 			}

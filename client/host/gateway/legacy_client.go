@@ -12,7 +12,7 @@ import (
 // A legacyClient is a connected client of the legacy era. It can be asked for its roots and
 // receives log messages outside of requests.
 type legacyClient struct {
-	server    *server.Server // the server that it is connected to
+	server    *server.Server // the downstream server that it is connected to
 	conn      *server.Conn
 	ctx       context.Context // ends when the client disconnects
 	cancel    context.CancelFunc
@@ -26,8 +26,8 @@ type legacyClients struct {
 	all []*legacyClient
 }
 
-// servedBy returns the clients of a server: those of all downstream servers that offer it, or the
-// client of a session.
+// servedBy returns the clients of an upstream server: the clients of all downstream servers that
+// offer it or, if it has a process for each session, the client of the session.
 func (cs *legacyClients) servedBy(u *upstreamServer, session string) (some []*legacyClient) {
 	servers := u.downstreamServers()
 	for _, lc := range cs.all {
@@ -108,7 +108,7 @@ func (lc *legacyClient) end() {
 	}
 }
 
-// level returns the most verbose level that the clients of a server want.
+// level returns the most verbose level that a client of a server wants, or "".
 func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.LoggingLevel) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -118,7 +118,7 @@ func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.Log
 	return level
 }
 
-// logQueuesFor returns the queues for a log message that belongs to no request.
+// logQueuesFor returns the queues of the clients that want a log message that belongs to no request.
 func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
 	level mcp.LoggingLevel) (to []*logQueue) {
 	cs.mu.Lock()

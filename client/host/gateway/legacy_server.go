@@ -15,8 +15,8 @@ import (
 const (
 	// legacyTimeout limits a logging/setLevel request and a roots notification to a legacy server.
 	legacyTimeout = 2 * time.Second
-	// lowerLevelDelay is how long a server keeps a log level that no client needs any more, because
-	// the next call may need it again.
+	// lowerLevelDelay is how long a server keeps a log level that no client wants any more, because
+	// the next call may want it again.
 	lowerLevelDelay = 30 * time.Second
 )
 
@@ -38,7 +38,7 @@ type legacyServer struct {
 type legacyServers struct {
 	mu    sync.Mutex
 	all   map[*client.Client]*legacyServer
-	roots int // number of changes so far
+	roots int // number of changes of roots so far
 }
 
 // connect calls connect and registers a legacy server.
@@ -67,11 +67,12 @@ func (u *upstreamServer) connect(ctx context.Context, session string, o client.O
 		ls.all = make(map[*client.Client]*legacyServer)
 	}
 	ls.all[c] = l
-	l.roots.Store(ls.roots != before) // it may have asked before
+	l.roots.Store(ls.roots != before) // the server may have asked before the change
 	l.notify()
 	return c, nil
 }
 
+// legacyServerOf returns the legacy server of a client, or nil.
 func (g *Gateway) legacyServerOf(c *client.Client) *legacyServer {
 	g.legacyServers.mu.Lock()
 	defer g.legacyServers.mu.Unlock()
@@ -94,6 +95,7 @@ func (l *legacyServer) notify() {
 	}
 }
 
+// run notifies the server of changed roots and adjusts its log level until it ends.
 func (l *legacyServer) run() {
 	defer func() {
 		l.g.legacyServers.mu.Lock()
@@ -102,7 +104,7 @@ func (l *legacyServer) run() {
 	}()
 	timer := time.NewTimer(lowerLevelDelay)
 	defer timer.Stop()
-	var lowerSince time.Time // since when less is wanted; zero if it is not
+	var lowerSince time.Time // since when clients want less; zero if they do not
 	for {
 		select {
 		case <-l.wake:
@@ -115,7 +117,7 @@ func (l *legacyServer) run() {
 		if l.roots.Swap(false) {
 			ctx, cancel := context.WithTimeout(l.g.ctx, legacyTimeout)
 			if l.c.RootsChanged(ctx) != nil && ctx.Err() != nil && l.g.ctx.Err() == nil {
-				l.g.o.Logger.Warn("gateway: a server does not read that there are other roots",
+				l.g.o.Logger.Warn("gateway: a server does not receive roots/list_changed",
 					slog.String("server", l.upstream.id))
 			}
 			cancel()
@@ -131,15 +133,15 @@ func (l *legacyServer) run() {
 	}
 }
 
-// wantedLevel returns the most verbose level that is wanted of the server now.
+// wantedLevel returns the most verbose level that the options or a client want of the server.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
 	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
 	return moreVerbose(moreVerbose(l.upstream.level, l.g.requests.level(key)),
 		l.g.clients.level(l.upstream, l.session))
 }
 
-// adjustLevel sets the wanted level. A level that logs less is set only with lower; otherwise less
-// is true.
+// adjustLevel sets the wanted level. A level that logs less is set only if lower is true; otherwise
+// adjustLevel returns true.
 func (l *legacyServer) adjustLevel(ctx context.Context, lower bool) (less bool) {
 	select {
 	case l.levelLock <- struct{}{}:
@@ -152,7 +154,7 @@ func (l *legacyServer) adjustLevel(ctx context.Context, lower bool) (less bool) 
 	case level == l.level:
 		return false
 	case moreVerbose(level, l.level) == level:
-	case level == "" && l.level == mcp.LevelEmergency: // there is no less
+	case level == "" && l.level == mcp.LevelEmergency: // the level that logs least
 		return false
 	case !lower:
 		return true
@@ -188,7 +190,7 @@ func (l *legacyServer) setLevel(ctx context.Context, level mcp.LoggingLevel) {
 		select {
 		case <-l.c.Done():
 		default:
-			l.upstream.warn("a server does not log what clients want to hear", err)
+			l.upstream.warn("the log level of a server cannot be set", err)
 		}
 	}
 }

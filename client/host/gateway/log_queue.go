@@ -24,13 +24,13 @@ type logQueue struct {
 	send   func(context.Context, mcp.LoggingMessageParams) error
 
 	mu              sync.Mutex
-	ctx             context.Context // nil if there is no client to send to
+	ctx             context.Context // for send; nil while the queue accepts no messages
 	queued          []queuedLog
 	bytes           int
 	dropped         int           // messages dropped since the last report
 	droppedReported time.Time     // time of the last report
 	drained         chan struct{} // closed when run returns; nil if it is not running
-	wasRequested    bool          // some request has asked for log messages
+	wasRequested    bool          // a request has asked for log messages
 }
 
 type queuedLog struct {
@@ -38,7 +38,7 @@ type queuedLog struct {
 	size int
 }
 
-// start sends messages in ctx: to the client of its request, if it has one.
+// start accepts messages and sends them with ctx: to the client of its request, if it has one.
 func (q *logQueue) start(ctx context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -46,8 +46,8 @@ func (q *logQueue) start(ctx context.Context) {
 	q.wasRequested = q.wasRequested || server.LogLevelFrom(ctx) != ""
 }
 
-// stop sends the queued messages and accepts no more. It blocks until they are sent or the context
-// ends, and reports whether a client has ever asked for messages.
+// stop accepts no more messages. It blocks until the queued ones are sent or the context ends, and
+// reports whether a request has ever asked for messages.
 func (q *logQueue) stop() (wanted bool) {
 	q.mu.Lock()
 	q.ctx = nil
@@ -104,7 +104,7 @@ func (q *logQueue) run(ctx context.Context, drained chan struct{}) {
 		if !ok {
 			return
 		}
-		_ = q.send(ctx, m) // one without data cannot be sent, and nothing to who has gone
+		_ = q.send(ctx, m) // fails for a message without data and a client that has disconnected
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// forwardLog forwards a server's log message. It runs when the message arrives, so that the
-// requests then under way decide where it goes. A modern server logs only within requests; a
-// message that comes after its request is dropped.
+// forwardLog forwards a server's log message. It runs when the message arrives, because the
+// requests in flight at that time determine the receivers. A modern server logs only within
+// requests; a message that arrives after its request is dropped.
 func (u *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
 	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 	level := mcp.LoggingLevel(name)
@@ -57,7 +57,7 @@ func (u *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 }
 
 var errAmbiguousLog = errors.New(
-	"calls of several clients are under way; such a server is better not shared, with PerSession")
+	"several clients have requests in flight; set perSession to give each client its own process")
 
 // moreVerbose returns the level that logs more; "" logs nothing.
 func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
@@ -67,8 +67,8 @@ func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
 	return a
 }
 
-// raiseLevel raises a legacy server's log level to what the client of a call wants, before the
-// call.
+// raiseLevel raises the log level of a legacy server to the level that the client of a call wants.
+// It is called before the call.
 func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logQueue) {
 	level := q.level()
 	if level == "" {

@@ -25,14 +25,15 @@ func newNameKey(kind, public string) nameKey {
 type nameOwner struct{ id, own string }
 
 // A nameTable records which servers have which names, and the order of the servers. A name belongs
-// to the first server in order that has it; a URI also to one with a template that matches it.
+// to the first server in order that has it, and a URI to the first server that has it or a template
+// that matches it.
 type nameTable struct {
 	mu        sync.RWMutex
-	ranks     map[string]int // the lowest rank is first in order
-	next      int            // rank of the next server that is added
-	names     map[nameKey]map[string]string
-	templates map[string]*templateSet
-	unlisted  map[string]bool // servers that are not listed yet
+	ranks     map[string]int                // by server ID; the first server has the lowest rank
+	next      int                           // the rank of the next server that is added
+	names     map[nameKey]map[string]string // own names by server ID
+	templates map[string]*templateSet       // by server ID
+	unlisted  map[string]bool               // IDs of servers that are not listed yet
 }
 
 // A templateSet holds the URI templates of one server.
@@ -57,7 +58,7 @@ func (t *nameTable) addServer(id string) {
 	t.unlisted[id] = true
 }
 
-// setListed records that a server was listed or could not be.
+// setListed records that a server was listed or cannot be started.
 func (t *nameTable) setListed(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,8 +88,8 @@ func (t *nameTable) setOrder(ids []string) {
 	}
 }
 
-// replace replaces the names that a server has of one kind and returns the later servers that this
-// may affect.
+// replace replaces a server's names of one kind, which are own names by public name, and returns the
+// IDs of the later servers that this may affect.
 func (t *nameTable) replace(kind, id string, before, now map[string]string) (affected []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,12 +136,12 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 	return affected
 }
 
-// maxTemplates limits the bytes of one server's templates that take part in URI ownership, because
-// every URI of each later server is matched against them.
+// maxTemplates limits the total size in bytes of the templates of one server that own URIs, because
+// every URI of each later server is matched against them. The rest own none.
 const maxTemplates = 16 << 10
 
 // compileTemplates compiles a server's templates. The caller holds mu.
-func (c *nameTable) compileTemplates(id string, texts map[string]string) {
+func (t *nameTable) compileTemplates(id string, texts map[string]string) {
 	ts := new(templateSet)
 	var parsed []*uritemplate.Template
 	size := 0
@@ -148,21 +149,21 @@ func (c *nameTable) compileTemplates(id string, texts map[string]string) {
 		if size += len(text); size > maxTemplates {
 			break
 		}
-		if t, err := uritemplate.Parse(text); err == nil {
-			ts.texts, parsed = append(ts.texts, text), append(parsed, t)
+		if template, err := uritemplate.Parse(text); err == nil {
+			ts.texts, parsed = append(ts.texts, text), append(parsed, template)
 		}
 	}
 	if parsed == nil {
-		delete(c.templates, id)
+		delete(t.templates, id)
 		return
 	}
 	ts.set = uritemplate.NewSet(parsed...)
-	c.templates[id] = ts
+	t.templates[id] = ts
 }
 
-// firstAhead returns the first server ahead of id that has the name or, for a resource or template,
+// firstBefore returns the first server before id that has the name or, for a resource or template,
 // a template that matches its URIs.
-func (t *nameTable) firstAhead(n nameKey, id string) (first nameOwner, found bool) {
+func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bool) {
 	uri := ""
 	switch n.kind {
 	case kindResource:
@@ -175,8 +176,8 @@ func (t *nameTable) firstAhead(n nameKey, id string) (first nameOwner, found boo
 	return t.first(n, uri, func(other string) bool { return t.ranks[other] < t.ranks[id] })
 }
 
-// first returns the first server in order, of those that counts accepts, that has a name or a
-// template for a URI. The caller holds mu.
+// first returns the first server in order, of those that counts accepts, that has the name or, if
+// uri is not "", a template that matches uri. The caller holds mu.
 func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
 	found bool) {
 	earlier := func(id string) bool {
@@ -201,8 +202,8 @@ func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 	return first, found
 }
 
-// reader returns the server that answers for a URI, of those that counts accepts, and the resource
-// or template that makes it so.
+// reader returns the server that a URI belongs to, of those that counts accepts, and the key of its
+// resource or template.
 func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
 	found bool) {
 	t.mu.RLock()
@@ -215,9 +216,9 @@ func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, 
 	return first.id, nameKey{kindTemplate, first.own}, found
 }
 
-// waitsForAhead reports whether a server ahead of id, of those that counts accepts, is not listed
+// hasUnlistedBefore reports whether a server before id, of those that counts accepts, is not listed
 // yet.
-func (t *nameTable) waitsForAhead(id string, counts func(id string) bool) bool {
+func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for other := range t.unlisted {
@@ -228,8 +229,8 @@ func (t *nameTable) waitsForAhead(id string, counts func(id string) bool) bool {
 	return false
 }
 
-// serversByScheme returns the servers, of those that count, that have resources of the scheme of a
-// URI, in order.
+// serversByScheme returns the IDs of the servers, of those that counts accepts, that have resources
+// or templates with the scheme of uri, in order.
 func (t *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
 	t.mu.RLock()

@@ -42,7 +42,7 @@ func (g *Gateway) updateOffers(upstreams []*upstreamServer) {
 	for _, d := range g.allDownstreams() {
 		defer d.server.Integration().DeferListChanged()()
 	}
-	for _, u := range upstreams { // first: what one gives up another may get
+	for _, u := range upstreams { // first, because another server may get the names
 		for _, s := range u.lists {
 			s.removeStale()
 		}

@@ -14,14 +14,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kindOperation is the kind of a tool as an operation, which has a name of its own.
+// kindOperation is the kind of a tool as an operation, whose public name is another.
 const kindOperation = "tool as an operation"
 
 // operationList returns the list that offers the server's tools as operations.
 func (u *upstreamServer) operationList(
 	catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
-	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: kindOperation, add: u.putOperation,
-		remove:      (*dispatch.Catalog).Remove,
+	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: kindOperation,
+		add: u.putOperation, remove: (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(t *mcp.Tool) (string, string) {
 			if !u.filter.Allows(t.Name) {
@@ -37,22 +37,22 @@ func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
 	t := d.item
 	op, err := u.operation(name, t, t.InputSchema)
 	if err != nil {
-		strict := err
+		schemaErr := err
 		if op, err = u.operation(name, t, nil); err != nil {
 			return err
 		}
 		u.g.warnLater("gateway: the arguments of an operation are checked by its server only",
 			slog.String("operation", name), slog.String("server", u.id),
-			slog.String("tool", t.Name), slog.Any("error", strict))
+			slog.String("tool", t.Name), slog.Any("error", schemaErr))
 	}
-	if _, again := u.tools.operations.offeredAt[catalog][name]; again {
+	if _, registered := u.tools.operations.offeredAt[catalog][name]; registered {
 		return catalog.Replace(op)
 	}
 	return catalog.Register(op)
 }
 
 // operation returns a tool as an operation. Without an input schema it accepts any arguments.
-func (m *upstreamServer) operation(name string, t *mcp.Tool,
+func (u *upstreamServer) operation(name string, t *mcp.Tool,
 	input json.RawMessage) (*dispatch.Operation, error) {
 	spec := dispatch.Spec{
 		Name: name, Summary: summary(t.Description), Description: t.Description,
@@ -65,13 +65,14 @@ func (m *upstreamServer) operation(name string, t *mcp.Tool,
 		spec.Title = title
 	}
 	spec.Summary = cmp.Or(spec.Summary, spec.Title,
-		fmt.Sprintf("The tool %q of the server %q.", t.Name, m.id))
+		fmt.Sprintf("The tool %q of the server %q.", t.Name, u.id))
 	a := t.Annotations
+	// An absent destructiveHint means true (2026-07-28, ToolAnnotations).
 	assumed := a.Destructive() && (a == nil || a.DestructiveHint == nil)
 	switch {
 	case a.ReadOnly():
 		spec.Kind = dispatch.Read
-	case assumed: // it may be destructive then (2026-07-28, ToolAnnotations)
+	case assumed:
 		spec.Errors = append(spec.Errors, dispatch.ConfirmationRequired)
 	case a.Destructive():
 		spec.Kind = dispatch.Destructive
@@ -81,14 +82,14 @@ func (m *upstreamServer) operation(name string, t *mcp.Tool,
 		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			if assumed {
 				if err := dispatch.Confirm(ctx,
-					"The server %q does not say that its tool %q takes nothing away for good.",
-					m.id, own); err != nil {
+					"The server %q does not say whether its tool %q is destructive.",
+					u.id, own); err != nil {
 					return nil, err
 				}
 			}
-			u := m.target(ctx, own, idempotent)
-			u.answersQuestions = m.answersQuestions
-			return m.g.callOperation(ctx, u)
+			target := u.target(ctx, own, idempotent)
+			target.answersQuestions = u.answersQuestions
+			return u.g.callOperation(ctx, target)
 		})
 }
 
@@ -115,7 +116,7 @@ func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage,
 	}
 	if jsonscan.Valid(result) != nil || result[jsonscan.Space(result, 0)] != '{' {
 		return nil, dispatch.Errorf(dispatch.UpstreamError,
-			"server %q: tool %q: its result is no JSON object", t.id, t.name)
+			"server %q: tool %q: its result is not a JSON object", t.id, t.name)
 	}
 	r := parseToolResult(result)
 	if r.failed {

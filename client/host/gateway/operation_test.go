@@ -119,7 +119,7 @@ func TestOperationIsDescribed(t *testing.T) {
 			d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
 			for name, want := range map[string]string{"reads": "", "adds": "",
 				"destroys": "Does it. This cannot be undone.",
-				"silent":   `The server "up" does not say that its tool "silent" takes nothing away for good.`} {
+				"silent":   `The server "up" does not say whether its tool "silent" is destructive.`} {
 				e := d.Dispatch(t.Context(),
 					&dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
 				if want == "" {
@@ -331,7 +331,7 @@ func TestOperationOfTwins(t *testing.T) {
 	assert.DeepEqual(t, operationNames(c), []string(nil))
 	assert.Assert(t,
 		cmp.Contains(log.String(),
-			`a tool is left out, as clients could not take its definition" server=up own_name=a error="the server has two of that name"`))
+			`a tool is withheld: its definition is invalid" server=up own_name=a error="the server has two with this name"`))
 }
 
 func TestOperationFails(t *testing.T) {
@@ -425,7 +425,7 @@ func TestOperationAsks(t *testing.T) {
 			got := call("up.asks", `{}`)
 			assert.Assert(t,
 				cmp.Contains(got,
-					`"error":{"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here: `))
+					`"error":{"code":"not_implemented","message":"the server asks a question (elicitation/create), and nobody can answer it here: `))
 			assert.Assert(t, cmp.Contains(got, `"details":{"questions":["elicitation/create"]}`))
 
 			w.add("asks-and-answers",

@@ -15,12 +15,12 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errNoClient is the answer to questions of a server when there is no client.
-var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody can be asked here")
+// errNoClient is the answer to questions of a server that is examined without a client.
+var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: no client can be asked")
 
-// Declare makes a client declare the capabilities of a gateway's clients, so that a server offers
-// it the same tools; its handlers refuse every request. Use it to compare a server's tools with
-// pins.
+// Declare sets handlers in o so that a client declares the same capabilities as a gateway and a
+// server offers it the same tools. The handlers refuse every request. Use it to compare a server's
+// definitions with pins.
 func Declare(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.SampleTools = true
@@ -33,8 +33,8 @@ func Declare(o *client.Options) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
 }
 
-// Pinned returns the identity under which pins know the server of c, a client with the capabilities
-// of [Declare]. Pins cover all definitions as received: see [client.Client.ToolDefinitions].
+// Pinned returns the identity of a server in Options.Pins. c is a client with the capabilities of
+// [Declare].
 func Pinned(id string, c *client.Client) (pin.Server, error) {
 	return pinServer(id, c.ServerInfo().Name)
 }
@@ -46,8 +46,9 @@ func pinServer(id, name string) (pin.Server, error) {
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
-// Definitions returns a server's definitions of a kind as pins know them, without those that have
-// no name or URI or a duplicate one. A server that does not implement the kind has none.
+// Definitions returns a server's definitions of one kind as the gateway pins them: as received,
+// without those that have no name or URI or a duplicate one. A server that does not implement the
+// kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
 	list := map[pin.Kind]func(context.Context,
@@ -67,14 +68,14 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 	return pin.Distinct(kind, all), nil
 }
 
-// firstUse is how long after a server was pinned new items are pinned as well: many servers add
-// tools after they have seen the client's capabilities.
+// firstUse is how long after the first pins of a server new items are pinned as well, because many
+// servers add tools after they have received the client's capabilities.
 const firstUse = 10 * time.Second
 
 // A pinChecker compares one list with its pins. It is used by upstreamServer.run only.
 type pinChecker struct {
-	pinnedAt time.Time         // when the list was pinned; zero if it was before this run
-	warned   map[string]string // warnings logged so far, by name
+	pinnedAt time.Time         // the time of the first pins; zero if they are from an earlier run
+	warned   map[string]string // the latest warnings, by name
 }
 
 // check compares definitions with their pins.
@@ -122,7 +123,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	}
 	if err != nil {
 		if len(all) > 0 {
-			l.upstream.warn("its "+l.kind+"s cannot be compared with what they were, and are not offered",
+			l.upstream.warn("its "+l.kind+"s cannot be compared with their pins and are not offered",
 				err)
 		}
 		for _, d := range all {
@@ -150,7 +151,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
 		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
-			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" is not what it was when it was first used",
+			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" does not match its pin",
 				attrs...)
 		}
 		if !l.upstream.g.o.PinsWarn {
@@ -161,8 +162,8 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 	return usable
 }
 
-// Recheck compares the lists of all servers with their pins after these have changed. It starts no
-// server and does not block.
+// Recheck makes the gateway compare the latest lists with Options.Pins again, after these have
+// changed. It starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
 	for _, u := range g.allUpstreams() {
 		select {

@@ -19,10 +19,10 @@ import (
 
 // errCannotAsk is the answer to a legacy server's question when its client cannot be asked.
 var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound,
-	"Method not found: the client whose call this is cannot be asked that")
+	"Method not found: the client of this call cannot be asked")
 
 // errCallEnded is the answer to a question that came after its call had ended.
-var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
+var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this question belongs to has ended")
 
 // ask sends a question to the client and blocks until it answers or the call ends.
 func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage,
@@ -62,7 +62,8 @@ func (f *inflightCall) ask(ctx context.Context, method string, params any) (json
 	}
 }
 
-// setQuestionHandlers sets the handlers that relay a server's elicitation and sampling requests.
+// setQuestionHandlers sets the handlers that relay elicitation and sampling requests of a legacy
+// server.
 func (g *Gateway) setQuestionHandlers(o *client.Options, id, session string) {
 	from := (&target{id: id, session: session}).clientKey()
 	if o.OnElicit == nil {
@@ -87,7 +88,7 @@ func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method stri
 	f, ok := g.requests.awaitInflight(ctx, from)
 	if !ok {
 		g.o.Logger.Warn(
-			"gateway: a question cannot be passed on: the server does not say which of the calls it belongs to",
+			"gateway: a question is refused: the server does not say which call it belongs to",
 			slog.String("server", id), slog.String("method", method))
 	}
 	if f == nil {
@@ -101,13 +102,13 @@ func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method stri
 	return result, mcp.Unmarshal(raw, result)
 }
 
-// inputRequired is the error that ends a request with a question for the client.
+// An inputRequired is the error that ends a request with a question for the client.
 type inputRequired struct{ error }
 
 func (q *inputRequired) Unwrap() error { return q.error }
 
-// requireInput asks the client. The error is an *inputRequired, or the reason why the client cannot
-// be asked.
+// requireInput asks the client of the request in ctx. The error is an *inputRequired, or says why
+// the client cannot be asked.
 func requireInput(ctx context.Context, questions mcp.InputRequests, state string) error {
 	err := server.RequireInput(ctx, questions, state)
 	if err == server.ErrNoRequest {
@@ -119,24 +120,23 @@ func requireInput(ctx context.Context, questions mcp.InputRequests, state string
 	return &inputRequired{err}
 }
 
-// askable reports whether the client of the request in ctx can be asked a question. The caller of
-// an operation cannot answer, but its error lists the questions.
-func askable(ctx context.Context) bool {
+// canAsk reports whether the client of the request in ctx can be asked a question. It is true for
+// the caller of an operation, who cannot answer, because the caller's error lists the questions.
+func canAsk(ctx context.Context) bool {
 	can := server.CapabilitiesFrom(ctx)
 	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil ||
 		dispatch.CallFrom(ctx) != nil
 }
 
-// An inputUnavailableError is the error of a call whose server asks a question that nobody can
-// answer.
+// An inputUnavailableError is the error of an operation's call whose server asks a question.
 type inputUnavailableError struct {
 	questions mcp.InputRequests
-	result    json.RawMessage // the server's result without an answer; nil for none
+	result    json.RawMessage // the server's result after the refusal; nil if there is none
 }
 
 func (u *inputUnavailableError) Error() string {
-	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") +
-		"), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
+	return "the server asks a question (" + strings.Join(u.methods(), ", ") +
+		"), and nobody can answer it here: call the tool at a terminal or from an MCP client"
 }
 
 func (u *inputUnavailableError) Unwrap() error { return errCannotAsk }

@@ -191,7 +191,7 @@ func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
 			}
 			w.client(o, func(c *client.Client) {
 				_, err := c.ReadResource(t.Context(), "mem://a")
-				assert.ErrorContains(t, err, "The call that asked has ended meanwhile")
+				assert.ErrorContains(t, err, "The call that asked has ended")
 			})
 		})
 	}

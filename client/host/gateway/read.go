@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// owner returns the server that answers for a URI at f: the first in order that lists it or a
-// template for it, or nil. The error says that it is withheld.
+// owner returns the server that answers for a URI at d: the first in order that lists it or a
+// template for it, or nil. An error says that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	id, by, found := g.names.reader(uri, d.includes)
 	g.mu.Lock()
@@ -28,16 +28,16 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	switch offered, reason := status(by.public); {
 	case reason == ReasonChanged || reason == ReasonAnother:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"The %s %q of the server %q is withheld: it is not what it was when it was first used",
+			"The %s %q of the server %q is withheld: it has changed since its first use",
 			by.kind, by.public, id)
-	case !offered && g.names.waitsForAhead(id, d.includes):
+	case !offered && g.names.hasUnlistedBefore(id, d.includes):
 		return nil, server.ResourceNotFound(uri)
 	}
 	return u, nil
 }
 
-// readMatched reads a URI that a template of m matches at s, from the server that the URI belongs
-// to.
+// readMatched reads a URI that a template of u matches at s, from the server that the URI belongs
+// to, which may be an earlier one.
 func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 	uri string) (*mcp.ReadResourceResult, error) {
 	for _, d := range u.g.allDownstreams() {
@@ -55,9 +55,9 @@ func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 	return u.read(ctx, uri)
 }
 
-// readUnlisted reads a URI that no list at f contains, such as a link in a result. It asks the
-// server that has the URI withheld as new, or the only server; otherwise those that have URIs of
-// its scheme, in order.
+// readUnlisted reads a URI that no list at d contains, such as a link in a result. It asks the
+// server that has the URI but has it withheld as new, or the only server; otherwise the servers
+// with URIs of its scheme, in order.
 func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	uri string) (*mcp.ReadResourceResult, error) {
 	u, err := g.owner(d, uri)
@@ -72,11 +72,11 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	}
 	stateKind, id, _ := stateFrom(ctx)
 	for _, u := range g.candidates(d, uri) {
-		if stateKind != "" && u.id != id { // the answer is not for this one
+		if stateKind != "" && u.id != id { // the client answers another server's question
 			continue
 		}
 		result, err := u.read(ctx, uri)
-		if errors.Is(err, ErrNoSession) { // it is nothing to this client
+		if errors.Is(err, ErrNoSession) { // this client cannot use the server
 			continue
 		}
 		if stateKind != "" || !isNotFound(err) {
@@ -106,8 +106,8 @@ func isNotFound(err error) bool {
 			refusal.Code == rpc.CodeMethodNotFound)
 }
 
-// candidates returns the servers of f that may have a URI, in order, without those behind a server
-// that is not listed yet.
+// candidates returns the servers of d that may have an unlisted URI, in order, without those that
+// follow a server that is not listed yet.
 func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamServer) {
 	ids := g.names.serversByScheme(uri, d.includes)
 	if all := slices.DeleteFunc(g.manager.IDs(),
@@ -117,13 +117,14 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
-		if u := g.upstreams[id]; u != nil && !g.names.waitsForAhead(id, d.includes) {
+		if u := g.upstreams[id]; u != nil && !g.names.hasUnlistedBefore(id, d.includes) {
 			upstreams = append(upstreams, u)
 		}
 	}
 	return upstreams
 }
 
+// read reads a URI from the server.
 func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
 	return forwardTyped(ctx, u.g, c,

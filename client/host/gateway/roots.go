@@ -15,9 +15,10 @@ import (
 const (
 	// rootsWait is how long a server waits for clients that do not return their roots.
 	rootsWait = 5 * time.Second
-	// rootsTimeout limits roots/list to a client. A late answer is sent to the servers as a change.
+	// rootsTimeout limits a roots/list request to a client. Servers are notified of a late answer
+	// as of a change.
 	rootsTimeout = time.Minute
-	// maxRoots limits the roots that a server is sent.
+	// maxRoots limits the roots in an answer to a server.
 	maxRoots = 10_000
 )
 
@@ -26,7 +27,7 @@ const (
 type rootsRequest struct {
 	done   chan struct{}
 	roots  []mcp.Root // valid once done is closed
-	missed bool       // a server was answered without them; guarded by clients.mu
+	missed bool       // an answer to a server lacks them; guarded by clients.mu
 }
 
 // setRootsHandler sets the handler that answers roots/list with the roots of the gateway's clients.
@@ -62,15 +63,15 @@ func (g *Gateway) rootsOf(ctx context.Context, u *upstreamServer, session string
 	defer cancel()
 	cs := &g.clients
 	cs.mu.Lock()
-	var asked []*rootsRequest
+	var requests []*rootsRequest
 	for _, lc := range cs.servedBy(u, session) {
 		if lc.conn.Capabilities().Roots != nil {
-			asked = append(asked, g.requestRoots(lc))
+			requests = append(requests, g.requestRoots(lc))
 		}
 	}
 	cs.mu.Unlock()
 	seen := make(map[string]bool)
-	for _, r := range asked {
+	for _, r := range requests {
 		select {
 		case <-r.done:
 		case <-ctx.Done():
@@ -107,7 +108,7 @@ func (g *Gateway) requestRoots(lc *legacyClient) *rootsRequest {
 		defer cancel()
 		roots, err := lc.conn.Roots(ctx)
 		if err != nil && lc.ctx.Err() == nil {
-			g.o.Logger.Warn("gateway: a client has not said its roots", slog.Any("error", err))
+			g.o.Logger.Warn("gateway: a client does not return its roots", slog.Any("error", err))
 		}
 		g.clients.mu.Lock()
 		defer g.clients.mu.Unlock()
@@ -122,7 +123,7 @@ func (g *Gateway) requestRoots(lc *legacyClient) *rootsRequest {
 	return r
 }
 
-// rootsChanged notifies the servers that a client's roots have changed.
+// rootsChanged notifies the servers of a client that its roots have changed.
 func (g *Gateway) rootsChanged(lc *legacyClient) {
 	g.notifyLegacyServers(func(l *legacyServer) bool {
 		return !l.upstream.perSession || l.session == lc.conn.Session()
@@ -148,7 +149,7 @@ func (g *Gateway) notifyLegacyServers(some func(*legacyServer) bool) {
 	}
 }
 
-// noRoots is the answer of a client without roots.
+// noRoots is the answer to roots/list on behalf of a client without roots.
 var noRoots = json.RawMessage(`{"roots":[]}`)
 
 // withoutRoots returns the questions that a client without roots has to answer, and the keys of the

@@ -28,14 +28,14 @@ func (g *Gateway) Add(s host.Server) error {
 			error) {
 			g.setQuestionHandlers(&o, s.ID, session)
 			u.setRootsHandler(&o, session)
-			if session == "" { // what a client's own server has by now is nobody else's concern
+			if session == "" { // the lists come from the shared process only
 				u.setChangeHandlers(&o)
 			}
 			return u.connect(ctx, session, o, connect)
 		}
 	}
 	err := g.manager.Add(s)
-	if err == nil { // before the old one gives up what it had: nobody else is to have it meanwhile
+	if err == nil { // before the old server loses its names, so that no other server gets them
 		g.names.addServer(s.ID)
 	}
 	if old != nil {
@@ -113,11 +113,11 @@ func (g *Gateway) Refresh(ctx context.Context, id string) error {
 	if u == nil {
 		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
 	}
-	asked, done := u.refreshes, make(chan error, 1)
+	refreshes, done := u.refreshes, make(chan error, 1)
 	for {
 		select {
-		case asked <- done:
-			asked = nil
+		case refreshes <- done:
+			refreshes = nil
 		case err := <-done:
 			if err != nil && u.ctx.Err() != nil {
 				return host.ErrClosed
@@ -142,6 +142,7 @@ func (g *Gateway) Tools() map[string]int {
 	return all
 }
 
+// allUpstreams returns the servers in no particular order.
 func (g *Gateway) allUpstreams() []*upstreamServer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -168,10 +169,10 @@ func (g *Gateway) stateChanged(s host.Status) {
 	case host.Disabled:
 		u.disabled.Store(true)
 	case host.Stopped:
-		if !u.disabled.CompareAndSwap(true, false) { // else it is enabled again
-			return // it comes back when it is wanted
+		if !u.disabled.CompareAndSwap(true, false) {
+			return // stopped for lack of use, not enabled again
 		}
-	default: // what it has stays in the lists while it is down
+	default: // its items stay in the lists while it is down
 		return
 	}
 	u.notify()

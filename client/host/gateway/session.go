@@ -6,23 +6,23 @@ import (
 	"sync"
 )
 
-// ErrNoSession matches the error of a request without a connection or session to a server with
-// host.Server.PerSession. The request's principal does not identify a client, because one principal
-// may have several.
+// ErrNoSession matches the error of a request that belongs to no connection or session, to a server
+// with host.Server.PerSession. The request's principal does not identify a client, because one
+// principal may have several.
 var ErrNoSession = errors.New(
-	"gives each client a process of its own, and a request without a session is no client's: " +
-		"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
+	"has a process for each client, and the request has no session: " +
+		"use it on stdio or, over HTTP, in a session of MCP 2025-11-25 or earlier, or remove perSession from its configuration to share it")
 
-// sessions are the clients with server processes of their own (host.Server.PerSession):
-// connections, and legacy sessions over HTTP.
+// sessions are the connections and legacy sessions over HTTP that have server processes of their
+// own (host.Server.PerSession), by [server.Conn.Session].
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session
 }
 
-// A session is one client's use of such servers.
+// A session is one client of such servers.
 type session struct {
-	uses  int // requests under way
+	uses  int // requests in flight
 	ended bool
 }
 

@@ -288,7 +288,7 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		_, err = modern(bob, answer)
 		assert.ErrorContains(t, err, "requestState was not made for this request")
 		_, err = modern(session, answer)
-		assert.ErrorContains(t, err, "The call that asked has ended meanwhile",
+		assert.ErrorContains(t, err, "The call that asked has ended",
 			"the principal alone does not do")
 		got, err := modern(w.front.Integration().Stateless("ada"), answer)
 		assert.NilError(t, err)
@@ -317,7 +317,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 		s.PerSession = true
 		w.reopen(gateway.Options{Catalog: c}, s)
 		w.second("shared")
-		const why = `server "up" gives each client a process of its own, and a request without a session is no client's: `
+		const why = `server "up" has a process for each client, and the request has no session: `
 		for _, principal := range []string{"", "ada", "ada"} {
 			conn := w.front.Integration().Stateless(principal)
 			_, err := call(t, conn, "up__verbatim", "")

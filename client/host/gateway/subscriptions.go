@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// subscriptions are the resources of one server that clients of the gateway subscribe to, at any
-// downstream server. The gateway subscribes for them, which keeps the server in use.
+// subscriptions are the resources of one server that clients of any downstream server subscribe to.
+// The gateway subscribes on their behalf, and so the server is not stopped for lack of use.
 type subscriptions struct {
 	changed chan struct{} // capacity 1
 
@@ -44,7 +44,7 @@ func (g *Gateway) distributeSubscriptions() {
 		for _, d := range g.allDownstreams() {
 			for _, uri := range d.server.Integration().SubscribedResources() {
 				if u := g.ownerOf(d, uri); u != nil {
-					uris[u] = append(uris[u], uri) // which some fronts have in common
+					uris[u] = append(uris[u], uri) // perhaps again, for another downstream
 				}
 			}
 		}
@@ -56,7 +56,7 @@ func (g *Gateway) distributeSubscriptions() {
 	}
 }
 
-// ownerOf returns the server that a URI at f belongs to, or nil. If f includes a single server,
+// ownerOf returns the server that a URI at d belongs to, or nil. If d includes a single server,
 // unlisted URIs belong to it.
 func (g *Gateway) ownerOf(d *downstream, uri string) *upstreamServer {
 	u, err := g.owner(d, uri)
@@ -66,17 +66,18 @@ func (g *Gateway) ownerOf(d *downstream, uri string) *upstreamServer {
 	return g.onlyUpstream(d)
 }
 
-// onlyUpstream returns the server of a downstream with a fixed single server, nil for any other.
+// onlyUpstream returns the server of a downstream that offers exactly one ID, and nil for any other
+// downstream.
 func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.upstreams[d.onlyServer()]
 }
 
-// resubscribeDelay is the pause before a retry after a subscription has failed.
+// resubscribeDelay is the pause before subscriptions are retried.
 const resubscribeDelay = 5 * time.Second
 
-// keepSubscribed holds the server's subscriptions until the server is removed.
+// keepSubscribed renews the server's subscriptions until the server is removed.
 func (u *upstreamServer) keepSubscribed() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -92,7 +93,7 @@ func (u *upstreamServer) keepSubscribed() {
 		}
 		err := u.g.manager.Use(u.ctx, u.id, "", true, u.subscribe)
 		if err != nil && u.ctx.Err() == nil {
-			u.warn("changes of resources are not noticed for a while", err)
+			u.warn("subscriptions to resources have failed and are retried", err)
 		}
 		timer.Reset(resubscribeDelay)
 	}
@@ -108,15 +109,15 @@ func (u *upstreamServer) subscribe(c *client.Client) error {
 				continue
 			}
 			if err := c.Subscribe(u.ctx, uri); err != nil {
-				u.warn("changes of a resource are not noticed", err)
+				u.warn("a resource cannot be subscribed to", err)
 			}
-			subscribed[uri] = true // or was tried
-			u.updated(uri)         // nobody knows what has happened before
+			subscribed[uri] = true // also after an error, which is not retried with this client
+			u.updated(uri)         // it may have changed before
 		}
 		for uri := range subscribed {
 			if !wanted[uri] {
 				delete(subscribed, uri)
-				_ = c.Unsubscribe(u.ctx, uri) // what is told all the same goes to nobody
+				_ = c.Unsubscribe(u.ctx, uri) // updates that arrive nevertheless are dropped
 			}
 		}
 		if len(wanted) == 0 {

@@ -10,25 +10,26 @@ import (
 
 // A target is a tool, prompt or resource of one server, used on behalf of one client.
 type target struct {
-	id, name         string // the server's own name for it
-	idempotent       bool
-	perSession       bool             // the server is not shared
-	session          string           // of a server with PerSession; "" if the client has none
+	id, name         string           // the server's ID, and its own name of the item or the URI
+	idempotent       bool             // the request may be repeated
+	perSession       bool             // host.Server.PerSession
+	session          string           // set for a server with PerSession if the client has a session
 	conn             *server.Conn     // the client's connection; nil for an operation
-	owner            string           // the client that may resume the call
+	owner            string           // identifies the client that may resume the call
 	answersQuestions bool             // OnElicit of the server's options answers questions
-	level            mcp.LoggingLevel // lowest level that the server always logs at
+	level            mcp.LoggingLevel // Options.LogLevel of the server
 
 	maxArguments, maxResult int // bytes
 }
 
-// clientKey identifies the client.Client that is used: the shared one or that of a session.
+// clientKey identifies the client.Client of the request: the shared one or the one of a session.
 func (t *target) clientKey() string { return t.id + "\n" + t.session }
 
-// isStateless reports whether several clients may share the client's connection.
+// isStateless reports whether several clients may share the connection of the request.
 func (t *target) isStateless() bool { return t.conn == nil || t.conn.Context().Done() == nil }
 
-// ownerOf returns the session of the request in ctx, or the principal of an operation's call.
+// ownerOf returns the owner of the request in ctx: its session or, for a call of an operation, a
+// text with its principal.
 func ownerOf(ctx context.Context) string {
 	if conn := server.ConnFrom(ctx); conn != nil {
 		return conn.Session()

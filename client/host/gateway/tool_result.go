@@ -15,11 +15,11 @@ import (
 // A toolResult is the result of tools/call, parsed for an operation.
 type toolResult struct {
 	result     json.RawMessage
-	content    json.RawMessage // an array, nil for none
-	structured json.RawMessage // nil for none
+	content    json.RawMessage // nil if absent
+	structured json.RawMessage // nil if absent or null
 	envelope   dispatch.Envelope
-	enveloped  bool // the structured content is an envelope: the server is built on stdwire
-	failed     bool
+	enveloped  bool // the structured content is an envelope, as of a server built on stdwire
+	failed     bool // isError
 }
 
 // parseToolResult parses a JSON object.
@@ -34,8 +34,8 @@ func parseToolResult(result json.RawMessage) *toolResult {
 	return r
 }
 
-// data returns the structured content, or the data of its envelope; without structured content, the
-// content.
+// data returns the data of an operation: the data of the envelope, or else the structured content,
+// or else the content.
 func (r *toolResult) data() json.RawMessage {
 	switch {
 	case r.enveloped && r.envelope.Success():
@@ -52,7 +52,7 @@ func (r *toolResult) data() json.RawMessage {
 // structured content does not count.
 func (r *toolResult) hasMoreThanData() bool {
 	if r.structured == nil && r.content == nil {
-		return false // it is all data
+		return false // data returns the whole result
 	}
 	for token, value := range jsonscan.Members(r.result) {
 		name, _ := jsonscan.Text(token)

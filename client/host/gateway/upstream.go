@@ -15,28 +15,28 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An upstreamServer is one server of the gateway and its lists. One goroutine, run, keeps the lists
-// current.
+// An upstreamServer is a server that the gateway offers, with its lists. One goroutine, run, keeps
+// the lists current until ctx ends.
 type upstreamServer struct {
 	g                *Gateway
 	id               string
 	filter           host.Filter
 	perSession       bool
-	answersQuestions bool // the application has set OnElicit
+	answersQuestions bool // the application has set Options.OnElicit of the server
 	digest           string
 	cached           []byte // content of the cache file
 	ctx              context.Context
 	cancel           context.CancelFunc
 	done             chan struct{}
 	wake             chan struct{}     // capacity 1
-	refreshes        chan chan<- error // requests for a sync; each channel has room for one error
+	refreshes        chan chan<- error // requests for a sync; each channel has capacity 1
 	listedOnce       chan struct{}     // closed after the first attempt to list
 	disabled         atomic.Bool
 	known            atomic.Bool      // the lists are known, from the server or from the cache
 	recheck          chan struct{}    // capacity 1: pins have changed
 	listed           *client.Client   // the client whose lists are offered; used by run only
-	level            mcp.LoggingLevel // lowest level that the server always logs at
-	ambiguousLogs    atomic.Int64     // log messages that belong to no single client
+	level            mcp.LoggingLevel // Options.LogLevel of the server
+	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
 
 	maxArguments, maxResult int // bytes
 
@@ -46,15 +46,13 @@ type upstreamServer struct {
 	prompts   *itemList[mcp.Prompt, *server.Server]
 	resources *itemList[mcp.Resource, *server.Server]
 	templates *itemList[mcp.ResourceTemplate, *server.Server]
-	lists     []interface { // all of them
-		// sync fetches the lists that have changed and offers them.
+	// lists are the four itemLists above.
+	lists []interface {
 		sync(ctx context.Context, c *client.Client, isNew bool) error
 		recheck()
-		// withdraw removes everything that the server has from the lists.
 		withdraw() (affected []string)
 		removeStale()
 		addMissing()
-		// isWaiting reports whether some items wait for servers ahead of this one to be listed.
 		isWaiting() bool
 		withheldItems() []Withheld
 	}
@@ -65,7 +63,7 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		answersQuestions: s.Options.OnElicit != nil, digest: s.Digest, wake: make(chan struct{}, 1),
 		refreshes: make(chan chan<- error), listedOnce: make(chan struct{}),
 		recheck: make(chan struct{}, 1), done: make(chan struct{})}
-	u.disabled.Store(s.Disabled) // until it is enabled
+	u.disabled.Store(s.Disabled)
 	u.maxArguments, u.maxResult = cmp.Or(s.MaxArguments, defaultMax),
 		cmp.Or(s.MaxResult, defaultMax)
 	u.level = s.Options.LogLevel
@@ -87,9 +85,10 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions,
 		add: u.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) }}
-	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: kindResource, shared: true, list: (*client.Client).ResourceDefinitions,
-		add: u.putResource, remove: (*server.Server).RemoveResources,
+	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
+		downstreams: u.downstreamServers, kind: kindResource, shared: true,
+		list: (*client.Client).ResourceDefinitions,
+		add:  u.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
 	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: kindTemplate, shared: true,
@@ -113,7 +112,7 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 			u.prompts.stale.Store(true)
 		case mcp.MethodListResources:
 			u.resources.stale.Store(true)
-			u.templates.stale.Store(true) // which is told in the same way
+			u.templates.stale.Store(true) // templates have no notification of their own
 		}
 		u.notify()
 	}
@@ -127,6 +126,7 @@ func (u *upstreamServer) notify() {
 	}
 }
 
+// run lists the server and keeps its lists and subscriptions current.
 func (u *upstreamServer) run() {
 	defer close(u.done)
 	var subscribing sync.WaitGroup
@@ -160,7 +160,7 @@ func (u *upstreamServer) update() {
 		return
 	}
 	if err := u.sync(); err != nil && u.ctx.Err() == nil && !errors.Is(err, host.ErrDisabled) {
-		u.warn("a server has not said what it has", err)
+		u.warn("the lists of a server cannot be fetched", err)
 	}
 }
 
@@ -168,7 +168,7 @@ func (u *upstreamServer) warn(message string, err error) {
 	u.g.o.Logger.Warn("gateway: "+message, slog.String("server", u.id), slog.Any("error", err))
 }
 
-// sync fetches the lists that have changed and offers them.
+// sync starts the server if necessary, fetches the lists that have changed and offers them.
 func (u *upstreamServer) sync() error {
 	ctx, cancel := context.WithTimeout(u.ctx, listTimeout)
 	defer cancel()
@@ -185,7 +185,7 @@ func (u *upstreamServer) sync() error {
 	})
 }
 
-// downstreamServers returns the servers that offer this one's lists.
+// downstreamServers returns the servers that offer the lists of u.
 func (u *upstreamServer) downstreamServers() []*server.Server {
 	return u.g.downstreamServersOf(u.id)
 }
@@ -200,7 +200,7 @@ func (u *upstreamServer) updated(uri string) {
 	}
 }
 
-// withdraw removes everything that the server has from the lists.
+// withdraw withdraws all items of the server.
 func (u *upstreamServer) withdraw() {
 	g := u.g
 	defer g.lockOffers()()
@@ -212,7 +212,7 @@ func (u *upstreamServer) withdraw() {
 	u.listed = nil
 }
 
-// isWaiting reports whether some items wait for servers ahead of this one to be listed.
+// isWaiting reports whether an item waits until earlier servers are listed.
 func (u *upstreamServer) isWaiting() bool {
 	for _, s := range u.lists {
 		if s.isWaiting() {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Withheld is an item that a server has and the gateway does not offer.
+// A Withheld describes an item that a server has and the gateway does not offer.
 type Withheld struct {
 	Kind   string // tool, prompt, resource, resource template, or tool as an operation
-	Name   string // the server's name for it, its URI or its URI template
+	Name   string // the server's own name for it, its URI or its URI template
 	Reason Reason
 	Detail string // the first change, the ID of the colliding server, or the error
 }
@@ -18,12 +18,12 @@ type Withheld struct {
 type Reason string
 
 const (
-	ReasonChanged Reason = "changed" // it is not what it was when it was first used
-	ReasonNew     Reason = "new"     // its server did not have it when it was first used
-	ReasonAnother Reason = "another" // its server is another than it was
-	// a server ahead of this one has its name, URI, or a template for it
+	ReasonChanged Reason = "changed" // its definition differs from its pin
+	ReasonNew     Reason = "new"     // the server did not have it at first use
+	ReasonAnother Reason = "another" // the server's identity differs from that of its pins
+	// an earlier server has its name, its URI, or a template that matches its URI
 	ReasonCollision Reason = "collision"
-	// it cannot be compared with what it was, or cannot be offered at all
+	// its definition is invalid or cannot be compared with its pin
 	ReasonUnusable Reason = "unusable"
 )
 
@@ -41,7 +41,8 @@ func (g *Gateway) Withheld() map[string][]Withheld {
 	return all
 }
 
-// withheldItems returns the withheld items.
+// withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
+// operations.
 func (l *itemList[T, S]) withheldItems() (all []Withheld) {
 	l.mu.Lock()
 	all = slices.Collect(maps.Values(l.withheld))

@@ -90,17 +90,17 @@ func (l *Lock) read() (*file, error) {
 		return nil, fmt.Errorf("pins: %s is of version %d; this program knows %d", l.path,
 			f.Version, version)
 	}
-	for id, k := range f.Servers {
-		if k == nil {
+	for id, sp := range f.Servers {
+		if sp == nil {
 			return nil, fmt.Errorf("pins: %s: nothing is known of the server %.50q", l.path, id)
 		}
 		for _, kind := range Kinds() {
-			if err := k.verify(kind); err != nil {
+			if err := sp.verify(kind); err != nil {
 				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", l.path, err, id)
 			}
 		}
-		declared := Server{Capabilities: k.Capabilities}
-		if k.Capabilities, err = declared.canonicalCapabilities(); err != nil {
+		s := Server{Capabilities: sp.Capabilities}
+		if sp.Capabilities, err = s.canonicalCapabilities(); err != nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
 		}
 	}
@@ -110,14 +110,14 @@ func (l *Lock) read() (*file, error) {
 
 // verify checks the pins of a kind: whoever has changed the file by hand must not make a pin of
 // something else.
-func (k *serverPins) verify(kind Kind) error {
-	pins := *k.ofKind(kind)
-	for name, p := range pins {
-		found, made, err := kind.newEntry(p.Definition)
-		if err != nil || found != name || made.SHA256 != p.SHA256 {
+func (sp *serverPins) verify(kind Kind) error {
+	entries := *sp.ofKind(kind)
+	for name, e := range entries {
+		found, e2, err := kind.newEntry(e.Definition)
+		if err != nil || found != name || e2.SHA256 != e.SHA256 {
 			return fmt.Errorf("the pin does not fit its definition: the %s %.100q", kind, name)
 		}
-		pins[name] = made
+		entries[name] = e2
 	}
 	return nil
 }
@@ -149,16 +149,16 @@ func (l *Lock) write(f *file) error {
 func (l *Lock) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.compare(&s, kind, definitions)
-	if err != nil || !n.report.First {
-		return n.report, err
+	c, err := l.compare(&s, kind, definitions)
+	if err != nil || !c.report.First {
+		return c.report, err
 	}
-	for i := range n.report.Verdicts {
-		n.report.Verdicts[i].State = First
+	for i := range c.report.Verdicts {
+		c.report.Verdicts[i].State = First
 	}
-	*n.server.ofKind(kind) = n.entries
-	n.file.Servers[s.ID] = n.server
-	return n.report, l.write(n.file)
+	*c.server.ofKind(kind) = c.entries
+	c.file.Servers[s.ID] = c.server
+	return c.report, l.write(c.file)
 }
 
 // Compare is like [Lock.Check] but pins nothing: definitions of a kind that was never checked are
@@ -166,8 +166,8 @@ func (l *Lock) Check(s Server, kind Kind, definitions []json.RawMessage) (Report
 func (l *Lock) Compare(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.compare(&s, kind, definitions)
-	return n.report, err
+	c, err := l.compare(&s, kind, definitions)
+	return c.report, err
 }
 
 // A now is what a server has of a kind, beside what is known of it. The file and known are those of
@@ -181,22 +181,22 @@ type comparison struct {
 	report       Report
 }
 
-func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (n comparison,
+func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (c comparison,
 	err error) {
-	if n.names, n.entries, err = kind.newEntries(definitions); err != nil {
-		return n, err
+	if c.names, c.entries, err = kind.newEntries(definitions); err != nil {
+		return c, err
 	}
-	if n.capabilities, err = s.canonicalCapabilities(); err != nil {
-		return n, err
+	if c.capabilities, err = s.canonicalCapabilities(); err != nil {
+		return c, err
 	}
-	if n.file, err = l.read(); err != nil {
-		return n, err
+	if c.file, err = l.read(); err != nil {
+		return c, err
 	}
-	if n.server = n.file.Servers[s.ID]; n.server == nil {
-		n.server = &serverPins{Name: s.Name, Capabilities: n.capabilities}
+	if c.server = c.file.Servers[s.ID]; c.server == nil {
+		c.server = &serverPins{Name: s.Name, Capabilities: c.capabilities}
 	}
-	n.report = newReport(n.server, kind, s, n.capabilities, n.names, n.entries)
-	return n, nil
+	c.report = newReport(c.server, kind, s, c.capabilities, c.names, c.entries)
+	return c, nil
 }
 
 // Accept pins the current definitions with the accepted names, or all of them if no names are
@@ -206,35 +206,35 @@ func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage,
 	accepted ...string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, err := l.compare(&s, kind, definitions)
+	c, err := l.compare(&s, kind, definitions)
 	if err != nil {
 		return err
 	}
 	if len(accepted) == 0 {
-		accepted = n.names
+		accepted = c.names
 	}
 	for _, name := range accepted {
-		if _, ok := n.entries[name]; !ok {
+		if _, ok := c.entries[name]; !ok {
 			return fmt.Errorf("%w %s: %.100q of the server %q", ErrNotFound, kind, name, s.ID)
 		}
 	}
-	k := n.server
-	if n.file.Servers[s.ID] == nil || n.report.IdentityChange != "" {
-		k = &serverPins{Name: s.Name, Capabilities: n.capabilities}
+	sp := c.server
+	if c.file.Servers[s.ID] == nil || c.report.IdentityChange != "" {
+		sp = &serverPins{Name: s.Name, Capabilities: c.capabilities}
 		for _, kind := range Kinds() { // none is of first use any more
-			*k.ofKind(kind) = map[string]entry{}
+			*sp.ofKind(kind) = map[string]entry{}
 		}
 	}
-	pins := maps.Clone(*k.ofKind(kind))
-	if pins == nil {
-		pins = map[string]entry{}
+	entries := maps.Clone(*sp.ofKind(kind))
+	if entries == nil {
+		entries = map[string]entry{}
 	}
 	for _, name := range accepted {
-		pins[name] = n.entries[name]
+		entries[name] = c.entries[name]
 	}
-	*k.ofKind(kind) = pins
-	n.file.Servers[s.ID] = k
-	return l.write(n.file)
+	*sp.ofKind(kind) = entries
+	c.file.Servers[s.ID] = sp
+	return l.write(c.file)
 }
 
 // Forget removes the pins with these names, of every kind, or the whole server if no names are
@@ -247,18 +247,18 @@ func (l *Lock) Forget(id string, names ...string) error {
 	if err != nil {
 		return err
 	}
-	k := f.Servers[id]
-	if k == nil {
+	sp := f.Servers[id]
+	if sp == nil {
 		return fmt.Errorf("%w server: %q", ErrNotFound, id)
 	}
 	for _, name := range names {
-		if !k.has(name) {
+		if !sp.has(name) {
 			return fmt.Errorf("%w pin: %.100q of the server %q", ErrNotFound, name, id)
 		}
 	}
 	for _, kind := range Kinds() {
 		for _, name := range names {
-			delete(*k.ofKind(kind), name)
+			delete(*sp.ofKind(kind), name)
 		}
 	}
 	if len(names) == 0 {
@@ -268,9 +268,9 @@ func (l *Lock) Forget(id string, names ...string) error {
 }
 
 // has reports whether something of that name is pinned.
-func (k *serverPins) has(name string) bool {
+func (sp *serverPins) has(name string) bool {
 	return slices.ContainsFunc(Kinds(), func(kind Kind) bool {
-		_, ok := (*k.ofKind(kind))[name]
+		_, ok := (*sp.ofKind(kind))[name]
 		return ok
 	})
 }

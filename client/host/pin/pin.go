@@ -101,36 +101,36 @@ type serverPins struct {
 }
 
 // ofKind returns what is known of a kind.
-func (k *serverPins) ofKind(kind Kind) *map[string]entry {
+func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
 	switch kind {
 	case Tool:
-		return &k.Tools
+		return &sp.Tools
 	case Prompt:
-		return &k.Prompts
+		return &sp.Prompts
 	case Resource:
-		return &k.Resources
+		return &sp.Resources
 	case Template:
-		return &k.Templates
+		return &sp.Templates
 	}
 	panic("pin: there is no kind " + string(kind))
 }
 
 // newEntry makes a pin of a definition.
-func (kind Kind) newEntry(definition []byte) (name string, p entry, err error) {
+func (kind Kind) newEntry(definition []byte) (name string, e entry, err error) {
 	if err := jsonscan.Valid(definition); err != nil {
-		return "", p, fmt.Errorf("a %s's definition is no JSON: %w", kind, err)
+		return "", e, fmt.Errorf("a %s's definition is no JSON: %w", kind, err)
 	}
 	key := nameMembers[kind]
 	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
 	if !ok {
-		return "", p, fmt.Errorf("a %s's definition has no %s", kind, key)
+		return "", e, fmt.Errorf("a %s's definition has no %s", kind, key)
 	}
 	if kind == Resource || kind == Template {
 		definition = withoutContentFields(definition)
 	}
 	text, err := jsondiff.Canonical(definition)
 	if err != nil {
-		return name, p, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind,
+		return name, e, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind,
 			name, err)
 	}
 	sum := sha256.Sum256(text)
@@ -138,27 +138,27 @@ func (kind Kind) newEntry(definition []byte) (name string, p entry, err error) {
 }
 
 // newEntries makes pins of definitions, and returns the names in their order.
-func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, pins map[string]entry,
+func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, entries map[string]entry,
 	err error) {
-	pins = make(map[string]entry, len(definitions))
+	entries = make(map[string]entry, len(definitions))
 	size := 0
 	for _, definition := range definitions {
-		name, p, err := kind.newEntry(definition)
+		name, e, err := kind.newEntry(definition)
 		if err != nil {
 			return nil, nil, err
 		}
-		if _, twice := pins[name]; twice {
+		if _, duplicate := entries[name]; duplicate {
 			return nil, nil,
 				fmt.Errorf("there are two %ss of the %s %.100q", kind, nameMembers[kind], name)
 		}
-		names, pins[name] = append(names, name), p
-		if size += len(name) + len(p.Definition); size > maxKind {
+		names, entries[name] = append(names, name), e
+		if size += len(name) + len(e.Definition); size > maxKind {
 			return nil, nil,
 				fmt.Errorf("the definitions of its %ss are larger than %d bytes, and are not pinned",
 					kind, maxKind)
 		}
 	}
-	return names, pins, nil
+	return names, entries, nil
 }
 
 // canonicalCapabilities is the canonical form of a server's Declared.
@@ -173,28 +173,28 @@ func (s *Server) canonicalCapabilities() (json.RawMessage, error) {
 }
 
 // newReport judges definitions by what is known of their kind and server.
-func newReport(k *serverPins, kind Kind, s *Server, declared json.RawMessage, names []string,
-	pins map[string]entry) (r Report) {
+func newReport(sp *serverPins, kind Kind, s *Server, declared json.RawMessage, names []string,
+	entries map[string]entry) (r Report) {
 	switch {
-	case k.Name != s.Name:
-		r.IdentityChange = k.Name
-	case string(k.Capabilities) != string(declared):
+	case sp.Name != s.Name:
+		r.IdentityChange = sp.Name
+	case string(sp.Capabilities) != string(declared):
 		r.IdentityChange = "capabilities"
 	}
-	was := *k.ofKind(kind)
-	r.First = was == nil && r.IdentityChange == ""
+	pinned := *sp.ofKind(kind)
+	r.First = pinned == nil && r.IdentityChange == ""
 	for _, name := range names {
 		v := Verdict{Name: name, State: New}
-		if old, ok := was[name]; ok && r.IdentityChange == "" {
+		if old, ok := pinned[name]; ok && r.IdentityChange == "" {
 			v.State = Same
-			if old.SHA256 != pins[name].SHA256 {
-				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition, pins[name].Definition)
+			if old.SHA256 != entries[name].SHA256 {
+				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition, entries[name].Definition)
 			}
 		}
 		r.Verdicts = append(r.Verdicts, v)
 	}
-	for _, name := range slices.Sorted(maps.Keys(was)) {
-		if _, there := pins[name]; !there {
+	for _, name := range slices.Sorted(maps.Keys(pinned)) {
+		if _, found := entries[name]; !found {
 			r.Missing = append(r.Missing, name)
 		}
 	}

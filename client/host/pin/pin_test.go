@@ -273,19 +273,19 @@ func TestShared(t *testing.T) {
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(read), []byte(`{"name":"b","a":[1,{"x":null}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		_, p, err := Tool.newEntry(a)
+		_, e, err := Tool.newEntry(a)
 		if err != nil {
 			return
 		}
-		_, again, err := Tool.newEntry(p.Definition)
+		_, again, err := Tool.newEntry(e.Definition)
 		assert.NilError(t, err)
-		assert.Equal(t, string(again.Definition), string(p.Definition), "canonical is canonical")
+		assert.Equal(t, string(again.Definition), string(e.Definition), "canonical is canonical")
 		var x, y any
 		assert.NilError(t, json.Unmarshal(a, &x))
-		assert.NilError(t, json.Unmarshal(p.Definition, &y))
+		assert.NilError(t, json.Unmarshal(e.Definition, &y))
 		if _, q, err := Tool.newEntry(b); err == nil {
-			assert.Equal(t, len(jsondiff.Diff(p.Definition, q.Definition)) == 0,
-				p.SHA256 == q.SHA256)
+			assert.Equal(t, len(jsondiff.Diff(e.Definition, q.Definition)) == 0,
+				e.SHA256 == q.SHA256)
 		}
 	})
 }
