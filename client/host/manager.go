@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Manager keeps the clients of many servers: it starts each at its first use, restarts it with
-// growing pauses when it ends, stops it when it is unused, and ends all of them. Its methods are
-// safe for concurrent use. Callbacks in [Server].Options must not call Close.
+// A Manager manages the clients of servers: it starts each at its first use, restarts it with
+// growing pauses when it ends, stops it when it is unused, and closes all of them. Its methods are
+// safe for concurrent use. Callbacks in [Server].Options must not call [Manager.Close].
 type Manager struct {
 	onState func(Status)
 	ctx     context.Context
@@ -25,17 +25,17 @@ type Manager struct {
 	mu          sync.Mutex
 	closed      bool
 	servers     map[string]*Server
-	order       []string
-	disabled    map[string]bool // by id
-	logs        map[string]*Log
-	supervisors map[clientKey]*supervisor // of the clients that were used
+	order       []string                  // IDs in the order of Add
+	disabled    map[string]bool           // by ID
+	logs        map[string]*Log           // by ID
+	supervisors map[clientKey]*supervisor // of the clients in use or used before
 }
 
 // A clientKey identifies a client of a server. session is "" for a shared one.
 type clientKey struct{ id, session string }
 
-// NewManager returns a Manager without servers. onState, unless it is nil, is called for every
-// change of the state of a server, on the goroutine that makes it, which waits for the call.
+// NewManager returns a Manager without servers. Unless onState is nil, it is called after each
+// change of the state of a server. The Manager waits for the call.
 func NewManager(onState func(Status)) *Manager {
 	m := &Manager{onState: onState, servers: make(map[string]*Server),
 		disabled: make(map[string]bool), logs: make(map[string]*Log),
@@ -44,14 +44,15 @@ func NewManager(onState func(Status)) *Manager {
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: it closes the clients of that one, whose
-// calls in flight fail, and keeps its log.
+// Add adds a server, or replaces the one with the same ID: it closes the clients of the old one,
+// whose calls in flight fail, and keeps its log. It returns an error if the ID or the filter is
+// invalid, Connect is nil, or the Manager is closed.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
 	}
 	if s.Connect == nil {
-		return serverError(s.ID, errors.New("it needs Connect"))
+		return serverError(s.ID, errors.New("Connect is nil"))
 	}
 	s = s.withDefaults()
 	m.mu.Lock()
@@ -109,16 +110,16 @@ func stopAll(supervisors []*supervisor) {
 	}
 }
 
-// IDs returns the ids of the servers in the order of Add.
+// IDs returns the IDs of the servers in the order of Add.
 func (m *Manager) IDs() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.order)
 }
 
-// Use calls f with the client of a server, which it starts if needed. That takes up to the
-// StartTimeout of the server's Options, or until ctx ends. session is the user of the client; it
-// matters only for a server with PerSession.
+// Use calls f with the client of a server, which it starts if needed. It waits for the start until
+// the StartTimeout of the server's Options or until ctx ends. session identifies the user of the
+// client; it matters only for a server with PerSession.
 //
 // While f runs, the server is not stopped for lack of use. If the server ends, the calls of f fail
 // at once. If idempotent is true and f returns such an error, Use calls f once more with the next
@@ -141,8 +142,8 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 			return err
 		}
 		err = sv.use(c, f)
-		if _, tooLarge := errors.AsType[*client.TooLargeError](err); tooLarge { // and would be again
-			return err
+		if _, tooLarge := errors.AsType[*client.TooLargeError](err); tooLarge {
+			return err // a repeated call would have the same result
 		}
 		if err == nil || !repeat || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
 			m.ctx.Err() != nil {
@@ -157,7 +158,7 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	}
 }
 
-// supervisor returns the supervisor of a client, which it makes if needed.
+// supervisor returns the supervisor of a client, which it starts if needed.
 func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,7 +180,7 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	}
 	if key.session != "" && !m.canAddSession(s) {
 		return nil, fmt.Errorf(
-			"server %q: %w: %d, which are as many as may be; try again when one has ended", id,
+			"server %q: %w: the maximum is %d; try again when one has ended", id,
 			ErrTooManySessions, s.MaxSessions)
 	}
 	sv := newSupervisor(m, s, key, m.logs[id])
@@ -204,13 +205,13 @@ func (m *Manager) canAddSession(s *Server) bool {
 	}
 	if n == s.MaxSessions && failed != nil {
 		delete(m.supervisors, failed.key)
-		failed.cancel() // who waits for it takes another
+		failed.cancel() // a Use that waits for it gets a new one
 		n--
 	}
 	return n < s.MaxSessions
 }
 
-// Log returns the log of a server. The error matches [ErrUnknown].
+// Log returns the log of a server. An error matches [ErrUnknown].
 func (m *Manager) Log(id string) (*Log, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +221,7 @@ func (m *Manager) Log(id string) (*Log, error) {
 	return m.logs[id], nil
 }
 
-// removeSupervisor removes a supervisor that is not needed any more.
+// removeSupervisor removes a supervisor from the table. It returns false if it is not there.
 func (m *Manager) removeSupervisor(sv *supervisor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -293,12 +294,11 @@ func (m *Manager) Restart(id string) error {
 	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
 	stopAll(removed)
-	sv, err := m.supervisor(id, "") // unless it was disabled or removed meanwhile
+	sv, err := m.supervisor(id, "") // fails if it was disabled or removed meanwhile
 	if err != nil {
 		return err
 	}
-	// whatever it was; one that has failed can be wanted again
-	m.reportState(Status{ID: id, State: Stopped})
+	m.reportState(Status{ID: id, State: Stopped}) // also if it had failed
 	if !s.PerSession {
 		notify(sv.requested)
 	}
@@ -330,19 +330,20 @@ func (m *Manager) Status() []Status {
 	return all
 }
 
+// reportState calls onState and recovers its panics.
 func (m *Manager) reportState(s Status) {
 	if m.onState == nil {
 		return
 	}
 	if failure := contain.Run(func() { m.onState(s) }); failure != nil {
 		if log, err := m.Log(s.ID); err == nil {
-			log.appendLine("what hears of states: %v", failure)
+			log.appendLine("onState: %v", failure)
 		}
 	}
 }
 
-// Close closes all clients and returns when no process is left, which takes up to twice the longest
-// Grace.
+// Close closes all clients. It blocks until their processes have ended, which takes up to twice the
+// longest [client.Command].Grace.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true

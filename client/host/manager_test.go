@@ -243,14 +243,14 @@ func TestTooManyFailures(t *testing.T) {
 		assert.Assert(t, ok && unavailable.RetryAfter > 0)
 		assert.Assert(t,
 			cmp.Contains(err.Error(),
-				`server "s" is not available: boom; it is started again in 1s`))
+				`server "s" is not available: boom; it restarts in 1s`))
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, p.started(), maxFailures)
 		assert.Equal(t, state(m), Failed)
 
 		// one attempt
 		assert.ErrorContains(t, use(t, m),
-			`server "s" is not available: boom; it is started again in 5m0s`)
+			`server "s" is not available: boom; it restarts in 5m0s`)
 		assert.Equal(t, p.started(), maxFailures+1)
 		began := time.Now()
 		assert.ErrorContains(t, use(t, m), "boom") // not waited for that long
@@ -267,7 +267,7 @@ func TestTooManyFailures(t *testing.T) {
 
 		p.breaks(errors.New("boom"))
 		assert.NilError(t, m.Restart("s"))
-		assert.ErrorContains(t, use(t, m), "boom; it is started again in 1s")
+		assert.ErrorContains(t, use(t, m), "boom; it restarts in 1s")
 		p.breaks(nil)
 		assert.NilError(t, m.Restart("s"))
 		assert.NilError(t, use(t, m))
@@ -344,7 +344,7 @@ func TestMaxSessions(t *testing.T) {
 			err := use("c")
 			assert.Assert(t, errors.Is(err, ErrTooManySessions))
 			assert.Error(t, err,
-				`server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
+				`server "s": too many sessions have a server of their own: the maximum is 2; try again when one has ended`)
 			m.EndSession("a")
 			assert.NilError(t, use("c"))
 			assert.Assert(t, errors.Is(use("a"), ErrTooManySessions))

@@ -17,7 +17,7 @@ func TestCheckID(t *testing.T) {
 		strings.Repeat("b", 32)} {
 		assert.ErrorContains(t, CheckID(id), "is not 1 to 32 letters")
 	}
-	assert.ErrorContains(t, CheckID("a__b"), `has "__" in it`)
+	assert.ErrorContains(t, CheckID("a__b"), `contains "__"`)
 }
 
 func TestPublicName(t *testing.T) {

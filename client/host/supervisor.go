@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A supervisor keeps one client of a server, from its first use on: it starts the client, waits for
-// its end and restarts it. A single goroutine does this, so there is never more than one client.
+// A supervisor manages one client of a server from its first use on: it starts the client, waits for
+// its end and restarts it. A single goroutine, run, does this, so there is at most one client.
 type supervisor struct {
 	m         *Manager
 	server    *Server
@@ -27,13 +27,13 @@ type supervisor struct {
 	mu       sync.Mutex
 	state    State
 	since    time.Time
-	client   *client.Client // Ready
-	err      error          // the last failure
-	retryAt  time.Time      // Waiting
-	uses     int
-	restarts int
-	failures int           // number of failed starts
-	changed  chan struct{} // closed at the next change of state
+	client   *client.Client // set if Ready
+	err      error          // the last failure; nil after a connection
+	retryAt  time.Time      // the time of the restart; valid if Waiting or Failed
+	uses     int            // in progress
+	restarts int            // number of restarts after failures
+	failures int            // number of failed starts
+	changed  chan struct{}  // closed at the next change of state
 }
 
 func newSupervisor(m *Manager, s *Server, key clientKey, log *Log) *supervisor {
@@ -47,16 +47,17 @@ func newSupervisor(m *Manager, s *Server, key clientKey, log *Log) *supervisor {
 // errSupervisorStopped is the error of a supervisor that has ended. Another may have replaced it.
 var errSupervisorStopped = errors.New("the server was stopped meanwhile")
 
-// acquire waits for the client and returns it. The caller must call release.
+// acquire waits for the client, requests its start if needed, and returns it. The caller must call
+// release.
 func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
-	before := -1 // how many failures there were
+	before := -1 // number of failed starts before the call
 	for {
 		sv.mu.Lock()
 		state, changed, err := sv.state, sv.changed, sv.err
 		if before < 0 {
 			before = sv.failures
 		}
-		failed := sv.failures > before // what was waited for
+		failed := sv.failures > before // the start that this call waited for
 		wait := time.Until(sv.retryAt)
 		justFailed := state == Failed && time.Since(sv.since) < maxBackoff
 		if state == Ready && !isDone(sv.client) {
@@ -83,7 +84,7 @@ func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
 	}
 }
 
-// maxWaitBefore returns how long a use waits for a restart.
+// maxWaitBefore returns how long a use with this context waits for a restart.
 func maxWaitBefore(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxWait, time.Until(deadline))
@@ -146,7 +147,7 @@ func (sv *supervisor) status() Status {
 	return s
 }
 
-// setState changes the state and calls f, which changes what belongs to it.
+// setState changes the state, calls f with mu held to change related fields, and reports the state.
 func (sv *supervisor) setState(state State, f func()) {
 	sv.mu.Lock()
 	sv.state, sv.since = state, time.Now()
@@ -159,13 +160,13 @@ func (sv *supervisor) setState(state State, f func()) {
 	sv.m.reportState(sv.status())
 }
 
-// run is the goroutine of a supervisor.
+// run starts and restarts the client until ctx ends or, for a session, the client is unused.
 func (sv *supervisor) run() {
 	defer close(sv.done)
 	defer sv.cancel()
-	var recent []time.Time // failures, at most maxFailures
-	consecutive := 0               // of failures, since it last worked for a while
-	tooMany := false       // it has failed too many times since then
+	var recent []time.Time // times of the latest failures, at most maxFailures
+	consecutive := 0       // number of failures since the server last worked for failureWindow
+	tooMany := false       // maxFailures have occurred within failureWindow since then
 	o := sv.server.Options
 	for sv.waitForStart() {
 		sv.setState(Starting, nil)
@@ -174,8 +175,7 @@ func (sv *supervisor) run() {
 		worked := err == nil
 		o.Era = sv.server.Options.Era
 		if worked {
-			// remembered for the next start, which then needs no probe; if that fails, the one
-			// after finds out again
+			// The next start needs no probe. If it fails, the one after it probes again.
 			o.Era = c.Era()
 			if c.Process() == nil {
 				sv.log.appendLine("connected")
@@ -193,7 +193,7 @@ func (sv *supervisor) run() {
 		if sv.ctx.Err() != nil {
 			return
 		}
-		if err == nil { // it was not used any more
+		if err == nil { // unused for IdleStop
 			if sv.key.session != "" && sv.m.removeSupervisor(sv) {
 				return
 			}
@@ -218,7 +218,7 @@ func (sv *supervisor) run() {
 	}
 }
 
-// connect calls Server.Connect.
+// connect calls Server.Connect and recovers its panics.
 func (sv *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	err = contain.Do(func() (err error) {
 		if c, err = sv.server.Connect(sv.ctx, sv.key.session, o); c == nil && err == nil {
@@ -232,8 +232,8 @@ func (sv *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// withoutStderr returns an error of the end of a server without its stderr, which is in the log
-// already.
+// withoutStderr returns the error of a server's end without the stderr, which the log already
+// contains.
 func withoutStderr(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {
@@ -244,7 +244,7 @@ func withoutStderr(err error) error {
 	return &bare
 }
 
-// recordFailure records why the server does not work.
+// recordFailure records a failure. worked says that the server had started. The caller holds mu.
 func (sv *supervisor) recordFailure(err error, worked bool) {
 	sv.err = err
 	if !worked {
@@ -252,8 +252,8 @@ func (sv *supervisor) recordFailure(err error, worked bool) {
 	}
 }
 
-// backoff returns the pause after row consecutive failures, randomized so that servers that failed
-// together do not restart together.
+// backoff returns the pause after a number of consecutive failures. It is random, so that servers
+// that failed together do not restart together.
 func backoff(consecutive int) time.Duration {
 	wait := firstBackoff
 	for range consecutive - 1 {
@@ -262,8 +262,8 @@ func backoff(consecutive int) time.Duration {
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// waitForStart waits until the server is to be started: when it is used and has not just failed, or
-// when the pause after a failure is over. It returns false when the supervisor is to end.
+// waitForStart blocks until a use requests the server, unless it is Waiting, or until the pause
+// after a failure is over. It returns false if ctx ends.
 func (sv *supervisor) waitForStart() bool {
 	var due <-chan time.Time
 	wanted := sv.requested
@@ -288,8 +288,8 @@ func (sv *supervisor) waitForStart() bool {
 	}
 }
 
-// waitForEnd waits until the client ends, which is an error, or is unused for IdleStop. In the
-// latter case, and at the end of the supervisor, it closes the client.
+// waitForEnd blocks until the client ends, and returns its error, or until the client is unused for
+// IdleStop or ctx ends. It closes the client in every case.
 func (sv *supervisor) waitForEnd(c *client.Client) error {
 	defer func() {
 		_ = c.Close()
@@ -317,7 +317,8 @@ func (sv *supervisor) waitForEnd(c *client.Client) error {
 	}
 }
 
-// stopIfUnused prevents further uses of the client, unless it is in use.
+// stopIfUnused sets the state to Stopped, so that the client gets no further uses. It returns false
+// if the client is in use.
 func (sv *supervisor) stopIfUnused() bool {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()

@@ -93,13 +93,13 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "broken__x", nil)
 			assert.ErrorContains(t, err,
-				`server "broken" is not available: boom; it is started again in `)
+				`server "broken" is not available: boom; it restarts in `)
 			_, err = c.CallTool(t.Context(), "off__verbatim", nil)
 			assert.ErrorContains(t, err, "Unknown tool: off__verbatim")
 			e := operate(t.Context(), "broken.x")
 			assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
 			assert.ErrorContains(t, e.Err,
-				`server "broken" is not available: boom; it is started again in `)
+				`server "broken" is not available: boom; it restarts in `)
 		})
 	})
 }

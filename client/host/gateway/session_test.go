@@ -189,7 +189,7 @@ func TestTooManyOwnServers(t *testing.T) {
 			w.client(client.Options{Era: era}, func(b *client.Client) {
 				_, err := b.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err,
-					`server "up": too many sessions have a server of their own: 1`)
+					`server "up": too many sessions have a server of their own: the maximum is 1`)
 			})
 			_, err = a.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)

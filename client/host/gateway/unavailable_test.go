@@ -93,17 +93,17 @@ func TestCallSaysWhenServerRestarts(t *testing.T) {
 		assert.Assert(t, e.Err != nil)
 		assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
 		assert.Equal(t, e.Err.Message,
-			`server "up" is not available: closed the connection; it is started again in 1s`)
+			`server "up" is not available: closed the connection; it restarts in 1s`)
 		assert.Equal(t, time.Since(began), time.Duration(0), "it cannot be there in time")
 		time.Sleep(10 * time.Second) // it has failed several times
 		e = operate(t.Context())
 		assert.Assert(t, e.Err != nil)
 		assert.ErrorContains(t, e.Err,
-			`server "up" is not available: it is down; it is started again in `)
+			`server "up" is not available: it is down; it restarts in `)
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.ErrorContains(t, err,
-				`server "up" is not available: it is down; it is started again in `)
+				`server "up" is not available: it is down; it restarts in `)
 		})
 		down.Store(false)
 		time.Sleep(time.Minute)
