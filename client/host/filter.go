@@ -13,8 +13,8 @@ type Filter struct {
 	Deny  []string // has precedence over Allow
 }
 
-// Check returns an error if a pattern is empty or contains a bracket, brace or backslash, so that no
-// name matches it.
+// Check returns an error if a pattern is empty or contains a bracket, brace or backslash, so that
+// no name matches it.
 func (f *Filter) Check() error {
 	for _, pattern := range append(append([]string(nil), f.Allow...), f.Deny...) {
 		if pattern == "" {

@@ -59,9 +59,9 @@ func (l *Log) appendLine(format string, args ...any) {
 }
 
 // From returns the text from position at on, where 0 is the beginning of the log. next is the
-// position after the text. missed is the number of bytes between at and the text that are discarded;
-// after discarded bytes the text begins with a whole line if it contains a line end. grown is closed
-// when there is more text.
+// position after the text. missed is the number of bytes between at and the text that are
+// discarded; after discarded bytes the text begins with a whole line if it contains a line end.
+// grown is closed when there is more text.
 func (l *Log) From(at int64) (text []byte, next, missed int64, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -317,7 +317,8 @@ func (m *Manager) Status() []Status {
 				statuses = append(statuses, sv.status())
 			}
 		}
-		slices.SortFunc(statuses, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
+		slices.SortFunc(statuses,
+			func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
 		switch {
 		case m.disabled[id]:
 			statuses = []Status{{ID: id, State: Disabled}}

@@ -48,8 +48,8 @@ type Server struct {
 const (
 	defaultIdleStop    = 10 * time.Minute
 	defaultMaxSessions = 64
-	// firstBackoff is the pause after the first failure. It doubles with each consecutive failure up
-	// to maxBackoff.
+	// firstBackoff is the pause after the first failure. It doubles with each consecutive failure
+	// up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
 	// After maxFailures within failureWindow the state of a server is Failed, and it restarts only

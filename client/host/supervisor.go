@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A supervisor manages one client of a server from its first use on: it starts the client, waits for
-// its end and restarts it. A single goroutine, run, does this, so there is at most one client.
+// A supervisor manages one client of a server from its first use on: it starts the client, waits
+// for its end and restarts it. A single goroutine, run, does this, so there is at most one client.
 type supervisor struct {
 	m         *Manager
 	server    *Server
@@ -135,14 +135,15 @@ func notify(c chan struct{}) {
 func (sv *supervisor) status() Status {
 	sv.mu.Lock()
 	defer sv.mu.Unlock()
-	s := Status{ID: sv.key.id, Session: sv.key.session, State: sv.state, Err: sv.err, Since: sv.since,
-		Uses: sv.uses, Restarts: sv.restarts}
+	s := Status{ID: sv.key.id, Session: sv.key.session, State: sv.state, Err: sv.err,
+		Since: sv.since, Uses: sv.uses, Restarts: sv.restarts}
 	switch sv.state {
 	case Waiting, Failed:
 		s.RetryAt = sv.retryAt
 	case Ready:
 		s.Process = sv.client.Process()
-		s.Era, s.Revision, s.LastHeard = sv.client.Era(), sv.client.Revision(), sv.client.LastHeard()
+		s.Era, s.Revision = sv.client.Era(), sv.client.Revision()
+		s.LastHeard = sv.client.LastHeard()
 	}
 	return s
 }

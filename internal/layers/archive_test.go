@@ -48,7 +48,8 @@ func TestExampleImports(t *testing.T) {
 	assert.Assert(t, examples > 0)
 }
 
-// isExample reports whether git archive keeps a test file: the patterns are those of .gitattributes.
+// isExample reports whether git archive keeps a test file: the patterns are those of
+// .gitattributes.
 func isExample(name string) bool {
 	base := path.Base(name)
 	more, _ := path.Match("example_*_test.go", base)

@@ -14,27 +14,27 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// bracePattern matches a variable in the form of opencode.
+// bracePattern matches a variable as in opencode.
 var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's
-// ${x%.c} is.
+// variablePattern matches a variable. Other text with a dollar sign, such as ${x%.c} of a shell, is
+// not changed.
 var variablePattern = regexp.MustCompile(
 	`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
-// A Missing is a variable without a value.
-type Missing struct {
-	Field    string // where it stands: env.TOKEN, args[2]
-	Variable string // without a default: ${TOKEN}
-	Reason   string
+// A MissingVariable is a variable without a value.
+type MissingVariable struct {
+	Field    string // the member that contains it, such as env.TOKEN or args[2]
+	Variable string // without its default, such as ${TOKEN}
+	Reason   string // why it has no value
 }
 
 // A ResolveError reports why a definition cannot be resolved to an [Endpoint].
 type ResolveError struct {
 	Server   string
 	Position Position
-	Missing  []Missing // variables without a value
-	Err      error     // any other error
+	Missing  []MissingVariable // variables without a value
+	Err      error             // any other error
 }
 
 func (e *ResolveError) Error() string {
@@ -65,11 +65,11 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 //	${input:ID}                       see [Environment]
 //
 // in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one
-// of EnvFile, on Windows also one whose name differs in case only. It asks for inputs, if env has
-// an Ask, and so may block; and it reads EnvFile.
+// of EnvFile, on Windows also one whose name differs in case only. Resolve reads EnvFile, and
+// blocks while env.Ask asks for inputs.
 //
-// The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it.
-// Whoever is going to start the server has asked [Store.Check] before.
+// The error is a [*ResolveError] or s.Err. Neither contains the value of a variable. Resolve does
+// not check trust: call [Store.Check] before starting the server.
 func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	if s.Err != nil {
 		return nil, s.Err
@@ -89,11 +89,12 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 type resolver struct {
 	server  *Server
 	env     *Environment
-	answers map[string]string // of inputs
-	missing []Missing
+	answers map[string]string // values of inputs by id
+	missing []MissingVariable
 	err     error // the first error
 }
 
+// fail records an error unless there is one already.
 func (r *resolver) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)
@@ -111,7 +112,7 @@ func (r *resolver) endpoint() *Endpoint {
 		for name, value := range e.Headers {
 			if strings.ContainsFunc(value,
 				func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				r.fail("headers.%s: the value has control characters in it, perhaps a line end",
+				r.fail("headers.%s: the value contains control characters, perhaps a line end",
 					name)
 			}
 		}
@@ -124,7 +125,7 @@ func (r *resolver) endpoint() *Endpoint {
 	}
 	if s.Dir != "" {
 		cmd.Dir = r.absolute(r.path("cwd", s.Dir))
-	} else if filepath.Base(cmd.Path) != cmd.Path { // no name to be found on the PATH
+	} else if filepath.Base(cmd.Path) != cmd.Path { // not a name to look up in PATH
 		cmd.Path = r.absolute(cmd.Path)
 	}
 	e := &Endpoint{}
@@ -137,7 +138,7 @@ func (r *resolver) endpoint() *Endpoint {
 	return e
 }
 
-// absolute returns a path that does not depend on the working directory of this process.
+// absolute returns an absolute path, with relative paths starting at the base of the server.
 func (r *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -145,7 +146,7 @@ func (r *resolver) absolute(path string) string {
 	return filepath.Join(cmp.Or(r.server.base, r.server.Workspace), path)
 }
 
-// pairs expands values in the order of their names, so that inputs are asked for in a fixed order.
+// pairs expands values in the order of their names, so that Ask is called in a fixed order.
 func (r *resolver) pairs(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -174,6 +175,7 @@ func cutHome(path string) (rest string, ok bool) {
 	return path[2:], true
 }
 
+// expand replaces the variables in text.
 func (r *resolver) expand(field, text string) string {
 	var b strings.Builder
 	end := 0
@@ -197,7 +199,7 @@ func (r *resolver) expand(field, text string) string {
 			value, problem = r.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
 		}
 		if problem != "" {
-			r.missing = append(r.missing, Missing{field, written, problem})
+			r.missing = append(r.missing, MissingVariable{field, written, problem})
 		}
 		b.WriteString(value)
 	}
@@ -205,12 +207,12 @@ func (r *resolver) expand(field, text string) string {
 	return b.String()
 }
 
-// lookupVariable returns the value of a variable, or why it has none.
+// lookupVariable returns the value of a variable, or the reason why it has none.
 func (r *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
 	problem string) {
 	switch {
 	case strings.Contains(def, "${"):
-		return "", "has a default with a variable in it, which does not work"
+		return "", "has a default that contains a variable, which is not supported"
 	case !env && name == "workspaceFolder":
 		return r.server.Workspace, ""
 	case !env && name == "userHome":
@@ -228,7 +230,7 @@ func (r *resolver) lookupVariable(env bool, name string, hasDefault bool, def st
 
 func (r *resolver) lookupInput(kind, id string) (value, problem string) {
 	if kind != "input" {
-		return "", "works in other applications only"
+		return "", "is supported by other applications only"
 	}
 	if value, ok := r.answers[id]; ok {
 		return value, ""
@@ -244,7 +246,7 @@ func (r *resolver) lookupInput(kind, id string) (value, problem string) {
 		}
 		var err error
 		if value, err = r.env.Ask(input); err != nil {
-			return "", "was asked for in vain: " + err.Error()
+			return "", "cannot be asked for: " + err.Error()
 		}
 		ok = true
 	}
@@ -265,8 +267,8 @@ func inputVariable(id string) string {
 	}, strings.ToUpper(id))
 }
 
-// urlProblem returns what is wrong with a URL without quoting it, or "" if nothing is, or if it
-// depends on variables.
+// urlProblem returns an error message for an invalid URL, which does not quote it. It returns ""
+// for a valid URL and for a URL that contains variables.
 func urlProblem(text string) string {
 	if strings.Contains(text, "${") {
 		return ""
@@ -274,11 +276,11 @@ func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return "its URL is none"
+		return "its URL is invalid"
 	case u.Scheme == "unix" || u.Scheme == "pipe":
-		return "its URL is that of a socket, which does not work here; it wants http: or https:"
+		return "its URL is for a socket, which is not supported; use http: or https:"
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "its URL wants to be one of http: or https:"
+		return "its URL must be an http: or https: URL"
 	}
 	return ""
 }

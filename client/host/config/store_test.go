@@ -88,8 +88,8 @@ func TestStoresThatAreWrong(t *testing.T) {
 	s := projectServer(t, "/project", "s", `{"command": "x"}`)
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	assert.NilError(t, os.WriteFile(st.Path, []byte(`{"trusted": [`), 0o600))
-	assert.ErrorContains(t, st.Check(s), "delete it, and trust your servers anew")
-	assert.ErrorContains(t, st.Trust(s), "delete it, and trust your servers anew")
+	assert.ErrorContains(t, st.Check(s), "delete it and trust your servers again")
+	assert.ErrorContains(t, st.Trust(s), "delete it and trust your servers again")
 	content, err := os.ReadFile(st.Path)
 	assert.NilError(t, err)
 	assert.Equal(t, string(content), `{"trusted": [`)
@@ -98,7 +98,7 @@ func TestStoresThatAreWrong(t *testing.T) {
 	assert.NilError(t, st.Trust(s))
 	if atomicfile.Permissions {
 		assert.NilError(t, os.Chmod(st.Path, 0o622))
-		assert.ErrorContains(t, st.Check(s), "can be written by others than you")
+		assert.ErrorContains(t, st.Check(s), "is writable by other users")
 		assert.NilError(t, os.Chmod(st.Path, 0o600))
 	}
 	assert.NilError(t, st.Check(s))

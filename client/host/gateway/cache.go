@@ -25,11 +25,11 @@ type cachedLists struct {
 }
 
 func (u *upstreamServer) cachePath() string {
-	return filepath.Join(u.g.o.Remember, atomicfile.Name(u.id+".json"))
+	return filepath.Join(u.g.o.CacheDir, atomicfile.Name(u.id+".json"))
 }
 
 // usesCache reports whether the server's lists are cached.
-func (u *upstreamServer) usesCache() bool { return u.g.o.Remember != "" && u.digest != "" }
+func (u *upstreamServer) usesCache() bool { return u.g.o.CacheDir != "" && u.digest != "" }
 
 // loadCache offers the cached lists. It reports false if there are none or the file is invalid, so
 // that the server must be listed.
@@ -84,7 +84,7 @@ func (u *upstreamServer) saveCache(name string) {
 	if err != nil || bytes.Equal(text, u.cached) || len(text) > maxCacheSize {
 		return
 	}
-	if err = os.MkdirAll(u.g.o.Remember, 0o700); err == nil {
+	if err = os.MkdirAll(u.g.o.CacheDir, 0o700); err == nil {
 		err = atomicfile.Write(u.cachePath(), json.RawMessage(text), 0o600)
 	}
 	if err != nil {

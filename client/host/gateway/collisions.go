@@ -14,7 +14,7 @@ type Listing struct {
 
 // Collisions returns, by server ID, the items that a gateway without options would withhold because
 // of name collisions. The order of servers is that of [Gateway.Order].
-func Collisions(servers []Listing) map[string][]Withheld {
+func Collisions(servers []Listing) map[string][]WithheldItem {
 	t := newNameTable()
 	public := func(id string, kind pin.Kind, own string) string {
 		if kind == pin.Tool || kind == pin.Prompt {
@@ -32,14 +32,14 @@ func Collisions(servers []Listing) map[string][]Withheld {
 			t.replace(string(kind), s.ID, nil, all)
 		}
 	}
-	collisions := map[string][]Withheld{}
+	collisions := map[string][]WithheldItem{}
 	for _, s := range servers {
 		for _, kind := range pin.Kinds() {
 			for _, own := range s.Names[kind] {
 				if other, taken := t.firstBefore(newNameKey(string(kind), public(s.ID, kind, own)),
 					s.ID); taken {
 					collisions[s.ID] = append(collisions[s.ID],
-						Withheld{Kind: string(kind), Name: own, Reason: ReasonCollision,
+						WithheldItem{Kind: string(kind), Name: own, Reason: ReasonCollision,
 							Detail: other.id})
 				}
 			}

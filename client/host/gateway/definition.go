@@ -26,8 +26,8 @@ type invalidDefinition struct {
 	err error
 }
 
-// parseDefinition parses a definition. A duplicate member is an error, because clients may differ in
-// which of the two they use.
+// parseDefinition parses a definition. A duplicate member is an error, because clients may differ
+// in which of the two they use.
 func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T], err error) {
 	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {

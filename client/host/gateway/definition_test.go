@@ -112,10 +112,10 @@ func TestDefinitions(t *testing.T) {
 				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool,
 				oddPrompt},
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
 			// now it is
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
 		} {
 			tt.o.Logger = quiet

@@ -58,6 +58,7 @@ func weather(city string) client.Transport {
 			Kind: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "light rain", nil })
 	clientEnd, serverEnd := net.Pipe()
-	go server.New(server.Info{Name: city, Version: "1"}, catalog).Serve(context.Background(), serverEnd)
+	s := server.New(server.Info{Name: city, Version: "1"}, catalog)
+	go s.Serve(context.Background(), serverEnd)
 	return client.Stream(clientEnd)
 }

@@ -381,7 +381,7 @@ func TestRemember(t *testing.T) {
 	var starts atomic.Int64
 	gate := func(w *world, digest string) {
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, Remember: dir}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet, CacheDir: dir}.New(w.front)
 		s := w.server("up", mcp.Modern)
 		connect := s.Connect
 		s.Digest, s.Connect = digest,
@@ -435,9 +435,9 @@ func TestRefresh(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		w.add("more", gives(`{}`))
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Stopped)
@@ -450,7 +450,7 @@ func TestRefresh(t *testing.T) {
 		s.Connect = func(context.Context, string, client.Options) (*client.Client, error) {
 			return nil, errors.New("no such program")
 		}
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		_, unavailable := errors.AsType[*host.UnavailableError](
 			w.gateway.Refresh(t.Context(), "up"))
 		assert.Assert(t, unavailable)
@@ -459,7 +459,7 @@ func TestRefresh(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.Assert(t, errors.Is(w.gateway.Refresh(ctx, "up"), context.DeadlineExceeded))
@@ -488,7 +488,7 @@ func BenchmarkListOfRemembered(b *testing.B) {
 	open := func() (*gateway.Gateway, *server.Server) {
 		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
 			dispatch.NewCatalog())
-		g := gateway.Options{Logger: quiet, Remember: dir}.New(front)
+		g := gateway.Options{Logger: quiet, CacheDir: dir}.New(front)
 		for i := range 20 {
 			assert.NilError(b,
 				g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d",
@@ -564,7 +564,7 @@ func TestPins(t *testing.T) {
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
 				w.mount("up", func(c *client.Client) {
-					s, err := gateway.Pinned("up", c)
+					s, err := gateway.PinServer("up", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
 					for text, err := range c.ToolDefinitions(t.Context()) {

@@ -44,8 +44,9 @@ type inflightCall struct {
 	result    any   // set before done is closed
 	err       error // set before done is closed
 
-	mu      sync.Mutex
-	request context.Context                 // context of the request that waits for the result; nil while suspended
+	mu sync.Mutex
+	// request is the context of the request that waits for the result; nil while suspended.
+	request context.Context
 	expiry  *time.Timer                     // ends a suspended call; nil while a request waits
 	answers map[string]chan json.RawMessage // by the key of the question; capacity 1
 	keys    int                             // number of keys so far

@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// The kinds of items, as in [Withheld].Kind, pin.Kind and the log.
+// The kinds of items, as in [WithheldItem].Kind, pin.Kind and the log.
 const (
 	kindTool     = "tool"
 	kindPrompt   = "prompt"
@@ -58,8 +58,8 @@ type itemList[T any, S comparable] struct {
 	wanted    map[string]definition[T] // items whose definition and pin permit an offer
 	offered   map[string]definition[T] // wanted items whose name belongs to this server
 	waiting   bool                     // a wanted item waits until earlier servers are listed
-	withheld  map[string]Withheld      // items that are not wanted, by public name
-	unoffered map[string]Withheld      // wanted items that are not offered, by public name
+	withheld  map[string]WithheldItem  // items that are not wanted, by public name
+	unoffered map[string]WithheldItem  // wanted items that are not offered, by public name
 	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
 }
 
@@ -82,10 +82,10 @@ func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool)
 func (l *itemList[T, S]) setListed(server string, all []definition[T],
 	invalid []invalidDefinition) {
 	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
-	withheld := make(map[string]Withheld, len(invalid))
+	withheld := make(map[string]WithheldItem, len(invalid))
 	for _, d := range invalid {
-		withheld[unusablePrefix+d.own] = Withheld{Kind: l.kind, Name: d.own, Reason: ReasonUnusable,
-			Detail: d.err.Error()}
+		withheld[unusablePrefix+d.own] = WithheldItem{Kind: l.kind, Name: d.own,
+			Reason: ReasonUnusable, Detail: d.err.Error()}
 	}
 	usable := l.admit(server, all, withheld)
 	g := l.upstream.g
@@ -120,7 +120,7 @@ func (l *itemList[T, S]) withdraw() (affected []string) {
 // claim takes the names of all items, marks the usable ones as wanted, and returns the IDs of the
 // servers that this may affect. The caller holds offerMu.
 func (l *itemList[T, S]) claim(all, usable []definition[T],
-	withheld map[string]Withheld) (affected []string) {
+	withheld map[string]WithheldItem) (affected []string) {
 	claimed, wanted := make(map[string]string, len(all)),
 		make(map[string]definition[T], len(usable))
 	for _, d := range all {
@@ -133,8 +133,8 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 		switch {
 		case own == "" || public == "":
 		case claimed[public] != own:
-			withheld[unusablePrefix+own] = Withheld{Kind: l.kind, Name: own, Reason: ReasonUnusable,
-				Detail: "the server has two with this name"}
+			withheld[unusablePrefix+own] = WithheldItem{Kind: l.kind, Name: own,
+				Reason: ReasonUnusable, Detail: "the server has two with this name"}
 		default:
 			wanted[public] = d
 		}
@@ -150,13 +150,14 @@ func (l *itemList[T, S]) claim(all, usable []definition[T],
 	l.mu.Unlock()
 	affected = l.upstream.g.names.replace(l.kind, l.upstream.id, before, claimed)
 	if l.operations != nil {
-		affected = append(affected, l.operations.claim(all, usable, make(map[string]Withheld))...)
+		affected = append(affected,
+			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
 	}
 	return affected
 }
 
 // warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
-func (l *itemList[T, S]) warnUnusable(w Withheld) {
+func (l *itemList[T, S]) warnUnusable(w WithheldItem) {
 	l.upstream.g.warnLater("gateway: a "+l.kind+" is withheld: its definition is invalid",
 		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
 		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
@@ -166,13 +167,13 @@ func (l *itemList[T, S]) warnUnusable(w Withheld) {
 func (l *itemList[T, S]) removeStale() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g, unoffered := l.upstream.g, make(map[string]Withheld)
+	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
 	offered := make(map[string]definition[T], len(l.wanted))
 	l.waiting = false
 	waits := l.shared && g.names.hasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
 		if other, taken := g.names.firstBefore(newNameKey(l.kind, public), l.upstream.id); taken {
-			unoffered[public] = Withheld{Kind: l.kind, Name: l.claimed[public],
+			unoffered[public] = WithheldItem{Kind: l.kind, Name: l.claimed[public],
 				Reason: ReasonCollision, Detail: other.id}
 			if l.unoffered[public] != unoffered[public] {
 				g.warnLater("gateway: a "+l.kind+" is withheld: another server has its name",
@@ -228,8 +229,8 @@ func (l *itemList[T, S]) addMissing() {
 				continue
 			}
 			if err := l.add(to, public, d); err != nil {
-				failed := Withheld{Kind: l.kind, Name: l.claimed[public], Reason: ReasonUnusable,
-					Detail: err.Error()}
+				failed := WithheldItem{Kind: l.kind, Name: l.claimed[public],
+					Reason: ReasonUnusable, Detail: err.Error()}
 				if l.unoffered[public] != failed {
 					l.warnUnusable(failed)
 				}

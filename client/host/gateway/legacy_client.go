@@ -118,7 +118,8 @@ func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.Log
 	return level
 }
 
-// logQueuesFor returns the queues of the clients that want a log message that belongs to no request.
+// logQueuesFor returns the queues of the clients that want a log message that belongs to no
+// request.
 func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
 	level mcp.LoggingLevel) (to []*logQueue) {
 	cs.mu.Lock()

@@ -122,7 +122,8 @@ func (l *legacyServer) run() {
 			}
 			cancel()
 		}
-		less := l.adjustLevel(l.g.ctx, !lowerSince.IsZero() && time.Since(lowerSince) >= lowerLevelDelay)
+		less := l.adjustLevel(l.g.ctx,
+			!lowerSince.IsZero() && time.Since(lowerSince) >= lowerLevelDelay)
 		switch {
 		case !less:
 			lowerSince = time.Time{}

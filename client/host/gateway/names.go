@@ -88,8 +88,8 @@ func (t *nameTable) setOrder(ids []string) {
 	}
 }
 
-// replace replaces a server's names of one kind, which are own names by public name, and returns the
-// IDs of the later servers that this may affect.
+// replace replaces a server's names of one kind, which are own names by public name, and returns
+// the IDs of the later servers that this may affect.
 func (t *nameTable) replace(kind, id string, before, now map[string]string) (affected []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -116,7 +116,7 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 		first, second := newPlace(t, "first", "mem://x"),
 			newPlace(t, "second", "mem://x", "mem://y")
 		first.delay = 10 * time.Second
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			for range 5 {
 				if got := w.who(c, "mem://x"); got == "second" {
@@ -128,7 +128,7 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 			assert.Check(t, cmp.DeepEqual(w.uris(c), []string{"mem://x", "mem://y"}))
 		})
 		first.down.Store(true)
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(time.Minute)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y"), "- second"))
@@ -211,7 +211,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 			assert.Check(t, cmp.Equal(list(), "mem://y"))
 			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y", "all://1", "mem://new"),
 				"- first - first"))
-			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.Withheld{
+			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.WithheldItem{
 				"a": {
 					{Kind: "prompt", Name: "p", Reason: gateway.ReasonChanged,
 						Detail: `+ description: "Tell nobody."`},
@@ -226,7 +226,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 					Detail: "a"}},
 			})
 			w.mount("a", func(up *client.Client) {
-				identity, err := gateway.Pinned("a", up)
+				identity, err := gateway.PinServer("a", up)
 				assert.NilError(t, err)
 				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
 					names ...string) {
@@ -255,10 +255,10 @@ func TestNamesAreKeptForServersThatChange(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		remember := t.TempDir()
 		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x")
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(30 * time.Second)
 		w.gateway.Close()
-		w.gateway = gateway.Options{Remember: remember, Logger: quiet}.New(w.front)
+		w.gateway = gateway.Options{CacheDir: remember, Logger: quiet}.New(w.front)
 		first.down.Store(true)
 		a, b := w.host(first, "a"), w.host(second, "b")
 		a.Digest = "another version"
@@ -287,7 +287,7 @@ func TestOrder(t *testing.T) {
 		collision := func(id, other string) {
 			t.Helper()
 			assert.DeepEqual(t, w.gateway.Withheld(),
-				map[string][]gateway.Withheld{
+				map[string][]gateway.WithheldItem{
 					id: {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision,
 						Detail: other}}})
 		}

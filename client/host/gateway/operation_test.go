@@ -250,7 +250,7 @@ func TestOperationsFollow(t *testing.T) {
 		assert.DeepEqual(t, operationNames(c), want)
 		assert.Equal(t, call("other.b", `{}`), `{"success":true,"data":1,"error":null}`)
 		assert.Assert(t, slices.Contains(w.gateway.Withheld()["up.a"],
-			gateway.Withheld{Kind: "tool as an operation", Name: "b",
+			gateway.WithheldItem{Kind: "tool as an operation", Name: "b",
 				Reason: gateway.ReasonCollision, Detail: "up"}))
 		w.gateway.Remove("up.a")
 		time.Sleep(settle)

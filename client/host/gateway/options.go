@@ -18,9 +18,9 @@ type Options struct {
 	NoPrefix bool
 	// NoDescriptionPrefix keeps descriptions unchanged.
 	NoDescriptionPrefix bool
-	// Remember, if set, is a directory that caches the lists of servers with a Digest. The next
-	// gateway offers cached lists at once and starts a server only when it is used.
-	Remember string
+	// CacheDir, if set, is a directory for the lists of servers with a Digest. The next gateway
+	// offers cached lists at once and starts a server only when it is used.
+	CacheDir string
 	// Pins, if set, records the definitions of tools, prompts, resources and templates at the first
 	// use of their server and up to 10 s after it. A definition that has changed since, or that a
 	// known server adds later, is withheld until [pin.Lock.Accept] accepts it and

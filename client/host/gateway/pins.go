@@ -18,10 +18,10 @@ import (
 // errNoClient is the answer to questions of a server that is examined without a client.
 var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: no client can be asked")
 
-// Declare sets handlers in o so that a client declares the same capabilities as a gateway and a
-// server offers it the same tools. The handlers refuse every request. Use it to compare a server's
-// definitions with pins.
-func Declare(o *client.Options) {
+// DeclareCapabilities sets handlers in o so that a client declares the same capabilities as a
+// gateway and a server offers it the same tools. The handlers refuse every request. Use it to
+// compare a server's definitions with pins.
+func DeclareCapabilities(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.SampleTools = true
 	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -33,15 +33,15 @@ func Declare(o *client.Options) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
 }
 
-// Pinned returns the identity of a server in Options.Pins. c is a client with the capabilities of
-// [Declare].
-func Pinned(id string, c *client.Client) (pin.Server, error) {
-	return pinServer(id, c.ServerInfo().Name)
+// PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
+// of [DeclareCapabilities].
+func PinServer(id string, c *client.Client) (pin.Server, error) {
+	return newPinServer(id, c.ServerInfo().Name)
 }
 
-func pinServer(id, name string) (pin.Server, error) {
+func newPinServer(id, name string) (pin.Server, error) {
 	var identity client.Options
-	Declare(&identity)
+	DeclareCapabilities(&identity)
 	declared, err := mcp.Marshal(identity.Capabilities())
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
@@ -106,17 +106,17 @@ func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
 func (l *itemList[T, S]) admit(server string, all []definition[T],
-	withheld map[string]Withheld) (usable []definition[T]) {
+	withheld map[string]WithheldItem) (usable []definition[T]) {
 	lock := l.upstream.g.o.Pins
 	if lock == nil {
 		return all
 	}
 	withhold := func(d definition[T], reason Reason, detail string) {
 		if own, public := l.name(d.item); public != "" {
-			withheld[public] = Withheld{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
+			withheld[public] = WithheldItem{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}
-	identity, err := pinServer(l.upstream.id, server)
+	identity, err := newPinServer(l.upstream.id, server)
 	var report pin.Report
 	if err == nil {
 		report, err = l.pins.check(lock, identity, pin.Kind(l.kind), definitionTexts(all))
@@ -147,7 +147,7 @@ func (l *itemList[T, S]) admit(server string, all []definition[T],
 			attrs = append(attrs, slog.String("first_change", detail))
 		}
 		if report.IdentityChange != "" {
-			reason, detail = ReasonAnother, report.IdentityChange
+			reason, detail = ReasonIdentity, report.IdentityChange
 			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
 		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {

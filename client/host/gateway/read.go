@@ -26,7 +26,7 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		status = u.templates.status
 	}
 	switch offered, reason := status(by.public); {
-	case reason == ReasonChanged || reason == ReasonAnother:
+	case reason == ReasonChanged || reason == ReasonIdentity:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"The %s %q of the server %q is withheld: it has changed since its first use",
 			by.kind, by.public, id)

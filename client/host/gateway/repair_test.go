@@ -129,7 +129,7 @@ func TestOddDefinitions(t *testing.T) {
 func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	t.Helper()
 	var o client.Options
-	gateway.Declare(&o)
+	gateway.DeclareCapabilities(&o)
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
 	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},

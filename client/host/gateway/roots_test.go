@@ -129,7 +129,7 @@ func TestRootsThatDoNotCome(t *testing.T) {
 func TestDeclare(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var o client.Options
-		gateway.Declare(&o)
+		gateway.DeclareCapabilities(&o)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			assert.DeepEqual(t, c.Capabilities(), o.Capabilities())
 		})()

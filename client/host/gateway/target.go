@@ -13,7 +13,7 @@ type target struct {
 	id, name         string           // the server's ID, and its own name of the item or the URI
 	idempotent       bool             // the request may be repeated
 	perSession       bool             // host.Server.PerSession
-	session          string           // set for a server with PerSession if the client has a session
+	session          string           // set if perSession is and the client has a session
 	conn             *server.Conn     // the client's connection; nil for an operation
 	owner            string           // identifies the client that may resume the call
 	answersQuestions bool             // OnElicit of the server's options answers questions

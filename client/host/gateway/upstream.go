@@ -54,7 +54,7 @@ type upstreamServer struct {
 		removeStale()
 		addMissing()
 		isWaiting() bool
-		withheldItems() []Withheld
+		withheldItems() []WithheldItem
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Withheld describes an item that a server has and the gateway does not offer.
-type Withheld struct {
+// A WithheldItem is an item that a server has and the gateway does not offer.
+type WithheldItem struct {
 	Kind   string // tool, prompt, resource, resource template, or tool as an operation
 	Name   string // the server's own name for it, its URI or its URI template
 	Reason Reason
@@ -18,9 +18,9 @@ type Withheld struct {
 type Reason string
 
 const (
-	ReasonChanged Reason = "changed" // its definition differs from its pin
-	ReasonNew     Reason = "new"     // the server did not have it at first use
-	ReasonAnother Reason = "another" // the server's identity differs from that of its pins
+	ReasonChanged  Reason = "changed" // its definition differs from its pin
+	ReasonNew      Reason = "new"     // the server did not have it at first use
+	ReasonIdentity Reason = "another" // the server's identity differs from that of its pins
 	// an earlier server has its name, its URI, or a template that matches its URI
 	ReasonCollision Reason = "collision"
 	// its definition is invalid or cannot be compared with its pin
@@ -28,8 +28,8 @@ const (
 )
 
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name.
-func (g *Gateway) Withheld() map[string][]Withheld {
-	all := map[string][]Withheld{}
+func (g *Gateway) Withheld() map[string][]WithheldItem {
+	all := map[string][]WithheldItem{}
 	for _, u := range g.allUpstreams() {
 		for _, s := range u.lists {
 			all[u.id] = append(all[u.id], s.withheldItems()...)
@@ -43,14 +43,14 @@ func (g *Gateway) Withheld() map[string][]Withheld {
 
 // withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
 // operations.
-func (l *itemList[T, S]) withheldItems() (all []Withheld) {
+func (l *itemList[T, S]) withheldItems() (all []WithheldItem) {
 	l.mu.Lock()
 	all = slices.Collect(maps.Values(l.withheld))
 	for _, w := range l.unoffered {
 		all = append(all, w)
 	}
 	l.mu.Unlock()
-	slices.SortFunc(all, func(a, b Withheld) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b WithheldItem) int { return cmp.Compare(a.Name, b.Name) })
 	if l.operations != nil {
 		all = append(all, l.operations.withheldItems()...)
 	}

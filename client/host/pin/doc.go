@@ -20,9 +20,9 @@
 // members and escapes do not matter. The size and the annotation lastModified of a resource or
 // template do not matter either, because they change with the content.
 //
-// The pins of a server are valid while its name and the client's capabilities stay the same, because
-// servers offer different tools to different clients. If one of them changes, all definitions of the
-// server are [New].
+// The pins of a server are valid while its name and the client's capabilities stay the same,
+// because servers offer different tools to different clients. If one of them changes, all
+// definitions of the server are [New].
 //
 // # First use
 //

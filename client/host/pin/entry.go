@@ -65,8 +65,8 @@ func (kind Kind) newEntry(definition []byte) (name string, e entry, err error) {
 }
 
 // newEntries returns the pins of definitions by name, and the names in order.
-func (kind Kind) newEntries(definitions []json.RawMessage) (names []string, entries map[string]entry,
-	err error) {
+func (kind Kind) newEntries(definitions []json.RawMessage) (names []string,
+	entries map[string]entry, err error) {
 	entries = make(map[string]entry, len(definitions))
 	size := 0
 	for _, definition := range definitions {
