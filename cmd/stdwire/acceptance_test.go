@@ -134,7 +134,7 @@ var acceptance = map[string][]row{
 		{"changes of lists go through, tools of dead servers stay",
 			"gateway.TestListFollows gateway.TestListStaysWhileServerRestarts"},
 		{"servers are started again, stopped when idle, and their tools listed without starting them",
-			"host.TestBackoff host.TestIdleStop host.TestTooManyFailures gateway.TestRemember"},
+			"host.TestBackoff host.TestIdleStop host.TestTooManyFailures gateway.TestCache"},
 		{"tools that have changed are blocked, with a diff",
 			"TestPins gateway.TestPins pin.TestChanged"},
 		{"servers are enabled, disabled and restarted while the gateway runs",

@@ -16,14 +16,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call to a server that is still starting for the first time waits until it has said what it has;
-// one to a server that cannot be started fails with the reason.
+// A call to a server that is starting for the first time waits until its lists are known. A call to
+// a server that cannot be started fails with the reason.
 func TestCallWaitsForFirstStart(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		catalog := dispatch.NewCatalog()
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
 		w.gateway.Settle(t.Context())
 		slow := w.server("slow", w.era)

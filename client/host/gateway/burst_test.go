@@ -55,11 +55,11 @@ func restless(stream io.ReadWriteCloser) {
 	}
 }
 
-// However many changes a server tells of at once, the gateway's clients hear of one.
+// A burst of list_changed notifications from a server becomes one for the gateway's clients.
 func TestBurstOfChanges(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		clientEnd, serverEnd := net.Pipe()
-		w.serving.Go(func() { _ = w.front.Serve(context.Background(), serverEnd) })
+		w.serving.Go(func() { _ = w.downstream.Serve(context.Background(), serverEnd) })
 		heard := make(chan string, 100)
 		w.serving.Go(func() {
 			for lines := bufio.NewScanner(clientEnd); lines.Scan(); {

@@ -61,7 +61,7 @@ func operationNames(c *dispatch.Catalog) (names []string) {
 	return names
 }
 
-// offer adds a tool to the server behind.
+// offer adds a tool to the server "up".
 func (w *world) offer(tool mcp.Tool,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
@@ -75,9 +75,9 @@ func gives(result string) func(context.Context, json.RawMessage) (json.RawMessag
 	}
 }
 
-const settle = 5 * time.Second // changes are told with some delay
+const settle = 5 * time.Second // list changes are delayed
 
-func TestOperationIsDescribed(t *testing.T) {
+func TestOperationSpec(t *testing.T) {
 	yes, no := true, false
 	asOperations(t, gateway.Options{}, nil,
 		func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -136,8 +136,8 @@ func TestOperationIsDescribed(t *testing.T) {
 		})
 }
 
-// Nothing of a result is lost, and nothing is there twice without need.
-func TestOperationGives(t *testing.T) {
+// An operation returns the whole result without needless duplicates.
+func TestOperationResults(t *testing.T) {
 	asOperations(t, gateway.Options{}, nil,
 		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
 			ok := func(data, original string) string {
@@ -208,9 +208,9 @@ func text2(structured json.RawMessage) json.RawMessage {
 		`}`)
 }
 
-// Operations come and go with the tools; what another has is left out, and comes when the other
-// goes.
-func TestOperationsFollow(t *testing.T) {
+// Operations are added and removed with the tools. An operation that collides is offered when the
+// other one is removed.
+func TestOperationsFollowTools(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Filter.Deny = []string{"secret*"}
 	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -266,7 +266,8 @@ func TestOperationsFollow(t *testing.T) {
 	})
 }
 
-// A schema that is of no use here is the server's to check by, and that is told.
+// If an input schema does not compile, the server alone checks the arguments, and a warning is
+// logged.
 func TestOperationWithoutSchema(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
@@ -276,7 +277,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 			gives(`{"content":[]}`))
 		w.gateway.Close()
 		w.gateway = gateway.Options{Catalog: c,
-			Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(settle)
 		op, ok := c.Lookup("up.strange")
@@ -293,8 +294,8 @@ func TestOperationWithoutSchema(t *testing.T) {
 			`the arguments of an operation are checked by its server only" operation=up.strange server=up tool=strange error=`))
 }
 
-// The first of two tools of one name counts, and goes like any other.
-func TestOperationOfTwins(t *testing.T) {
+// Of two tools with the same name the first is an operation, until it is removed.
+func TestOperationOfDuplicateTool(t *testing.T) {
 	clientEnd, serverEnd := net.Pipe()
 	go func() {
 		for lines := bufio.NewScanner(serverEnd); lines.Scan(); {
@@ -315,7 +316,7 @@ func TestOperationOfTwins(t *testing.T) {
 	}()
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
-	s := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 		dispatch.NewCatalog())
 	g := gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(s)
 	assert.NilError(t,
@@ -334,7 +335,7 @@ func TestOperationOfTwins(t *testing.T) {
 			`a tool is withheld: its definition is invalid" server=up own_name=a error="the server has two with this name"`))
 }
 
-func TestOperationFails(t *testing.T) {
+func TestOperationErrors(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Options.CallTimeout = 20 * time.Second
 	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -355,7 +356,7 @@ func TestOperationFails(t *testing.T) {
 		w.add("dies", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return nil, w.behind.Close()
+			return nil, w.upConn.Close()
 		})
 		time.Sleep(settle)
 		for tool, want := range map[string]string{
@@ -405,9 +406,8 @@ func TestOperationFails(t *testing.T) {
 	})
 }
 
-// What a server asks is refused where nobody can be asked, and answered by who has added it, if
-// that one does.
-func TestOperationAsks(t *testing.T) {
+// A question within an operation is refused, or answered by OnElicit of the server's options.
+func TestOperationQuestions(t *testing.T) {
 	ask := func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 		answer, err := server.Elicit(ctx, "name",
 			mcp.ElicitParams{Message: "Name?",
@@ -464,9 +464,8 @@ func TestOperationAsks(t *testing.T) {
 	assert.Equal(t, asked, 2)
 }
 
-// A question of a legacy server, which does not say what it belongs to, never goes to the client of
-// another call.
-func TestOperationIsNotAskedForByAnother(t *testing.T) {
+// A question of a legacy server never goes to the client of another call.
+func TestOperationQuestionOfLegacyServer(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		c := dispatch.NewCatalog()
 		w.reopen(gateway.Options{Catalog: c}, w.server("up", mcp.Legacy))
@@ -507,8 +506,8 @@ func TestOperationIsNotAskedForByAnother(t *testing.T) {
 	})
 }
 
-// Calls of operations pass the limits, the interceptors and the audit log.
-func TestOperationIsControlled(t *testing.T) {
+// The limits, the interceptors and the audit log apply to calls of operations.
+func TestOperationControl(t *testing.T) {
 	var audit bytes.Buffer
 	o := gateway.Options{Audit: &audit}
 	o.Before = []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {

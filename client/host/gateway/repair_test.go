@@ -53,9 +53,9 @@ func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
 		}})
 }
 
-// One definition that clients cannot take costs neither the others of its server nor those of other
-// servers: it is repaired where what it means is clear, and withheld otherwise.
-func TestOddDefinitions(t *testing.T) {
+// An invalid definition is repaired if its meaning is clear and withheld otherwise. Other
+// definitions are offered.
+func TestInvalidDefinitions(t *testing.T) {
 	invalid := scripted{
 		mcp.MethodListTools: `{"tools":[
 			{"name":"a_empty","inputSchema":{},"x":1.50},
@@ -87,7 +87,7 @@ func TestOddDefinitions(t *testing.T) {
 		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))
 		assert.NilError(t, err)
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			NoDescriptionPrefix: true, Pins: lock}.New(w.front)
+			NoDescriptionPrefix: true, Pins: lock}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())

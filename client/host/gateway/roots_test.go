@@ -38,7 +38,8 @@ func rooted(names ...string) []mcp.Root {
 	return roots
 }
 
-// Within a call its client is asked; one that has no roots has none, whatever else it is asked.
+// A roots/list request within a call goes to the client of the call. For a client without roots the
+// answer is an empty list.
 func TestRootsWithinCall(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -101,9 +102,9 @@ func TestRootsWithinCall(t *testing.T) {
 	})
 }
 
-// A client that has roots and does not say them does not hold up its call for long, if the server
-// can do without.
-func TestRootsThatDoNotCome(t *testing.T) {
+// A client that does not return its roots delays its call by at most 5 s if the server does not
+// need them.
+func TestRootsTimeout(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			roots, err := server.Roots(ctx, "roots")
@@ -125,8 +126,8 @@ func TestRootsThatDoNotCome(t *testing.T) {
 	})
 }
 
-// What is declared to servers is what pins know.
-func TestDeclare(t *testing.T) {
+// DeclareCapabilities declares the capabilities that a gateway declares.
+func TestDeclareCapabilities(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var o client.Options
 		gateway.DeclareCapabilities(&o)
@@ -137,8 +138,8 @@ func TestDeclare(t *testing.T) {
 	})
 }
 
-// A modern server that asks for nothing but roots, and never has enough, ends.
-func TestRootsForever(t *testing.T) {
+// A modern server that asks for roots in every round gets an error.
+func TestRepeatedRootsRequests(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		asked := 0
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -190,8 +191,8 @@ func (q *curious) took(t *testing.T, wait time.Duration) string {
 	return strings.Join(q.answers, " ")
 }
 
-// A legacy server that asks outside of calls gets the roots of all clients that are there, and
-// hears when they change; clients are not asked twice.
+// A legacy server that asks outside of calls gets the roots of all connected clients, and is
+// notified of changes. Each client is asked once.
 func TestRootsOutsideOfCalls(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		q := new(curious)
@@ -233,13 +234,13 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 	})
 }
 
-// A client that does not answer holds nobody up for long, and what it says after all is not lost;
-// one that fails has none.
+// A client that does not answer delays a server by at most 5 s, and its late answer is reported as
+// a change. A client that returns an error has no roots.
 func TestRootsOfSlowClients(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(5 * time.Second)
 		q := new(curious)

@@ -59,8 +59,8 @@ func (w *world) own(change func(*host.Server)) (live func() int) {
 	}
 }
 
-// Each client has its server, which ends with it.
-func TestOwnServers(t *testing.T) {
+// Each client has its own process, which ends with the client.
+func TestPerSession(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		live := w.own(nil)
 		isCall := func(c *client.Client) {
@@ -86,8 +86,8 @@ func TestOwnServers(t *testing.T) {
 	})
 }
 
-// What becomes of one client's server is not what others are offered.
-func TestOwnServersChangeForThemselves(t *testing.T) {
+// Changes of the lists of one client's process do not change the offered lists.
+func TestPerSessionLists(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {
@@ -122,9 +122,9 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 	})
 }
 
-// A client that goes while its server is being started leaves nothing behind; nor does one that
-// goes while its call is under way, or waits for an answer.
-func TestOwnServersOfClientsThatGo(t *testing.T) {
+// The process of a client that disconnects while the process starts, runs a call or waits for an
+// answer ends.
+func TestPerSessionDisconnect(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		began := make(chan struct{}, 1)
 		w.add("hold", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -179,8 +179,8 @@ func TestOwnServersOfClientsThatGo(t *testing.T) {
 	})
 }
 
-// There is a limit to how many there are, and whoever meets it is told.
-func TestTooManyOwnServers(t *testing.T) {
+// The error of a further session names the limit.
+func TestPerSessionLimit(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.own(func(s *host.Server) { s.MaxSessions = 1 })
 		w.client(client.Options{Era: era}, func(a *client.Client) {
@@ -202,9 +202,8 @@ func TestTooManyOwnServers(t *testing.T) {
 	})
 }
 
-// A server of one's own is told the roots of its client, and no other's; and nobody else hears its
-// logs.
-func TestOwnServersHearTheirClients(t *testing.T) {
+// A client's process gets the roots of that client only, and only that client gets its logs.
+func TestPerSessionRootsAndLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.own(nil)
 		var mu sync.Mutex
@@ -255,8 +254,8 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 	})
 }
 
-// What a modern client over HTTP was asked another client of the same principal may answer, but
-// nobody else, nor a session of that principal.
+// Modern clients over HTTP with the same principal may answer each other's questions. Other
+// principals, and sessions of the same principal, may not.
 func TestPrincipalsAndSessions(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -274,9 +273,9 @@ func TestPrincipalsAndSessions(t *testing.T) {
 			error) {
 			return call(t, c, "up__ask", arguments)
 		}
-		ada, session, bob := w.front.Integration().Stateless("ada"),
-			w.front.Integration().NewConn(t.Context(), nil, "ada"),
-			w.front.Integration().Stateless("bob")
+		ada, session, bob := w.downstream.Integration().Stateless("ada"),
+			w.downstream.Integration().NewConn(t.Context(), nil, "ada"),
+			w.downstream.Integration().Stateless("bob")
 		defer session.Close()
 		asked, err := modern(ada, "")
 		assert.NilError(t, err)
@@ -290,16 +289,15 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		_, err = modern(session, answer)
 		assert.ErrorContains(t, err, "The call that asked has ended",
 			"the principal alone does not do")
-		got, err := modern(w.front.Integration().Stateless("ada"), answer)
+		got, err := modern(w.downstream.Integration().Stateless("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
 	})
 }
 
-// Requests without a session, as of modern clients over HTTP and of who calls operations, are no
-// client's: they do not reach a server that is not shared, whoever's they are, nor do they see what
-// it has.
-func TestNoSessionNoOwnServer(t *testing.T) {
+// Requests without a session, as of modern clients over HTTP and callers of operations, cannot use
+// a server with PerSession and do not see its items.
+func TestPerSessionWithoutSession(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.readable()
 		w.second("shared")
@@ -319,7 +317,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 		w.second("shared")
 		const why = `server "up" has a process for each client, and the request has no session: `
 		for _, principal := range []string{"", "ada", "ada"} {
-			conn := w.front.Integration().Stateless(principal)
+			conn := w.downstream.Integration().Stateless(principal)
 			_, err := call(t, conn, "up__verbatim", "")
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
@@ -349,7 +347,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, cmp.ErrorContains(e.Err, why))
 		}
-		session := w.front.Integration().NewConn(t.Context(), nil, "ada")
+		session := w.downstream.Integration().NewConn(t.Context(), nil, "ada")
 		defer session.Close()
 		_, err := call(t, session, "up__verbatim", "")
 		assert.Check(t, err)
