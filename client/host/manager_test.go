@@ -107,7 +107,7 @@ func use(t *testing.T, m *Manager) error {
 
 func state(m *Manager) State { return m.Status()[0].State }
 
-func TestStartedWhenWanted(t *testing.T) {
+func TestStartAtFirstUse(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Second
 		assert.Equal(t, state(m), Stopped)
@@ -126,8 +126,8 @@ func TestStartedWhenWanted(t *testing.T) {
 	})
 }
 
-// Who loses patience does not take the server away from the others.
-func TestStartOutlivesWhoAskedForIt(t *testing.T) {
+// The start of a server continues after the use that requested it is cancelled.
+func TestStartOutlivesUse(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -168,7 +168,7 @@ func TestIdleStop(t *testing.T) {
 	})
 }
 
-func TestDeathAndRestart(t *testing.T) {
+func TestFailureAndRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		ended := make(chan error, 1)
 		go func() {
@@ -198,8 +198,8 @@ func TestDeathAndRestart(t *testing.T) {
 	})
 }
 
-// Only what is declared idempotent is done a second time.
-func TestRepeated(t *testing.T) {
+// Only an idempotent use is repeated, and only once.
+func TestIdempotentUse(t *testing.T) {
 	for idempotent, want := range map[bool]int{true: 2, false: 1} {
 		inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 			times := 0
@@ -219,8 +219,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// What era a server speaks is remembered from start to start, as long as it can be started.
-func TestEraIsRemembered(t *testing.T) {
+// A restart uses the era of the previous start. After a failed start the era is detected again.
+func TestEraOfRestart(t *testing.T) {
 	inBubble(t, Server{IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, use(t, m))
 		time.Sleep(time.Hour)
@@ -329,8 +329,8 @@ func TestPerSession(t *testing.T) {
 		})
 }
 
-// There are only so many sessions with a client of their own; those end, or fail, make room for
-// others. The shared one does not count.
+// The number of sessions with a client of their own is limited. Ended and failed sessions do not
+// count, nor does the shared client.
 func TestMaxSessions(t *testing.T) {
 	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute},
 		func(t *testing.T, m *Manager, p *plant) {
@@ -367,9 +367,9 @@ func TestMaxSessions(t *testing.T) {
 		})
 }
 
-// A use that meets a restart, a replacement or the end gets the next client, or an error; and never
-// hangs.
-func TestChangesUnderWay(t *testing.T) {
+// A use during a restart, a replacement or Close gets the next client or an error, and does not
+// block forever.
+func TestConcurrentChanges(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Second
 		var wg sync.WaitGroup

@@ -82,12 +82,12 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// No pattern takes long.
+// The time of match is not exponential.
 func TestMatchIsNotExponential(t *testing.T) {
 	assert.Assert(t, !match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)))
 }
 
-// What two filters let pass together, no pattern of either lets pass alone.
+// The conjunction of two filters passes no tool that one of them does not pass.
 func TestFilterAnd(t *testing.T) {
 	patterns := [][]string{nil, {}, {"*"}, {"a*"}, {"?"}, {"a?", "*b"}, {"ab", "a*b"}, {"a*", "?*"}}
 	names := []string{"", "a", "b", "ab", "aab", "ba", "abb", "c*", "a?"}

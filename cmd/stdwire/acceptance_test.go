@@ -115,7 +115,7 @@ var acceptance = map[string][]row{
 			"child.TestEnviron TestInspect"},
 		{"npx is npx.cmd on Windows", "- no test runs there"},
 		{"two of one server would write to one file: they share it, or do not",
-			"host.TestPerSession host.TestStartedWhenWanted"},
+			"host.TestPerSession host.TestStartAtFirstUse"},
 	},
 	"what users would miss": {
 		{"any server can be read", "client.TestNoise TestNoiseOnStdout client.TestLargeResult"},
@@ -123,7 +123,7 @@ var acceptance = map[string][]row{
 		{"calls that end, and are cancelled", "TestTimeouts client.TestCancel"},
 		{"no orphans", "TestNoOrphans child.TestNothingLeft child.TestParentKilled"},
 		{"every application's configuration, comments and variables in it",
-			"config.TestApplications config.TestPlain config.TestExpand"},
+			"config.TestApplications config.TestStripComments config.TestExpand"},
 		{"exit codes for scripts, and JSON", "target.TestExitCodes command.TestFailureAsJSON"},
 		{"tools as signatures, arguments by their schema",
 			"output.TestSignature arguments.TestCoercionBySchema"},

@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The real world: files that are none, and a directory by another name.
+// System reads regular files only and resolves symbolic links in the directory.
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))

@@ -133,7 +133,7 @@ func TestEndpoints(t *testing.T) {
 	assert.Equal(t, err, broken.Err)
 }
 
-// Somebody is asked once for each input, told what it is, and can refuse.
+// Ask is called once for each input, with its description, and may return an error.
 func TestAsk(t *testing.T) {
 	env := world(nil, nil)
 	var asked []Input
@@ -184,7 +184,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Nothing that may be secret is shown.
+// Redacted contains no secret.
 func TestRedacted(t *testing.T) {
 	for _, tt := range []struct{ definition, want string }{
 		{`{"command": "x", "env": {"A": "secret1", "B": "${B}", "C": "${C:-secret1}", "D": "Bearer ${D}", "E": "${E}-${input:f}", "F": ""}}`,

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-func TestPlain(t *testing.T) {
+func TestStripComments(t *testing.T) {
 	for _, tt := range []struct{ in, out string }{
 		{`{"a":1}`, `{"a":1}`},
 		{"\xEF\xBB\xBF{}", "   {}"},
@@ -72,7 +72,7 @@ func TestSyntaxErrors(t *testing.T) {
 
 // Whatever a file has in it: what is taken for JSON is that, everything stands where it stood, and
 // nothing but blanks has changed.
-func FuzzPlain(f *testing.F) {
+func FuzzStripComments(f *testing.F) {
 	for _, seed := range []string{
 		"\xEF\xBB\xBF{ // c\n\"a\": [1, 2,], /* d */ \"b\": {\"c\": \"/*\\\"\",},}", "", "[,]",
 		"//", "/*", `{"mcpServers":{"a":{"command":["x"]}}}`, "[1,/**/]", `"\u12`,

@@ -127,7 +127,7 @@ warning: /project/mcp.json:1:51: the profile "web" is not used: it would replace
 	}
 }
 
-func TestFindAServer(t *testing.T) {
+func TestConfigServer(t *testing.T) {
 	env := world(nil, map[string]string{
 		"/project/mcp.json":   `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
 		userDir + "/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
@@ -170,8 +170,8 @@ func TestFindAServer(t *testing.T) {
 	assert.ErrorContains(t, err, "a value is missing")
 }
 
-// What the user's own file says means the same wherever the user is. A project must not slip
-// something into it.
+// Relative paths of the user's own file do not depend on the working directory, so that a project
+// cannot replace their files.
 func TestRelativePaths(t *testing.T) {
 	const servers = `{"servers": {"s": {"command": "./run", "envFile": ".env"}, "t": {"command": "run"}, "u": {"command": "./run", "cwd": "sub"}}}`
 	for _, tt := range []struct {
@@ -202,7 +202,7 @@ func TestRelativePaths(t *testing.T) {
 			assert.Equal(t, slashed(e.Command.Dir), "/project")
 			e, err = c.Servers[2].Resolve(env)
 			assert.NilError(t, err)
-			assert.Equal(t, e.Command.Path, "./run") // from Dir on
+			assert.Equal(t, e.Command.Path, "./run") // relative to Dir
 			assert.Equal(t, slashed(e.Command.Dir), tt.base+"/sub")
 		})
 	}

@@ -123,7 +123,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestMergeWhatIsThere(t *testing.T) {
+func TestMergeExisting(t *testing.T) {
 	env := world(nil, nil)
 	added := parse(`{"servers": {"a": {"command": "new"}, "b": {"command": "b"}}}`)
 	const file = `{

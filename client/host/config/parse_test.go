@@ -70,7 +70,7 @@ func shown(f *File) string {
 	return b.String()
 }
 
-// Files as each application has them.
+// Parse reads the files of each application.
 func TestApplications(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"Claude Desktop", `{
@@ -278,7 +278,7 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 	}
 }
 
-func TestWhatAServerIs(t *testing.T) {
+func TestSettings(t *testing.T) {
 	f := parse(`{"inputs": [{"id": "key", "description": "Key", "password": true}, {"id": 1}], "servers": {"a": {
 		"command": "x", "era": "legacy", "startTimeoutMs": 1500, "callTimeoutMs": 0, "idleStop": "1h30m", "perSession": true}}}`)
 	s := f.Servers[0]
@@ -293,7 +293,7 @@ func TestWhatAServerIs(t *testing.T) {
 		"a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is ignored\n")
 }
 
-// One server, or the servers of a file, with something wrong about them.
+// Each invalid server or file causes the right diagnostic.
 func TestDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ server, want string }{
 		{`{"command": "x", "commnd": "y"}`,

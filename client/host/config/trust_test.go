@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Trust is of all that a file says of a server; what takes something away needs none.
-func TestTrustCoversTheWholeEffect(t *testing.T) {
+// Trust covers all members of a server. Disabling a server needs no further trust.
+func TestTrustDigest(t *testing.T) {
 	parse := func(definition, inputs string) *Server {
 		source := Source{Path: "/project/mcp.json", Workspace: "/project", Project: true}
 		f := Parse(world(nil, nil), source,
@@ -46,8 +46,8 @@ func TestTrustCoversTheWholeEffect(t *testing.T) {
 	assert.Equal(t, s.TrustDigest() == s.Digest(), false)
 }
 
-// A file that changes takes away by itself; what it gives waits.
-func TestWithin(t *testing.T) {
+// Intersect applies restrictions of a new definition but no other changes.
+func TestIntersect(t *testing.T) {
 	for _, tt := range []struct {
 		was, now, want string // want is "" for all of now
 	}{

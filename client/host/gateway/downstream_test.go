@@ -183,7 +183,9 @@ func TestDownstreamCollision(t *testing.T) {
 		for _, downstream := range []*server.Server{w.downstream, both} {
 			assert.Equal(t, read(downstream), "up")
 		}
-		w.clientAt(onlyB, client.Options{}, func(c *client.Client) { assert.Equal(t, len(w.uris(c)), 0) })
+		w.clientAt(onlyB, client.Options{}, func(c *client.Client) {
+			assert.Equal(t, len(w.uris(c)), 0)
+		})
 		assert.Equal(t, read(onlyB), "b", "it is on no list there, and nobody else's")
 		assert.Assert(t, w.gateway.Remove("up"))
 		time.Sleep(5 * time.Second)

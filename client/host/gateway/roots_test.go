@@ -240,7 +240,8 @@ func TestRootsOfSlowClients(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
+		o := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		w.gateway = o.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(5 * time.Second)
 		q := new(curious)
