@@ -173,7 +173,7 @@ func TestUnanswered(t *testing.T) {
 		"nothing": {fails(nil, nil), elicitation("a", nameForm),
 			"Options.OnElicit returned neither a result nor an error", nil},
 		"no action": {fails(&mcp.ElicitResult{Action: "maybe"}, nil), elicitation("a", nameForm),
-			`what Options.OnElicit returned: the action "maybe" is none`, nil},
+			`what Options.OnElicit returned: "maybe" is not an elicitation action`, nil},
 		"no content": {accepts(``), elicitation("a", nameForm),
 			`what Options.OnElicit returned: content: /: missing required property "name"`, nil},
 		"does not fit": {accepts(`{"name":"A","size":"XL"}`), elicitation("a", nameForm),

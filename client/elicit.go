@@ -71,7 +71,7 @@ func content(form *schema.Schema, result *mcp.ElicitResult) (json.RawMessage, er
 		return nil, nil
 	case mcp.ElicitAccept:
 	default:
-		return nil, fmt.Errorf("the action %.50q is none", result.Action)
+		return nil, fmt.Errorf("%.50q is not an elicitation action", result.Action)
 	}
 	if form == nil {
 		return nil, nil

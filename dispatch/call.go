@@ -18,6 +18,10 @@ type Call struct {
 	// a JSON object; nil, empty and null stand for {}. The envelope can refer to it, so it must not
 	// change while the envelope is in use
 	Arguments json.RawMessage
+	// ArgumentsAreJSON says that the surface has checked that Arguments are one JSON value, as
+	// package rpc does for each message, so that the dispatcher need not scan them again.
+	ArgumentsAreJSON bool
+
 	Session   string // the id of the session to run in
 	Instance  string // the instance to run on; the same as an "instance" argument
 	Principal string // the caller, as authenticated by the surface

@@ -10,14 +10,22 @@ import (
 
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonexact"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// validate checks arguments, which need not be JSON, against the input schema.
-func (op *Operation) validate(arguments json.RawMessage) error {
-	if err := op.input.Validate(arguments); err != nil {
-		return invalid(err)
+// validate checks arguments against the input schema, and returns them with the defaults filled in.
+// Unless they are known to be JSON, it checks that first.
+func (op *Operation) validate(arguments json.RawMessage, isJSON bool) (json.RawMessage, error) {
+	if !isJSON {
+		if err := jsonscan.Valid(arguments); err != nil {
+			return nil, invalid(err)
+		}
 	}
-	return nil
+	filled, err := op.input.ValidateAndFill(arguments)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return filled, nil
 }
 
 func invalid(err error) *Error {
@@ -52,12 +60,8 @@ type problem struct {
 	Reason   string `json:"reason"`
 }
 
-// decode puts arguments that fit the input schema into a variable of the input type.
+// decode decodes arguments that validate has returned into a variable of the input type.
 func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into any) error {
-	arguments, err := op.input.FillDefaults(arguments)
-	if err != nil {
-		return invalid(err)
-	}
 	if raw, ok := into.(*json.RawMessage); ok {
 		*raw = arguments
 		return nil

@@ -88,6 +88,9 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	return d
 }
 
+// Logger returns [Options].Logger or its default, for the surfaces of the dispatcher.
+func (d *Dispatcher) Logger() *slog.Logger { return d.log }
+
 // Catalog returns the catalog of the operations.
 func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 
@@ -101,7 +104,7 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 //     {"errors":[{"path":"/a/0","reason":"…"}]}.
 //  3. If the operation's kind is eval, search the arguments for words of the blocklist: blocked,
 //     with the word and its place in the details.
-//  4. Decode the arguments, over the schema's defaults, into the operation's input type.
+//  4. Decode the arguments, with the schema's defaults filled in, into the operation's input type.
 //  5. If the operation is destructive and [Call.Confirmed] is not set: confirmation_required. The
 //     message describes the call, so that the surface can ask a person and call again.
 //  6. Run the operation with a context that carries the call and ends at the timeout.
@@ -195,7 +198,8 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
-	if err := op.validate(arguments); err != nil {
+	filled, err := op.validate(arguments, call.ArgumentsAreJSON)
+	if err != nil {
 		return nil, "", err
 	}
 	if op.spec.Kind == Eval {
@@ -210,7 +214,7 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	}
 	in := &callContext{Context: ctx, call: call, log: d.log}
 	defer in.end()
-	data, text, err = op.run(in, arguments)
+	data, text, err = op.run(in, filled)
 	if ended := ctx.Err(); err != nil && ended != nil {
 		err = fmt.Errorf("%w: %w", ended, err) // so that a plain error counts as a consequence
 	}

@@ -45,7 +45,7 @@ type Spec struct {
 
 	// Text, if set, is a func(Out) string that returns the data as a person or a model reads it: in
 	// MCP it is the text of the result, where the client also gets the envelope as structured
-	// content. Without it, the text is the envelope's JSON.
+	// content. Without it, or if it returns "", the text is the envelope's JSON.
 	Text any
 
 	Examples []Example

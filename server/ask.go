@@ -13,6 +13,10 @@ import (
 // client can be asked: tools/call, prompts/get and resources/read.
 var ErrNoRequest = errors.New("server: there is no request here whose client could be asked")
 
+// ErrUnsupported is matched by the error of [Elicit], [Sample], [Roots] and [RequireInput] if the
+// client does not declare the capability that the question needs. [CapabilitiesFrom] tells before.
+var ErrUnsupported = errors.New("server: the client does not declare the capability")
+
 // decodeInto returns a function for [request.ask] that decodes each answer into result.
 func decodeInto[T any](result *T) func([]byte) error {
 	return func(answer []byte) error {

@@ -14,18 +14,6 @@ func ConnFrom(ctx context.Context) *Conn {
 	return nil
 }
 
-// PrincipalFrom returns the principal of the client that ctx belongs to, as the transport has
-// authenticated it; "" if it has not. It works for the context of an operation on any surface.
-func PrincipalFrom(ctx context.Context) string {
-	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
-		return o.conn.principal
-	}
-	if call := dispatch.CallFrom(ctx); call != nil {
-		return call.Principal
-	}
-	return ""
-}
-
 // A connContext is a context with the connection, and the link if the message has its own.
 type connContext struct {
 	context.Context
@@ -36,8 +24,11 @@ type connContext struct {
 type connKey struct{}
 
 func (o *connContext) Value(key any) any {
-	if key == (connKey{}) {
+	switch key {
+	case connKey{}:
 		return o
+	case dispatch.PrincipalKey{}:
+		return o.conn.principal
 	}
 	return o.Context.Value(key)
 }

@@ -29,20 +29,24 @@ import (
 // make all the calls and join their errors.
 //
 // Elicit may be called from several goroutines, until the handler returns. A form's schema must be
-// of the kind that the specification allows. The content of an accepted form fits the schema and
-// has its defaults filled in. If the client does not declare the capability, Elicit returns an
-// error, which a modern client gets as a missing required capability.
+// of the kind that the specification allows; nil stands for a form without fields, which the user
+// accepts or declines. The content of an accepted form fits the schema and has its defaults filled
+// in. [Ask] makes the form of a Go type.
+//
+// If the client does not declare the capability, the error matches [ErrUnsupported]. A handler that
+// returns it ends the request with the error that the protocol has for this case; one that can do
+// without the answer goes on instead.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
 		return nil, err
 	}
+	if err := r.requireElicitation(params.Mode); err != nil {
+		return nil, err
+	}
 	form, err := r.era.prepareElicitation(&params)
 	if err != nil {
 		return nil, fmt.Errorf("server: Elicit %q: %w", key, err)
-	}
-	if err := r.requireElicitation(params.Mode); err != nil {
-		return nil, err
 	}
 	result := new(mcp.ElicitResult)
 	_, err = r.ask(ctx, key, mcp.MethodElicit, params, func(answer []byte) error {
@@ -55,7 +59,7 @@ func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.Elic
 			return nil
 		case mcp.ElicitAccept:
 		default:
-			return fmt.Errorf("%.50q is no action", result.Action)
+			return fmt.Errorf("%.50q is not an elicitation action", result.Action)
 		}
 		if form == nil {
 			return nil
@@ -108,6 +112,9 @@ func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 	switch p.Mode {
 	case "", mcp.ElicitForm:
 		p.URL, p.ElicitationID = "", ""
+		if p.RequestedSchema == nil {
+			p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
 		return compileForm(p.RequestedSchema, f)
 	case mcp.ElicitURL:
 		p.RequestedSchema = nil

@@ -143,7 +143,7 @@ func ExampleElicit() {
 func ExampleOptions_middleware() {
 	s := server.Options{Middleware: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (any, error) {
-			if req.Method == mcp.MethodCallTool && server.PrincipalFrom(ctx) == "" {
+			if req.Method == mcp.MethodCallTool && dispatch.PrincipalFrom(ctx) == "" {
 				return nil, rpc.Errorf(-32001, "say who you are")
 			}
 			return next(ctx, req)

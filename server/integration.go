@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
@@ -78,6 +79,9 @@ func (i Integration) RestoreSession(c *Conn, id string) error { return c.restore
 // Memory returns the pool for the bytes of requests and responses, [Options].Memory or its
 // default. A transport opens an account in it for each principal.
 func (i Integration) Memory() *quota.Pool { return i.s.o.Memory }
+
+// Logger returns [Options].Logger or its default.
+func (i Integration) Logger() *slog.Logger { return i.s.log }
 
 // Hooks returns the hooks that a transport calls for each message, since it has no [rpc.Peer] that
 // does. Hooks.Panic is never nil.

@@ -12,6 +12,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -205,7 +206,7 @@ func TestVisible(t *testing.T) {
 	asked := map[server.Kind]bool{}
 	o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
 		asked[kind] = true
-		if server.PrincipalFrom(ctx) != "" {
+		if dispatch.PrincipalFrom(ctx) != "" {
 			panic("a stream has no principal")
 		}
 		return !strings.Contains(key, "hidden")

@@ -191,14 +191,27 @@ func jsonOrText(value slog.Value) any {
 	}
 }
 
-// Logger returns a logger that sends its records to the client of a request, if the client wants
-// them. It is for handlers of tools, prompts and resources; operations have [dispatch.Logger]. It
-// is safe for concurrent use.
+// Logger returns a logger that writes to [Options].Logger, and to the client of a request if the
+// client wants records of that level. It is for handlers of tools, prompts and resources; for
+// operations and typed tools it does the same as [dispatch.Logger]. Outside of a request it returns
+// slog.Default(). It is safe for concurrent use.
 func Logger(ctx context.Context) *slog.Logger {
-	if r := requestFrom(ctx); r != nil {
-		if level, err := r.logLevel(); err == nil && level != "" {
-			return slog.New(&clientLog{ctx: r, link: r.link, level: level.Slog()})
-		}
+	r := requestFrom(ctx)
+	if r == nil {
+		return slog.Default()
 	}
-	return slog.New(slog.DiscardHandler)
+	level, err := r.logLevel()
+	if err != nil {
+		level = ""
+	}
+	return r.logger(r.conn.server.log, level, "")
+}
+
+// logger returns a logger that writes to log, and to the client from level on, "" being never.
+func (r *request) logger(log *slog.Logger, level mcp.LoggingLevel, name string) *slog.Logger {
+	if level == "" {
+		return log
+	}
+	toClient := &clientLog{ctx: r, link: r.link, level: level.Slog(), logger: name}
+	return slog.New(slog.NewMultiHandler(log.Handler(), toClient))
 }

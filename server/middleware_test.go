@@ -329,7 +329,7 @@ func TestPrincipal(t *testing.T) {
 		who := func(where string) rpc.Middleware {
 			return func(next rpc.Handler) rpc.Handler {
 				return func(ctx context.Context, req *rpc.Request) (any, error) {
-					j.note("%s %s: %s", where, req.Method, server.PrincipalFrom(ctx))
+					j.note("%s %s: %s", where, req.Method, dispatch.PrincipalFrom(ctx))
 					return next(ctx, req)
 				}
 			}
@@ -338,13 +338,13 @@ func TestPrincipal(t *testing.T) {
 		o.Middleware, o.Outgoing = []rpc.Middleware{who("in")}, []rpc.Middleware{who("out")}
 		o.Visible = func(ctx context.Context, kind server.Kind, key string) bool {
 			return key == "t" || strings.HasPrefix(key, "op") ||
-				server.PrincipalFrom(ctx) == "alice"
+				dispatch.PrincipalFrom(ctx) == "alice"
 		}
 		s := everywhere(o, func(ctx context.Context) (string, error) {
 			if said, err := busy(ctx); err != nil {
 				return said, err
 			}
-			return "for " + server.PrincipalFrom(ctx), nil
+			return "for " + dispatch.PrincipalFrom(ctx), nil
 		})
 		link := &post{func(string, json.RawMessage) (string, error) {
 			return `{"action":"cancel"}`, nil
@@ -382,7 +382,7 @@ func TestPrincipal(t *testing.T) {
 		synctest.Wait()
 		assert.DeepEqual(t, j.take(), []string{"out notifications/tools/list_changed: alice"})
 
-		assert.Equal(t, server.PrincipalFrom(t.Context()), "")
+		assert.Equal(t, dispatch.PrincipalFrom(t.Context()), "")
 
 		// A state that was given to one is worth nothing to another.
 		const call = `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"t"%s,"_meta":{` +
@@ -405,7 +405,7 @@ func TestPrincipalOfAnOperation(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "who", Summary: "Who am I?", Kind: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
-			return dispatch.CallFrom(ctx).Principal + " " + server.PrincipalFrom(ctx), nil
+			return dispatch.CallFrom(ctx).Principal + " " + dispatch.PrincipalFrom(ctx), nil
 		})
 	conn := quiet.New(server.Info{Name: "test", Version: "1"}, c).Integration().NewConn(t.Context(),
 		nil, "alice")

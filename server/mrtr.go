@@ -41,8 +41,13 @@ func (s *inputRequiredError) Error() string {
 	return "server: the client has not answered yet; return this error from the handler, which runs again with the answer"
 }
 
-// Is matches [ErrAsked] unless the client cannot be asked.
-func (s *inputRequiredError) Is(target error) bool { return target == ErrAsked && s.failure == nil }
+// Is matches [ErrUnsupported] if the client cannot be asked, and otherwise [ErrAsked].
+func (s *inputRequiredError) Is(target error) bool {
+	if s.failure != nil {
+		return target == ErrUnsupported
+	}
+	return target == ErrAsked
+}
 
 // Unwrap returns [dispatch.Cancelled] as well, so that the dispatcher does not log the error.
 func (s *inputRequiredError) Unwrap() []error {

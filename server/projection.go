@@ -128,7 +128,7 @@ func (s *service) parseArguments(arguments []byte) (action string, params json.R
 			return "", nil, dispatch.InvalidArgument("/"+name,
 				"is unknown here; what the action takes belongs into params")
 		case *slot != nil:
-			return "", nil, dispatch.InvalidArgument("/"+name, "is there twice")
+			return "", nil, dispatch.InvalidArgument("/"+name, "occurs twice")
 		}
 		*slot = value
 	}

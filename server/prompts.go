@@ -121,7 +121,7 @@ func (r *request) texts(name []byte) (map[string]string, error) {
 		}
 		if _, twice := texts[key]; twice {
 			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: %s: %.100q is there twice", name, key)
+				"Invalid params: %s: %.100q occurs twice", name, key)
 		}
 		texts[key] = text
 	}

@@ -63,14 +63,14 @@ func TestPromptsAreListedAndGot(t *testing.T) {
 			`{"name":"review","arguments":{"code":1}}`:                   `arguments: "code" must be a string`,
 			`{"name":"review","arguments":{"code":null}}`:                `arguments: "code" must be a string`,
 			`{"name":"review","arguments":{"code":"a","x":{}}}`:          `arguments: "x" must be a string`,
-			`{"name":"review","arguments":{"code":"a","code":"b"}}`:      `arguments: "code" is there twice`,
-			`{"name":"review","arguments":{"code":"a","c\u006fde":"b"}}`: `arguments: "code" is there twice`,
+			`{"name":"review","arguments":{"code":"a","code":"b"}}`:      `arguments: "code" occurs twice`,
+			`{"name":"review","arguments":{"code":"a","c\u006fde":"b"}}`: `arguments: "code" occurs twice`,
 			`{"name":"review","arguments":[]}`:                           `arguments must be an object`,
 			`{"name":"review","arguments":null}`:                         `arguments must be an object`,
 			`{"name":"Review","arguments":{"code":"a"}}`:                 `Unknown prompt: Review`,
 			`{"name":7}`:                       `name must be a string`,
 			`{}`:                               `Unknown prompt: `,
-			`{"name":"review","name":"other"}`: `"name" is there twice`,
+			`{"name":"review","name":"other"}`: `"name" occurs twice`,
 		} {
 			k.refuse("prompts/get", params, -32602, want)
 		}

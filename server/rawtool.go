@@ -126,10 +126,7 @@ func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) 
 	if t.raw.Forward != nil {
 		return r.runForwarded(t, arguments)
 	}
-	if err := t.input.ValidateScanned(arguments); err != nil {
-		return r.toolError("Invalid arguments: " + err.Error())
-	}
-	arguments, err := t.input.FillDefaults(arguments)
+	arguments, err := t.input.ValidateAndFill(arguments)
 	if err != nil {
 		return r.toolError("Invalid arguments: " + err.Error())
 	}

@@ -312,7 +312,6 @@ func TestProgressAndLogOfHandlers(t *testing.T) {
 		}
 	})
 	server.Progress(t.Context(), 1, 1, "to nobody")
-	server.Logger(t.Context()).Error("to nobody")
 }
 
 // What comes from another server goes through byte by byte, arguments and results, but for what the

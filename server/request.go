@@ -104,7 +104,7 @@ func (r *request) read() error {
 	for token, value := range jsonscan.Members(r.Params) {
 		name, _ := jsonscan.Unquote(token)
 		if r.param(name) != nil {
-			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q is there twice", name)
+			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: %.100q occurs twice", name)
 		}
 		if len(r.members) == maxMembers {
 			return rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: more than %d members",

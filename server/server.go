@@ -42,9 +42,9 @@
 //
 // [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has
 // beside tools. [AddTool] offers a Go function as a tool in MCP's own terms: its result is text,
-// images or structured data, and has no envelope. They can be added and removed while clients are connected, and clients are notified. A
-// server needs no operations: New accepts a nil catalog. [Options].Visible decides for each request
-// what its client may see and use.
+// images or structured data, and has no envelope. They can be added and removed while clients are
+// connected, and clients are notified. A server needs no operations: New accepts a nil catalog.
+// [Options].Visible decides for each request what its client may see and use.
 //
 // # Asking the client
 //
@@ -153,7 +153,8 @@ type Options struct {
 	PublicLists bool
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
-	// message and returns the client's result. [PrincipalFrom] returns the client's principal.
+	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
+	// principal.
 	Middleware, Outgoing []rpc.Middleware
 	// Hooks observe the messages of all connections.
 	Hooks rpc.Hooks

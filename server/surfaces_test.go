@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -68,7 +69,7 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "whoami", Summary: "Who calls.", Kind: dispatch.Read},
 		func(ctx context.Context, _ struct{}) (string, error) {
-			return server.PrincipalFrom(ctx), nil
+			return dispatch.PrincipalFrom(ctx), nil
 		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	h := api.Options{Principal: func(*http.Request) (string, error) { return "ada", nil }}.New(d)
@@ -78,4 +79,17 @@ func TestPrincipalBehindTheHTTPAPI(t *testing.T) {
 	r.Header.Set("Content-Type", "application/json")
 	h.ServeHTTP(w, r)
 	assert.Assert(t, strings.Contains(w.Body.String(), `"data":"ada"`), w.Body.String())
+}
+
+// Without a logger of its own, the HTTP API logs where the dispatcher does.
+func TestHTTPAPILoggerIsTheDispatchers(t *testing.T) {
+	var log strings.Builder
+	d := dispatch.NewDispatcher(dispatch.NewCatalog(),
+		dispatch.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	h := api.Options{Principal: func(*http.Request) (string, error) {
+		return "", errors.New("no such token")
+	}}.New(d)
+	r := httptest.NewRequest(http.MethodPost, "http://localhost/v1/x", strings.NewReader(`{}`))
+	h.ServeHTTP(httptest.NewRecorder(), r)
+	assert.Assert(t, strings.Contains(log.String(), "no such token"), log.String())
 }

@@ -46,8 +46,8 @@ type TaskOptions struct {
 }
 
 // BecomeTask turns the call of a [RawTool] with TaskLater into a task: the client is answered now,
-// and ctx continues. Before that, requests to the client work as in any call, and the handler may run
-// several times; after it they are requests of the task, and the handler does not run again.
+// and ctx continues. Before that, requests to the client work as in any call, and the handler may
+// run several times; after it they are requests of the task, and the handler does not run again.
 // BecomeTask does nothing if the call is a task already or the client cannot have tasks.
 //
 // Return its error from the handler: there are too many tasks, or the client is gone or has not

@@ -3,7 +3,6 @@ package server
 import (
 	"encoding/json"
 	"errors"
-	"log/slog"
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -227,7 +226,7 @@ func (r *request) runOperation(tool, operation string, typed *typedTool,
 	s := r.conn.server
 	call := dispatch.Call{
 		Operation: operation, Arguments: arguments, RequestID: r.ID.String(), Surface: "mcp",
-		Principal: r.conn.principal, Client: r.conn.ctx,
+		Principal: r.conn.principal, Client: r.conn.ctx, ArgumentsAreJSON: true,
 		Confirmed: s.o.TrustClients,
 	}
 	level, err := r.logLevel()
@@ -235,8 +234,7 @@ func (r *request) runOperation(tool, operation string, typed *typedTool,
 		return nil, err
 	}
 	if level != "" {
-		toClient := &clientLog{ctx: r, link: r.link, level: level.Slog(), logger: tool}
-		call.Logger = slog.New(slog.NewMultiHandler(s.o.Dispatch.Logger.Handler(), toClient))
+		call.Logger = r.logger(s.o.Dispatch.Logger, level, tool)
 	}
 	if r.wantsProgress() {
 		call.Progress = r.reportProgress

@@ -199,7 +199,8 @@ func TestTypedToolIsIntercepted(t *testing.T) {
 	var seen []string
 	o := quiet
 	o.Dispatch.Interceptors = []dispatch.Interceptor{func(next dispatch.Handler) dispatch.Handler {
-		return func(ctx context.Context, op *dispatch.Operation, call *dispatch.Call) dispatch.Envelope {
+		return func(ctx context.Context, op *dispatch.Operation,
+			call *dispatch.Call) dispatch.Envelope {
 			envelope := next(ctx, op, call)
 			seen = append(seen, fmt.Sprintf("%s %s %s", op.Name(), call.Arguments, envelope.Data))
 			return envelope

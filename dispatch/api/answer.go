@@ -11,12 +11,12 @@ import (
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 )
 
-// A refusal is why a request is no call: an envelope, with a status that may not be that of its
-// code.
+// A refusal is the answer to a request that does not become a call: an envelope, and a status that
+// may differ from that of its code.
 type refusal struct {
 	status int
 	err    *dispatch.Error
-	header [2]string // one more, "" for none
+	header [2]string // name and value of an additional header; "" for none
 }
 
 func refuse(status int, code dispatch.Code, format string, args ...any) *refusal {
@@ -36,7 +36,7 @@ func (x *exchange) refuse(r *refusal) {
 	x.send(r.status, dispatch.Envelope{Err: r.err})
 }
 
-// answer sends the outcome of a call, or returns why it cannot be held until it has been read.
+// answer sends the outcome of a call, or returns the refusal if the memory has no room for it.
 func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
 		return &refusal{status: http.StatusServiceUnavailable, err: e.Err,
@@ -44,7 +44,7 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	}
 	status := http.StatusOK
 	if !e.Success() {
-		info, _ := x.catalog.CodeInfo(e.Err.Code) // the dispatcher has seen to it that there is one
+		info, _ := x.catalog.CodeInfo(e.Err.Code) // the dispatcher returns only known codes
 		status = info.HTTPStatus
 	}
 	text := encode(e)
@@ -54,7 +54,7 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	}
 	if err := x.account.Resize(held); err != nil {
 		refused := busy(err,
-			fmt.Sprintf("the call has run, but its answer of %d bytes finds no room in the memory for answers",
+			fmt.Sprintf("the call has run, but the memory has no room for its answer of %d bytes",
 				len(text)))
 		if errors.Is(err, quota.ErrNever) {
 			refused.status, refused.header = http.StatusInternalServerError, [2]string{}
@@ -64,7 +64,7 @@ func (x *exchange) answer(e dispatch.Envelope) *refusal {
 		}
 		return refused
 	}
-	e = dispatch.Envelope{} // text has all of it
+	e = dispatch.Envelope{} // to free the data: text has a copy
 	x.write(status, text)
 	return nil
 }
@@ -79,11 +79,11 @@ func (x *exchange) write(status int, text []byte) {
 	header.Set("Content-Length", strconv.Itoa(len(text)))
 	header.Set("Cache-Control", "no-store")
 	x.w.WriteHeader(status)
-	_, _ = x.answerWriter(len(text)).Write(text) // a client that is gone needs no answer
+	_, _ = x.answerWriter(len(text)).Write(text) // an error means that the client has disconnected
 }
 
-// answerWriter returns the writer for an answer of size bytes. A WriteTimeout of the server takes
-// the place of this package's deadlines.
+// answerWriter returns the writer for an answer of size bytes. A WriteTimeout of the server
+// replaces this package's deadlines.
 func (x *exchange) answerWriter(size int) http.ResponseWriter {
 	if httpdeadline.Server(x.r).WriteTimeout > 0 {
 		return x.w

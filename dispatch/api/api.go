@@ -17,34 +17,34 @@ type Options struct {
 	Title   string // of the OpenAPI document; "": "API"
 	Version string // of what the OpenAPI document describes; "": "1"
 
-	// Principal tells who sends a request, for [dispatch.Call]; everybody is served, as "", if it
-	// is nil. It is called for every request, also those for the documents, before the body is
-	// read, by any number of goroutines at a time. An error refuses the request: an
-	// *[dispatch.Error] is shown, with the status of its code; so is a bare [dispatch.Code]. Any
-	// other is a 401 with a text that says nothing more, and goes to the log; it should not hold
-	// what the caller must keep secret.
+	// Principal returns the principal that sends a request. If it is nil, every caller is served as
+	// the principal "". It is called for every request, those for the documents included, before
+	// the body is read, concurrently. An error refuses the request: a [*dispatch.Error] or a bare
+	// [dispatch.Code] is shown to the caller, with the status of its code. Any other error results
+	// in a 401 with a fixed text; its own text is logged, and should not contain secrets.
 	Principal func(*http.Request) (string, error)
 
-	// Hosts are the only names and addresses that a request's Host header may have, without port;
-	// case does not count. None: where a request comes to a loopback address, localhost, 127.0.0.1
-	// and ::1, and elsewhere any. Behind a proxy on the same machine, name those that it passes on.
-	Hosts []string
+	// AllowedHosts are the host names and addresses, without port, that a request's Host header may
+	// have. Case is ignored. If it is empty, a request to a loopback address must name localhost,
+	// 127.0.0.1 or ::1, and a request to another address may name any host. Behind a proxy on the
+	// same machine, list the names that the proxy forwards.
+	AllowedHosts []string
 
-	MaxBody int64 // bytes of a request's body; 0: 4 MiB
-	// MaxCalls is how many requests are served at a time; 0: 256. A principal has at most half of
-	// what the others leave.
+	MaxBody int64 // maximum size of a request body in bytes; 0: 4 MiB
+	// MaxCalls is the maximum number of concurrent requests; 0: 256. A principal has at most half
+	// of what the others leave.
 	MaxCalls int
-	// Memory bounds the bytes of bodies and answers that are held at a time; nil: 256 MiB. A
-	// principal has a share of it, see package quota. Bodies and answers up to 64 KiB are not
-	// counted. Handlers may share a pool.
+	// Memory bounds the bytes of bodies and answers held at a time; nil: 256 MiB. A principal has a
+	// share of it, see package quota. Bodies and answers up to 64 KiB are not counted. Handlers may
+	// share a pool.
 	Memory *quota.Pool
-	// hears of refused principals, once a second for each address, and of what panics, never of
-	// headers or bodies; nil: slog.Default()
+	// Logger receives refused principals, at most once a second for each address, and panics, never
+	// headers or bodies; nil: the dispatcher's.
 	Logger *slog.Logger
 }
 
 // New returns a handler of the operations that d's catalog has at the time of each request, with
-// default options. It is safe for concurrent use, and starts no goroutine.
+// default options. It is safe for concurrent use and starts no goroutine.
 func New(d *dispatch.Dispatcher) http.Handler { return Options{}.New(d) }
 
 // New returns a handler with these options.
@@ -56,10 +56,10 @@ func (o Options) New(d *dispatch.Dispatcher) http.Handler {
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
 	}
-	o.Logger = contain.Logger(o.Logger)
-	o.Hosts = slices.Clone(o.Hosts)
-	for i, host := range o.Hosts {
-		o.Hosts[i] = hostname(host)
+	o.Logger = contain.Logger(cmp.Or(o.Logger, d.Logger()))
+	o.AllowedHosts = slices.Clone(o.AllowedHosts)
+	for i, host := range o.AllowedHosts {
+		o.AllowedHosts[i] = hostname(host)
 	}
 	return &handler{
 		o: o, dispatcher: d, catalog: d.Catalog(), log: o.Logger,

@@ -7,15 +7,15 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A body is what a request asks for. The params are a slice of the request's text; they need not be
-// an object.
+// A body is what a request asks for. The params are a slice of the request's text, so they are
+// JSON, but need not be an object.
 type body struct {
 	action, instance, session string
 	params                    json.RawMessage
 	confirm                   bool
 }
 
-// keys are what a body may have, and how their values are read.
+// keys are the members of a body.
 var keys = [...]struct {
 	name, want string
 	set        func(b *body, value []byte) (ok bool)
@@ -42,7 +42,7 @@ var keys = [...]struct {
 	}},
 }
 
-// parse reads a body. The error is an [dispatch.InvalidInput].
+// parse parses a body. The error has the code [dispatch.InvalidInput].
 func parse(text []byte) (*body, *dispatch.Error) {
 	if err := jsonscan.Valid(text); err != nil {
 		return nil, dispatch.Errorf(dispatch.InvalidInput, "the body: %s", err)

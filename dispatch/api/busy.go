@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// owner is in whose name the request takes places and memory.
+// owner returns the quota owner of the request.
 func (x *exchange) owner() string {
 	if x.principal == "" && x.o.Principal != nil {
 		return quota.Anonymous
@@ -16,8 +16,8 @@ func (x *exchange) owner() string {
 	return x.principal
 }
 
-// busy refuses a request because a quota did: the caller has its share, or nothing is left for
-// anybody.
+// busy returns the refusal for an error of a quota: the caller has used its share, or nothing is
+// left for any caller.
 func busy(err error, why string) *refusal {
 	switch {
 	case errors.Is(err, quota.ErrNever):

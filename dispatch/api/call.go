@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"mime"
@@ -40,11 +41,13 @@ func (x *exchange) call() *refusal {
 			return &refusal{status: http.StatusBadRequest, err: err}
 		}
 	}
+	ctx := context.WithValue(quota.NewContext(x.r.Context(), x.account), dispatch.PrincipalKey{},
+		x.principal)
 	return x.answer(
-		x.dispatcher.Dispatch(quota.NewContext(x.r.Context(), x.account), &dispatch.Call{
+		x.dispatcher.Dispatch(ctx, &dispatch.Call{
 			Operation: name, Arguments: b.params, Instance: b.instance, Session: b.session,
 			Confirmed: b.confirm,
-			Principal: x.principal, RequestID: x.id, Surface: surface,
+			Principal: x.principal, RequestID: x.id, Surface: surface, ArgumentsAreJSON: true,
 		}))
 }
 
@@ -52,7 +55,7 @@ func (x *exchange) call() *refusal {
 func (x *exchange) read() ([]byte, *refusal) {
 	kind := x.r.Header.Get("Content-Type")
 	if kind != "application/json" {
-		// JSON has one charset only, whatever the parameters say
+		// the parameters do not matter: JSON is always UTF-8
 		kind, _, _ = mime.ParseMediaType(kind)
 	}
 	if encoding := x.r.Header.Get("Content-Encoding"); kind != "application/json" ||
@@ -83,12 +86,12 @@ func (x *exchange) read() ([]byte, *refusal) {
 	return text, nil
 }
 
-// uncounted is how many bytes of a body and of an answer are not taken from the memory: the
-// request's place covers them. It is also how many are allocated because a header claims that they
-// are coming.
+// uncounted is the number of bytes of a body and of an answer that are not counted as memory: the
+// limit on concurrent requests covers them. It is also the most that is allocated because a header
+// announces a body.
 const uncounted = 64 << 10
 
-// fill reads to the end. What is over the first bytes is taken from the memory before it is read.
+// fill reads the rest of the body. It reserves memory before it reads, except for the first bytes.
 func (x *exchange) fill(in io.Reader, claimed int64) ([]byte, error) {
 	text := make([]byte, 0, min(max(claimed, 0), uncounted)+bytes.MinRead)
 	for {
@@ -120,10 +123,10 @@ func (x *exchange) tooLarge() *refusal {
 		"the body is larger than %d bytes", x.o.MaxBody)
 }
 
-// A selector is a place of the body for what an operation takes as an argument of the same name.
+// A selector is a member of the body that sets the argument of the same name.
 type selector struct {
 	name string
-	code dispatch.Code // that operations declare to which it means something
+	code dispatch.Code // declared by the operations that have the argument
 	in   func(*body) string
 }
 
@@ -132,13 +135,13 @@ var selectors = [...]selector{
 	{"session", dispatch.NotRunning, func(b *body) string { return b.session }},
 }
 
-// takes reports whether an operation heeds the selector.
+// takes reports whether an operation has the selector's argument.
 func (s selector) takes(op *dispatch.Operation) bool {
 	return jsonscan.Member(jsonscan.Member(op.Input(), "properties"), s.name) != nil &&
 		slices.Contains(op.Spec().Errors, s.code)
 }
 
-// fits refuses what the operation would not heed: who names an instance means it.
+// fits returns an error for a selector that the operation would ignore.
 func (b *body) fits(op *dispatch.Operation) *dispatch.Error {
 	for _, s := range selectors {
 		if s.in(b) != "" && !s.takes(op) {

@@ -109,7 +109,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		assert.Assert(t, a.Error.Recoverable)
 		assert.Assert(t, strings.HasPrefix(a.Error.Message, want), "%s: %s", body, a.Error.Message)
 	}
-	// Of a call that is none, no operation hears: an argument that is there twice is the
+	// Of a call that is none, no operation hears: an argument that occurs twice is the
 	// operation's to refuse.
 	assert.Equal(t, s.call(t, "note", `{"action":"get","params":{"id":"7","id":"8"}}`).Code, 400)
 }

@@ -23,59 +23,61 @@
 //	GET  /v1/openapi.json   the same as an OpenAPI 3.1 document
 //
 // The operation of a call is the service, a dot and the action; the action is left out for an
-// operation without a dot in its name. What is left out of params, or all of them, is as if {} was
-// sent. instance and session are for operations that take an argument of that name, and stand for
-// it. confirm says that whoever is responsible wants just this to happen, where it cannot be
-// undone. Keys are matched to the letter; one that is not known, or is there twice, is refused.
+// operation without a dot in its name. Missing params are {}. instance and session set the argument
+// of that name, for operations that have one. confirm is required for an operation that cannot be
+// undone: it says that a person, or a policy on a person's behalf, agrees. Keys are case-sensitive;
+// an unknown or repeated key is refused.
 //
-// The documents have an ETag and are made anew only when the catalog has changed.
+// The documents have an ETag and are generated again only after the catalog has changed.
 //
 // # Answers
 //
-// Every answer to a call is the envelope of package dispatch ([dispatch.Envelope.AppendJSON]),
-// whatever went wrong, with the HTTP status of the code (see [dispatch.CodeInfo]) and 200 for
-// success. What is refused before it is a call has an envelope, too:
+// The answer to a call is the envelope of package dispatch ([dispatch.Envelope.AppendJSON]), with
+// status 200 for success and the HTTP status of the code for an error (see [dispatch.CodeInfo]). A
+// request that is refused before it becomes a call gets an envelope, too:
 //
 //	400  invalid_input      the body is not JSON, or not of the form above
 //	401  permission_denied  [Options].Principal does not know the caller
-//	403  permission_denied  a page of another web site, or an unknown Host (see [Options].Hosts)
+//	403  permission_denied  a page of another origin, or a Host that [Options].AllowedHosts lacks
 //	404  unknown_operation  there is no such path
 //	405  invalid_input      the path is for other methods; Allow has them
-//	408  timeout            the body did not come within 30 seconds
-//	413  invalid_input      the body is larger than [Options].MaxBody, or than one caller's memory
-//	415  invalid_input      the body is not said to be application/json, or is compressed
-//	429  state_error        the caller uses its whole share of the requests or of the memory
-//	503  state_error        nothing of these is left for anybody
+//	408  timeout            the body did not arrive within 30 seconds
+//	413  invalid_input      the body exceeds [Options].MaxBody, or the memory of one caller
+//	415  invalid_input      the Content-Type is not application/json, or the body is compressed
+//	429  state_error        the caller has used its share of the requests or of the memory
+//	503  state_error        no request or no memory is left for any caller
 //
-// 429 and 503 have a Retry-After. A call whose answer found no room in the memory has run; its
-// message says so. 503 is also the status of an operation's error that matches [dispatch.ErrBusy].
+// 429 and 503 have a Retry-After header. If the memory has no room for the answer of a call, the
+// call has run, and the message says so. 503 is also the status of an operation's error that
+// matches [dispatch.ErrBusy].
 //
-// The header X-Request-Id of a request (up to 128 visible ASCII characters, otherwise one is made
-// up) names it in the log, and is in the answer.
+// The header X-Request-Id of a request, up to 128 visible ASCII characters, names the request in
+// the log and is repeated in the answer. Without it the handler generates one.
 //
 // # Mounting
 //
-// The handler wants to see the paths above. To have them elsewhere use [http.StripPrefix]; the
-// paths in the OpenAPI document stay as they are.
+// The handler serves the paths above. To serve them below another path, use [http.StripPrefix]; the
+// paths in the OpenAPI document do not change.
 //
 // # Time
 //
-// A call's context ends when its client disconnects; how long an operation may take is for
-// [dispatch.Options] and its spec to say. A request body has to come within 30 seconds. An answer
-// is written in pieces of 256 KiB: each has to be read within 30 seconds, and all of them within 30
-// seconds and a second more for each 32 KiB, but within 2 minutes at most. A server's ReadTimeout
-// and WriteTimeout take their place where they are set; mind that the latter includes the time of
-// the call. ReadHeaderTimeout, IdleTimeout and the number of connections are for the server to set.
+// A call's context ends when its client disconnects, or after the timeout of the operation or of
+// [dispatch.Options]. A request body has to arrive within 30 seconds. An answer is written in
+// pieces of 256 KiB: the client has to read each within 30 seconds, and all of them within 30
+// seconds and one more second for each 32 KiB, at most 2 minutes. ReadTimeout and WriteTimeout of
+// the [http.Server] replace these limits if they are set; WriteTimeout includes the time of the
+// call. ReadHeaderTimeout, IdleTimeout and the number of connections are up to the server.
 //
 // # Memory
 //
-// Bodies that are received and answers that wait to be read share [Options].Memory, of which a
-// principal has a part at most: see package quota. What does not fit is refused, before it is read
-// where it is a body.
+// Request bodies, and answers that the client has not read yet, share [Options].Memory, of which
+// each principal has at most a share: see package quota. A body that does not fit is refused before
+// it is read.
 //
 // # Browsers
 //
-// Pages of other origins cannot make calls ([http.CrossOriginProtection], and the content type that
-// they must send), and get no CORS header. A server on a loopback address answers only to the names
-// of one, so that no web site can reach it by a name of its own (DNS rebinding).
+// Pages of other origins cannot make calls (see [http.CrossOriginProtection]; they cannot send the
+// content type either) and get no CORS header. On a loopback address, the handler accepts only the
+// host names of loopback addresses, so that no web site can reach it by a name of its own (DNS
+// rebinding).
 package api

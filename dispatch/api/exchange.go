@@ -31,7 +31,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve answers the request, or returns why it is not answered.
+// serve answers the request, or returns why it is refused.
 func (x *exchange) serve() *refusal {
 	if refused := x.guard(); refused != nil {
 		return refused
@@ -48,8 +48,8 @@ func (x *exchange) serve() *refusal {
 	return answer(x)
 }
 
-// begin takes a place among the requests that are served; end gives it back. A request has none
-// while its body is still to come.
+// begin counts the request among the concurrent requests, until end is called. A request is not
+// counted while its body is arriving.
 func (x *exchange) begin() (end func(), refused *refusal) {
 	if err := x.calls.Take(x.owner(), 1); err != nil {
 		return nil, busy(err, "as many requests as may be are being served")
@@ -57,7 +57,7 @@ func (x *exchange) begin() (end func(), refused *refusal) {
 	return func() { x.calls.Give(x.owner(), 1) }, nil
 }
 
-// route finds what answers a request of this method and path.
+// route returns the function that answers a request of this method and path.
 func (x *exchange) route() (answer func(*exchange) *refusal, refused *refusal) {
 	path, below := strings.CutPrefix(x.r.URL.Path, root)
 	_, document := documentTable[path]
@@ -91,8 +91,7 @@ const (
 	maxRequestID = 128 // bytes
 )
 
-// requestID returns the request's own id if it can be logged and sent back as it is, and otherwise
-// a new one.
+// requestID returns the request's X-Request-Id if it is valid, and otherwise a new one.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if id == "" || len(id) > maxRequestID || strings.ContainsFunc(id, func(c rune) bool {

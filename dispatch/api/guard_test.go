@@ -54,7 +54,7 @@ func TestHosts(t *testing.T) {
 		{[]string{"api.test"}, "192.0.2.1", "192.0.2.1", false},
 		{[]string{"api.test"}, "192.0.2.1", "attacker.test", false},
 	} {
-		s := newSurface(c, api.Options{Hosts: test.allowed})
+		s := newSurface(c, api.Options{AllowedHosts: test.allowed})
 		for _, method := range []string{"POST", "GET"} { // what a page may read is worth as much
 			r := at(request(t, method, "/v1/manifest", "{}"), test.address)
 			r.Host = test.host
@@ -134,17 +134,17 @@ func TestPrincipal(t *testing.T) {
 			"upstream_error: Something that this relies on failed.", ""},
 		{"typed nil", func() (string, error) {
 			return "", none
-		}, 500, "internal_error: the caller could not be told; the log has the cause",
+		}, 500, "internal_error: the caller could not be authenticated; the log has the cause",
 			"nil pointer"},
 		{"undeclared", func() (string, error) {
 			return "", dispatch.Errorf("made_up", "x")
-		}, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
+		}, 500, "internal_error: the caller could not be authenticated; the log has the cause", "made_up"},
 		{"undeclared code", func() (string, error) {
 			return "", dispatch.Code("made_up")
-		}, 500, "internal_error: the caller could not be told; the log has the cause", "made_up"},
+		}, 500, "internal_error: the caller could not be authenticated; the log has the cause", "made_up"},
 		{"panic", func() (string, error) {
 			panic("broken")
-		}, 500, "internal_error: the caller could not be told; the log has the cause",
+		}, 500, "internal_error: the caller could not be authenticated; the log has the cause",
 			"guard_test.go"},
 	} {
 		answer = test.answer

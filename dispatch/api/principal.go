@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// authenticate settles who sends the request.
+// authenticate sets the principal, or returns why the request is refused.
 func (x *exchange) authenticate() (refused *refusal) {
 	if x.o.Principal == nil {
 		return nil
@@ -17,13 +17,13 @@ func (x *exchange) authenticate() (refused *refusal) {
 	failure := contain.Call(func() {
 		var err error
 		if x.principal, err = x.o.Principal(x.r); err != nil {
-			refused = x.unknown(err)
+			refused = x.principalRefusal(err)
 		}
 	})
 	if failure != nil {
 		x.report(slog.LevelError, "the principal function panicked",
 			slog.String("panic", failure.String()), slog.String("stack", string(failure.Stack)))
-		return x.broken()
+		return principalFailed()
 	}
 	if refused == nil {
 		return nil
@@ -34,14 +34,14 @@ func (x *exchange) authenticate() (refused *refusal) {
 	return refused
 }
 
-// unknown makes a refusal of the principal function's error.
-func (x *exchange) unknown(err error) *refusal {
+// principalRefusal returns the refusal for an error of the principal function.
+func (x *exchange) principalRefusal(err error) *refusal {
 	shown, ok := errors.AsType[*dispatch.Error](err)
 	if !ok {
 		code, ok := errors.AsType[dispatch.Code](err)
 		if !ok {
 			x.unknowns.Log(func(message string, args ...any) {
-				// which without a name is its members
+				// a group without a name is inlined
 				x.report(slog.LevelWarn, message, slog.Group("", args...))
 			}, x.r.RemoteAddr, "the caller is not known", slog.Any("error", err))
 			return refuse(http.StatusUnauthorized, dispatch.PermissionDenied,
@@ -55,14 +55,15 @@ func (x *exchange) unknown(err error) *refusal {
 		x.report(slog.LevelError,
 			"the principal function returned a code that the catalog does not have",
 			slog.String("code", string(shown.Code)), slog.Any("error", err))
-		return x.broken()
+		return principalFailed()
 	}
 	return &refusal{status: info.HTTPStatus, err: shown}
 }
 
-func (x *exchange) broken() *refusal {
+// principalFailed returns the refusal if the principal function does not work.
+func principalFailed() *refusal {
 	return refuse(http.StatusInternalServerError, dispatch.InternalError,
-		"the caller could not be told; the log has the cause")
+		"the caller could not be authenticated; the log has the cause")
 }
 
 func (x *exchange) report(level slog.Level, message string, attrs ...slog.Attr) {

@@ -243,7 +243,7 @@ func (c *compiler) compile(s *subschema) error {
 			fmt.Errorf("a schema must be an object or a boolean, is %s", x.typeName(s.node)))
 	}
 	if again := x.twice(s.node); again != 0 {
-		return s.res.errorAt(again, errors.New("is there twice"))
+		return s.res.errorAt(again, errors.New("occurs twice"))
 	}
 	alone := s.res.dialect.draft == in07 && x.member(s.node, "$ref") != 0
 	for nameAt, value := range x.members(s.node) {

@@ -142,7 +142,7 @@ func TestMCPSchemas(t *testing.T) {
 	}
 }
 
-// A name that is there twice is found in small and in large schemas, also if it is written in two
+// A name that occurs twice is found in small and in large schemas, also if it is written in two
 // ways.
 func TestTwice(t *testing.T) {
 	for _, others := range []int{0, 3, 15, 100} {
@@ -151,7 +151,7 @@ func TestTwice(t *testing.T) {
 			fmt.Fprintf(&text, `"x%d":[{}],`, i)
 		}
 		_, err := Compile([]byte(`{` + text.String() + `"title":"a","\u0074itle":"b"}`))
-		assert.Error(t, err, `schema #/title: is there twice`, "%d", others)
+		assert.Error(t, err, `schema #/title: occurs twice`, "%d", others)
 		_, err = Compile([]byte(`{` + text.String() + `"title":"a"}`))
 		assert.NilError(t, err, "%d", others)
 	}

@@ -37,6 +37,26 @@ func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	if err := v.doc.build(data); err != nil {
 		return data, err
 	}
+	return v.fillDefaults(data)
+}
+
+// ValidateAndFill is [Schema.ValidateScanned], and for a value that fits [Schema.FillDefaults], in
+// one pass over the text.
+func (s *Schema) ValidateAndFill(data []byte) ([]byte, error) {
+	if !s.defaults {
+		return data, s.ValidateScanned(data)
+	}
+	v := s.get()
+	defer s.put(v)
+	if err := v.validate(data); err != nil {
+		return data, err
+	}
+	return v.fillDefaults(data)
+}
+
+// fillDefaults is FillDefaults for data that has been indexed.
+func (v *run) fillDefaults(data []byte) ([]byte, error) {
+	s := v.schema
 	v.begin(true)
 	missing := v.fill(nil, []*subschema{s.root}, 0)
 	if v.err != nil {

@@ -48,6 +48,11 @@ func TestFillDefaults(t *testing.T) {
 		out, err := s.FillDefaults(in)
 		assert.NilError(t, err, tc.schema)
 		assert.Equal(t, string(in), tc.document)
+		if s.Validate(in) == nil {
+			both, err := s.ValidateAndFill(in)
+			assert.NilError(t, err)
+			assert.Equal(t, string(both), string(out))
+		}
 		if tc.want == "" {
 			assert.Assert(t, &out[0] == &in[0], "%s %s gave %s", tc.schema, tc.document, out)
 			continue

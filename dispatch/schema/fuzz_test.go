@@ -50,9 +50,15 @@ func FuzzValidate(f *testing.F) {
 				t.Fatalf("%d causes", len(failure.Causes))
 			}
 		}
-		if filled, err := s.FillDefaults(document); err == nil && jsonscan.Valid(document) == nil &&
-			jsonscan.Valid(filled) != nil {
+		filled, fillErr := s.FillDefaults(document)
+		if fillErr == nil && jsonscan.Valid(document) == nil && jsonscan.Valid(filled) != nil {
 			t.Fatalf("FillDefaults made %q of %q", filled, document)
+		}
+		both, bothErr := s.ValidateAndFill(document)
+		if (bothErr == nil) != (scanned == nil && fillErr == nil) ||
+			bothErr == nil && string(both) != string(filled) {
+			t.Fatalf("ValidateAndFill says %q, %v; ValidateScanned %v, FillDefaults %q, %v", both,
+				bothErr, scanned, filled, fillErr)
 		}
 		if spent := time.Since(start); spent > 10*time.Second {
 			t.Fatalf("took %v", spent)

@@ -68,7 +68,7 @@ func compileProperties(c *compiler, s *subschema, at uint32) error {
 	for name, value := range x.members(at) {
 		i := o.slot(string(x.text(name)))
 		if o.slots[i].schema != nil {
-			return fmt.Errorf("property %q is there twice", o.slots[i].name)
+			return fmt.Errorf("property %q occurs twice", o.slots[i].name)
 		}
 		o.slots[i].schema = c.subschema(s.res, value)
 	}

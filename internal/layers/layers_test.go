@@ -82,6 +82,8 @@ var layers = []struct {
 	{"client/streamable",
 		[]string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse",
 			"framing", "rpc", "rpc/mcp", "client"}},
+	{"client/mcptest", []string{"rpc", "rpc/mcp", "client", "client/streamable", "server",
+		"server/streamable"}},
 
 	{"server/auth", []string{"internal/contain", "dispatch/quota", "internal/jose",
 		"internal/jsonexact", "internal/lograte", "internal/oauth", "server/streamable"}},
@@ -213,7 +215,7 @@ var layers = []struct {
 
 // mayLinkHTTP are the packages that may link net/http.
 var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/streamable",
-	"server/auth", "client/streamable", "client/auth", "cmd/stdwire"}
+	"server/auth", "client/streamable", "client/auth", "client/mcptest", "cmd/stdwire"}
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"internal/conformance", "internal/growth", "internal/layers"}

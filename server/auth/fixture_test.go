@@ -228,7 +228,7 @@ func newWorld(t testing.TB, o auth.Options) *world {
 			func(ctx context.Context, in echoed) (echoed, error) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.calls = append(w.calls, name+" "+server.PrincipalFrom(ctx)+" "+
+				w.calls = append(w.calls, name+" "+dispatch.PrincipalFrom(ctx)+" "+
 					auth.IdentityFrom(ctx).ClientID)
 				return in, nil
 			})

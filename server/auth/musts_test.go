@@ -135,7 +135,7 @@ func TestTokensMustNotBePassedOn(t *testing.T) {
 			dispatch.Spec{Name: "look", Summary: "For tests.", Kind: dispatch.Read},
 			func(ctx context.Context, in echoed) (echoed, error) {
 				fmt.Fprintf(&seen, "%+v %+v %s", ctx, *auth.IdentityFrom(ctx),
-					server.PrincipalFrom(ctx))
+					dispatch.PrincipalFrom(ctx))
 				return in, nil
 			})
 		log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))

@@ -10,8 +10,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
-	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
@@ -58,7 +58,7 @@ func TestAuthorize(t *testing.T) {
 		name, _ := ctx.Value(nameKey{}).(string)
 		return &mcp.CallToolResult{
 				Content: []mcp.Content{
-					&mcp.TextContent{Text: server.PrincipalFrom(ctx) + " " + name}}},
+					&mcp.TextContent{Text: dispatch.PrincipalFrom(ctx) + " " + name}}},
 			nil
 	})
 

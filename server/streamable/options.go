@@ -72,7 +72,7 @@ type Options struct {
 
 	// Logger receives refused callers, at most once a second for each address, panics of Principal
 	// and Authorize, and requests that failed with an internal error; never headers or bodies. nil:
-	// slog.Default(). Panics of handlers are logged by the server.
+	// the server's. Panics of handlers are logged by the server.
 	Logger *slog.Logger
 }
 
@@ -90,7 +90,7 @@ func (o Options) New(s *server.Server) *Handler {
 	o.MaxEvents = cmp.Or(o.MaxEvents, 256)
 	o.MaxEventBytes = cmp.Or(o.MaxEventBytes, 1<<20)
 	o.MaxStored = cmp.Or(o.MaxStored, 64<<20)
-	o.Logger = contain.Logger(o.Logger)
+	o.Logger = contain.Logger(cmp.Or(o.Logger, s.Integration().Logger()))
 	if principal := o.Principal; principal != nil && o.Authorize == nil {
 		o.Authorize = func(r *http.Request) (c Caller, err error) {
 			c.Principal, err = principal(r)

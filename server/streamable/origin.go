@@ -31,7 +31,7 @@ func (x *httpRequest) checkHostAndOrigin() *refusal {
 	}
 	if !known && (local || len(x.o.AllowedHosts) > 0) {
 		return newRefusal(http.StatusForbidden, rpc.CodeInvalidRequest,
-			"this is not the host %.100q; if it is meant to be, its name has to be among the allowed hosts",
+			"the host %.100q is not allowed here; if it should be, add it to the allowed hosts",
 			x.r.Host)
 	}
 	origins := x.r.Header["Origin"]

@@ -21,7 +21,6 @@ const (
 )
 
 // state returns the requestState of a question of this server.
-
 func (t *target) state(stateKind, rest string) string { return stateKind + t.id + "\n" + rest }
 
 // stateFrom returns the parts of the requestState that the client sent, or zero values if it sent

@@ -1,8 +1,6 @@
 package gateway
 
-import (
-	"slices"
-)
+import "slices"
 
 // Order puts these servers first, in this order, which decides which server owns a name or URI that
 // several have. The others follow in the order in which they were added. An ID may be ordered

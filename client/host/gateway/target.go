@@ -42,5 +42,5 @@ func principal(ctx context.Context) string {
 	if call := dispatch.CallFrom(ctx); call != nil {
 		return call.Principal
 	}
-	return server.PrincipalFrom(ctx)
+	return dispatch.PrincipalFrom(ctx)
 }

@@ -115,7 +115,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	hosts := w.oauth.hosts(address.IP)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
 		AllowedHosts: hosts}
-	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, Hosts: hosts,
+	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
 		Memory: e.main.server.Integration().Memory()}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 	"unicode/utf8"
@@ -36,6 +37,7 @@ var readSpec = dispatch.Spec{
 		{Summary: "Lines 100 to 119",
 			Input: json.RawMessage(`{"path":"main.go","start_line":100,"lines":20}`)},
 	},
+	Text: readText,
 }
 
 // ReadInput are the arguments of fs.read.
@@ -60,6 +62,20 @@ type ReadOutput struct {
 	NextLine   int64     `json:"next_line,omitempty" doc:"If truncated at the end of a line: start_line of what follows."`
 	NextOffset int64     `json:"next_offset,omitempty" doc:"If truncated: offset of what follows."`
 	Content    string    `json:"content"`
+}
+
+// readText returns the content of a text file as it is, so that a model gets it without escapes. It
+// returns "" for base64 and for no content: the JSON of the data then says more.
+func readText(out ReadOutput) string {
+	switch {
+	case out.Encoding != "text":
+		return ""
+	case out.Truncated && out.NextLine > 0:
+		return fmt.Sprintf("%s[truncated: go on with start_line = %d]", out.Content, out.NextLine)
+	case out.Truncated:
+		return fmt.Sprintf("%s\n[truncated: go on with offset = %d]", out.Content, out.NextOffset)
+	}
+	return out.Content
 }
 
 func (rs *Roots) read(ctx context.Context, in ReadInput) (out ReadOutput, err error) {

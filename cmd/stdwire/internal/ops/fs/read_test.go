@@ -215,3 +215,22 @@ func TestLargeReadsReserveMemory(t *testing.T) {
 	never := read(quota.NewContext(t.Context(), quota.NewPool(1<<20).Open("")), "large")
 	assert.ErrorIs(t, never.Err, dispatch.InvalidInput)
 }
+
+// A model gets the content of a text file as it is, and JSON for all that is more than text.
+func TestReadText(t *testing.T) {
+	t.Parallel()
+	s := newService(t, map[string]string{"five": "one\n\"two\"\nthree\n", "zero": "a\x00b",
+		"empty": "", "long": "0123456789"})
+	for args, want := range map[string]string{
+		`{"path":"five"}`:                  "one\n\"two\"\nthree\n",
+		`{"path":"five","lines":1}`:        "one\n[truncated: go on with start_line = 2]",
+		`{"path":"long","max_bytes":4}`:    "0123\n[truncated: go on with offset = 4]",
+		`{"path":"zero"}`:                  "",
+		`{"path":"empty"}`:                 "",
+		`{"path":"five","start_line":600}`: "",
+	} {
+		envelope := s.dispatch(t.Context(), "fs.read", args)
+		assert.Assert(t, envelope.Success(), "%v", envelope.Err)
+		assert.Equal(t, envelope.Text, want, args)
+	}
+}

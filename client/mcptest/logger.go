@@ -1,0 +1,57 @@
+package mcptest
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+)
+
+// Logger returns a logger for [server.Options] that writes to the test's log, and fails the test
+// with a record of level error: a panic, an unexpected error of a handler, a code that an operation
+// does not declare, a result that breaks its schema. Records that come after the test are
+// discarded.
+func Logger(t testing.TB) *slog.Logger {
+	return slog.New(&testHandler{t: t})
+}
+
+// A testHandler formats each record by itself, so that it can be logged in one piece.
+type testHandler struct {
+	t    testing.TB
+	with []func(slog.Handler) slog.Handler // WithAttrs and WithGroup
+}
+
+func (h *testHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h *testHandler) Handle(ctx context.Context, r slog.Record) error {
+	if h.t.Context().Err() != nil {
+		return nil // the test has ended
+	}
+	var text bytes.Buffer
+	var formatter slog.Handler = slog.NewTextHandler(&text,
+		&slog.HandlerOptions{Level: slog.LevelDebug})
+	for _, apply := range h.with {
+		formatter = apply(formatter)
+	}
+	if err := formatter.Handle(ctx, r); err != nil {
+		return err
+	}
+	if r.Level >= slog.LevelError {
+		h.t.Errorf("%s", bytes.TrimSpace(text.Bytes()))
+	} else {
+		h.t.Logf("%s", bytes.TrimSpace(text.Bytes()))
+	}
+	return nil
+}
+
+func (h *testHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return h.plus(func(f slog.Handler) slog.Handler { return f.WithAttrs(attrs) })
+}
+
+func (h *testHandler) WithGroup(name string) slog.Handler {
+	return h.plus(func(f slog.Handler) slog.Handler { return f.WithGroup(name) })
+}
+
+func (h *testHandler) plus(apply func(slog.Handler) slog.Handler) *testHandler {
+	return &testHandler{h.t, append(h.with[:len(h.with):len(h.with)], apply)}
+}

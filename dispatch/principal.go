@@ -1,0 +1,18 @@
+package dispatch
+
+import "context"
+
+// PrincipalKey is the key of the principal, a string, among the values of a context. A surface that
+// calls functions outside of a [Call], such as middleware, puts it there.
+type PrincipalKey struct{}
+
+// PrincipalFrom returns the principal that ctx belongs to: the caller of the operation, tool,
+// prompt or resource, or the sender of the message or HTTP request, as the surface has
+// authenticated it; "" if it has not. It is the same on every surface.
+func PrincipalFrom(ctx context.Context) string {
+	if call := CallFrom(ctx); call != nil {
+		return call.Principal
+	}
+	principal, _ := ctx.Value(PrincipalKey{}).(string)
+	return principal
+}

@@ -1,0 +1,55 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/stdwire/stdwire/server"
+)
+
+// drainTimeout is how long running requests may take to end when Serve ends.
+const drainTimeout = 10 * time.Second
+
+// Serve serves s with the default [Options]; see [Handler.Serve].
+//
+//	l, err := net.Listen("tcp", "127.0.0.1:8080")
+//	…
+//	err = streamable.Serve(ctx, l, s)
+func Serve(ctx context.Context, l net.Listener, s *server.Server) error {
+	return New(s).Serve(ctx, l)
+}
+
+// Serve serves the handler at every path of the listener, and closes both, until ctx ends: it then
+// waits up to 10 seconds for running requests, cancels the rest, and returns nil. An error of the
+// listener ends it earlier and is returned.
+//
+// A client has 10 seconds to send the header of a request, of at most 64 KiB, and may keep an idle
+// connection for 2 minutes. The number of connections is for the listener to limit. A program that
+// serves other paths as well, or that uses TLS, has an [http.Server] of its own.
+func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
+	web := &http.Server{
+		Handler: h, ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	}
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err := <-served:
+		h.Close()
+		return errors.Join(err, web.Close())
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	_ = h.Shutdown(drain) // an error means that requests were cancelled
+	err := web.Shutdown(drain)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close()
+	}
+	<-served
+	return err
+}
