@@ -102,7 +102,7 @@
 //
 // # Logs
 //
-// A server's log message goes to the client whose requests are under way, if it wants messages of
+// A server's log message goes to the client whose requests are in flight, if it wants messages of
 // that level: by logging/setLevel or, for a modern client, by its request's _meta. If several
 // clients have requests at a shared server, the message is dropped. Messages outside of requests go
 // to all legacy clients that want them. The logger's name begins with the server's ID, "files/db".
