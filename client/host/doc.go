@@ -1,5 +1,5 @@
-// Package host keeps many MCP servers for one application: it starts each when it is wanted,
-// notices when it dies, starts it again, stops what nobody uses, and ends them all.
+// Package host manages the MCP servers of an application: it starts each at its first use, restarts
+// it after a failure, stops it when it is unused, and ends them all.
 //
 //	m := host.NewManager(nil)
 //	defer m.Close()
@@ -19,16 +19,16 @@
 //	stopped ──────────► starting ──────────────► ready ──┐ not used for Server.IdleStop
 //	   ▲                  │    ▲                  │      │
 //	   └──────────────────┼────┼──────────────────┼──────┘
-//	                      │    │ 1 s, 2 s, … 60 s │ dies: calls that are under way fail at once
+//	                      │    │ 1 s, 2 s, … 60 s │ ends: calls in flight fail at once
 //	           cannot be  ▼    │                  │
 //	           started  waiting ◄─────────────────┘
 //	                      │ five failures within 2 minutes
 //	                      ▼
-//	                    failed: a use starts it after a minute, nobody after five
+//	                    failed: restarts after five minutes, or at a use after one
 //
-// A use that finds the server dead waits for it, if it is to be started again within 5 s and before
-// the deadline of its context; otherwise it fails with the reason of the last failure, and says
-// when. Nothing is done twice without asking: only a use that is declared idempotent is repeated,
-// once. [Manager.Restart] starts a server at once, whatever its state. What a server writes to
-// stderr, and what has become of it, is in its [Log].
+// A use of a waiting server blocks if the server restarts within 5 s and before the deadline of the
+// use's context; otherwise it returns an [*UnavailableError] with the last failure and the time
+// until the restart. Only a use that is declared idempotent is repeated, and only once.
+// [Manager.Restart] starts a server at once, whatever its state. The [Log] of a server contains its
+// stderr, starts and ends.
 package host

@@ -10,15 +10,15 @@ import (
 // maxLog is the minimum number of bytes that a log keeps; it keeps at most twice as many.
 const maxLog = 64 << 10
 
-// A Log holds the latest stderr of the processes of a server, one after the other, with a line for
-// each start and end. It outlives the processes, so that it shows why the last one ended. As an
-// [io.Writer] it is for [client.Command].Stderr. It is safe for concurrent use. Its text is
-// untrusted: escape it before showing it.
+// A Log holds the latest stderr of the processes of a server, in order, with a line for each start
+// and end. It outlives the processes, so that it shows why the last one ended. It implements
+// [io.Writer] for [client.Command].Stderr. It is safe for concurrent use. Its text is untrusted:
+// escape it before showing it.
 type Log struct {
 	mu      sync.Mutex
 	buf     []byte
 	end     int64         // number of bytes ever written
-	changed chan struct{} // closed by the next write; nil if nobody waits
+	changed chan struct{} // closed by the next write; nil unless From has returned it
 }
 
 // Write appends to the log. It does not block and returns no error.
@@ -29,6 +29,7 @@ func (l *Log) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// write appends to the log. The caller holds mu.
 func (l *Log) write(p []byte) {
 	l.end += int64(len(p))
 	p = p[max(0, len(p)-maxLog):]
@@ -45,7 +46,7 @@ func (l *Log) write(p []byte) {
 // Started records the start of a process. It is for [client.Command].Started.
 func (l *Log) Started(pid int) { l.appendLine("started, process %d", pid) }
 
-// appendLine writes a line of this package.
+// appendLine appends a line with the time, on a line of its own.
 func (l *Log) appendLine(format string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,13 +58,14 @@ func (l *Log) appendLine(format string, args ...any) {
 	l.write(line)
 }
 
-// From returns the text from position at, where 0 is the beginning. next is the position after it.
-// missed is the number of discarded bytes before it; if there are any, text begins with a whole
-// line where possible. grown is closed when there is more text.
+// From returns the text from position at on, where 0 is the beginning of the log. next is the
+// position after the text. missed is the number of bytes between at and the text that are
+// discarded; after discarded bytes the text begins with a whole line if it contains a line end.
+// grown is closed when there is more text.
 func (l *Log) From(at int64) (text []byte, next, missed int64, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if at < 0 || at > l.end { // of another log
+	if at < 0 || at > l.end { // a position in another log
 		at = 0
 	}
 	first := l.end - int64(min(len(l.buf), maxLog))

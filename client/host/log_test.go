@@ -14,7 +14,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// Whoever reads on from where they were gets every byte once, or is told how many there were.
+// A reader that continues from the returned position gets every byte once, or the number of missed
+// bytes.
 func TestLog(t *testing.T) {
 	l := new(Log)
 	text, next, missed, grown := l.From(0)
@@ -63,8 +64,8 @@ func TestLog(t *testing.T) {
 	assert.Equal(t, next, written+3*maxLog)
 }
 
-// What has become of a server is in its log, whatever has become of its processes.
-func TestLogOfAServer(t *testing.T) {
+// The log of a server contains the starts and ends of all its processes.
+func TestServerLog(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		log, err := m.Log("s")
 		assert.NilError(t, err)
@@ -94,8 +95,8 @@ func TestLogOfAServer(t *testing.T) {
 	})
 }
 
-// A restart starts the server, also one that nobody uses or that has failed too often; one that is
-// disabled meanwhile stays so.
+// Restart starts a server that is unused or has failed too often. It does not start a server that
+// is disabled meanwhile.
 func TestRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, m.Restart("s"))

@@ -13,9 +13,9 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A Manager keeps the clients of many servers: it starts each at its first use, restarts it with
-// growing pauses when it ends, stops it when it is unused, and ends all of them. Its methods are
-// safe for concurrent use. Callbacks in [Server].Options must not call Close.
+// A Manager manages the clients of servers: it starts each at its first use, restarts it with
+// growing pauses when it ends, stops it when it is unused, and closes all of them. Its methods are
+// safe for concurrent use. Callbacks in [Server].Options must not call [Manager.Close].
 type Manager struct {
 	onState func(Status)
 	ctx     context.Context
@@ -25,17 +25,17 @@ type Manager struct {
 	mu          sync.Mutex
 	closed      bool
 	servers     map[string]*Server
-	order       []string
-	disabled    map[string]bool // by id
-	logs        map[string]*Log
-	supervisors map[clientKey]*supervisor // of the clients that were used
+	order       []string                  // IDs in the order of Add
+	disabled    map[string]bool           // by ID
+	logs        map[string]*Log           // by ID
+	supervisors map[clientKey]*supervisor // of the clients in use or used before
 }
 
 // A clientKey identifies a client of a server. session is "" for a shared one.
 type clientKey struct{ id, session string }
 
-// NewManager returns a Manager without servers. onState, unless it is nil, is called for every
-// change of the state of a server, on the goroutine that makes it, which waits for the call.
+// NewManager returns a Manager without servers. Unless onState is nil, it is called after each
+// change of the state of a server. The Manager waits for the call.
 func NewManager(onState func(Status)) *Manager {
 	m := &Manager{onState: onState, servers: make(map[string]*Server),
 		disabled: make(map[string]bool), logs: make(map[string]*Log),
@@ -44,14 +44,15 @@ func NewManager(onState func(Status)) *Manager {
 	return m
 }
 
-// Add adds a server, or replaces the one with the same ID: it closes the clients of that one, whose
-// calls in flight fail, and keeps its log.
+// Add adds a server, or replaces the one with the same ID: it closes the clients of the old one,
+// whose calls in flight fail, and keeps its log. It returns an error if the ID or the filter is
+// invalid, Connect is nil, or the Manager is closed.
 func (m *Manager) Add(s Server) error {
 	if err := errors.Join(CheckID(s.ID), s.Filter.Check()); err != nil {
 		return err
 	}
 	if s.Connect == nil {
-		return serverError(s.ID, errors.New("it needs Connect"))
+		return serverError(s.ID, errors.New("Connect is nil"))
 	}
 	s = s.withDefaults()
 	m.mu.Lock()
@@ -68,9 +69,9 @@ func (m *Manager) Add(s Server) error {
 	if s.Disabled {
 		m.disabled[s.ID] = true
 	}
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == s.ID })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == s.ID })
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 	return nil
 }
 
@@ -82,43 +83,43 @@ func (m *Manager) Remove(id string) bool {
 	delete(m.disabled, id)
 	delete(m.logs, id)
 	m.order = slices.DeleteFunc(m.order, func(other string) bool { return other == id })
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 	return found
 }
 
 // removeSupervisors removes the supervisors that match from the table, for stopAll.
-func (m *Manager) removeSupervisors(match func(clientKey) bool) (taken []*supervisor) {
-	for a, k := range m.supervisors {
-		if match(a) {
-			delete(m.supervisors, a)
-			taken = append(taken, k)
+func (m *Manager) removeSupervisors(match func(clientKey) bool) (removed []*supervisor) {
+	for key, sv := range m.supervisors {
+		if match(key) {
+			delete(m.supervisors, key)
+			removed = append(removed, sv)
 		}
 	}
-	return taken
+	return removed
 }
 
 // stopAll stops supervisors at once and waits for them.
-func stopAll(keepers []*supervisor) {
-	for _, k := range keepers {
-		k.cancel()
+func stopAll(supervisors []*supervisor) {
+	for _, sv := range supervisors {
+		sv.cancel()
 	}
-	for _, k := range keepers {
-		<-k.done
+	for _, sv := range supervisors {
+		<-sv.done
 	}
 }
 
-// IDs returns the ids of the servers in the order of Add.
+// IDs returns the IDs of the servers in the order of Add.
 func (m *Manager) IDs() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.order)
 }
 
-// Use calls f with the client of a server, which it starts if needed. That takes up to the
-// StartTimeout of the server's Options, or until ctx ends. session is the user of the client; it
-// matters only for a server with PerSession.
+// Use calls f with the client of a server, which it starts if needed. It waits for the start until
+// the StartTimeout of the server's Options or until ctx ends. session identifies the user of the
+// client; it matters only for a server with PerSession.
 //
 // While f runs, the server is not stopped for lack of use. If the server ends, the calls of f fail
 // at once. If idempotent is true and f returns such an error, Use calls f once more with the next
@@ -128,23 +129,23 @@ func (m *Manager) IDs() []string {
 // [ErrDisabled], [ErrTooManySessions] or [ErrClosed].
 func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 	f func(*client.Client) error) error {
-	for again := idempotent; ; {
-		k, err := m.supervisor(id, session)
+	for repeat := idempotent; ; {
+		sv, err := m.supervisor(id, session)
 		if err != nil {
 			return err
 		}
-		c, err := k.acquire(ctx)
+		c, err := sv.acquire(ctx)
 		if err == errSupervisorStopped {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		err = k.use(c, f)
-		if _, large := errors.AsType[*client.TooLargeError](err); large { // and would be again
-			return err
+		err = sv.use(c, f)
+		if _, tooLarge := errors.AsType[*client.TooLargeError](err); tooLarge {
+			return err // a repeated call would have the same result
 		}
-		if err == nil || !again || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
+		if err == nil || !repeat || !errors.Is(err, rpc.ErrClosed) || ctx.Err() != nil ||
 			m.ctx.Err() != nil {
 			return err
 		}
@@ -153,11 +154,11 @@ func (m *Manager) Use(ctx context.Context, id, session string, idempotent bool,
 		case <-ctx.Done():
 			return err
 		}
-		again = false
+		repeat = false
 	}
 }
 
-// supervisor returns the supervisor of a client, which it makes if needed.
+// supervisor returns the supervisor of a client, which it starts if needed.
 func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,22 +171,22 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 	case m.disabled[id]:
 		return nil, serverError(id, ErrDisabled)
 	}
-	a := clientKey{id, session}
+	key := clientKey{id, session}
 	if !s.PerSession {
-		a.session = ""
+		key.session = ""
 	}
-	if k := m.supervisors[a]; k != nil {
-		return k, nil
+	if sv := m.supervisors[key]; sv != nil {
+		return sv, nil
 	}
-	if a.session != "" && !m.canAddSession(s) {
+	if key.session != "" && !m.canAddSession(s) {
 		return nil, fmt.Errorf(
-			"server %q: %w: %d, which are as many as may be; try again when one has ended", id,
+			"server %q: %w: the maximum is %d; try again when one has ended", id,
 			ErrTooManySessions, s.MaxSessions)
 	}
-	k := newSupervisor(m, s, a, m.logs[id])
-	m.supervisors[a] = k
-	m.wg.Go(k.run)
-	return k, nil
+	sv := newSupervisor(m, s, key, m.logs[id])
+	m.supervisors[key] = sv
+	m.wg.Go(sv.run)
+	return sv, nil
 }
 
 // canAddSession reports whether another session may have a client of s. A failed client is removed
@@ -193,24 +194,24 @@ func (m *Manager) supervisor(id, session string) (*supervisor, error) {
 func (m *Manager) canAddSession(s *Server) bool {
 	n := 0
 	var failed *supervisor
-	for a, k := range m.supervisors {
-		if a.id != s.ID || a.session == "" {
+	for key, sv := range m.supervisors {
+		if key.id != s.ID || key.session == "" {
 			continue
 		}
 		n++
-		if state := k.status().State; state == Failed || state == Waiting {
-			failed = k
+		if state := sv.status().State; state == Failed || state == Waiting {
+			failed = sv
 		}
 	}
 	if n == s.MaxSessions && failed != nil {
 		delete(m.supervisors, failed.key)
-		failed.cancel() // who waits for it takes another
+		failed.cancel() // a Use that waits for it gets a new one
 		n--
 	}
 	return n < s.MaxSessions
 }
 
-// Log returns the log of a server. The error matches [ErrUnknown].
+// Log returns the log of a server. An error matches [ErrUnknown].
 func (m *Manager) Log(id string) (*Log, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,25 +221,25 @@ func (m *Manager) Log(id string) (*Log, error) {
 	return m.logs[id], nil
 }
 
-// removeSupervisor removes a supervisor that is not needed any more.
-func (m *Manager) removeSupervisor(k *supervisor) bool {
+// removeSupervisor removes a supervisor from the table. It returns false if it is not there.
+func (m *Manager) removeSupervisor(sv *supervisor) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.supervisors[k.key] != k {
+	if m.supervisors[sv.key] != sv {
 		return false
 	}
-	delete(m.supervisors, k.key)
+	delete(m.supervisors, sv.key)
 	return true
 }
 
 // EndSession closes the clients of a session.
 func (m *Manager) EndSession(session string) {
 	m.mu.Lock()
-	gone := m.removeSupervisors(func(a clientKey) bool {
-		return a.session == session && session != ""
+	removed := m.removeSupervisors(func(key clientKey) bool {
+		return key.session == session && session != ""
 	})
 	m.mu.Unlock()
-	stopAll(gone)
+	stopAll(removed)
 }
 
 // Disable closes the clients of a server and prevents its start until [Manager.Enable]. The error
@@ -249,12 +250,12 @@ func (m *Manager) Disable(id string) error {
 		m.mu.Unlock()
 		return serverError(id, ErrUnknown)
 	}
-	was := m.disabled[id]
+	wasDisabled := m.disabled[id]
 	m.disabled[id] = true
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
-	if !was {
+	stopAll(removed)
+	if !wasDisabled {
 		m.reportState(Status{ID: id, State: Disabled})
 	}
 	return nil
@@ -267,10 +268,10 @@ func (m *Manager) Enable(id string) error {
 		m.mu.Unlock()
 		return serverError(id, ErrUnknown)
 	}
-	was := m.disabled[id]
+	wasDisabled := m.disabled[id]
 	delete(m.disabled, id)
 	m.mu.Unlock()
-	if was {
+	if wasDisabled {
 		m.reportState(Status{ID: id, State: Stopped})
 	}
 	return nil
@@ -282,25 +283,24 @@ func (m *Manager) Enable(id string) error {
 // [ErrDisabled].
 func (m *Manager) Restart(id string) error {
 	m.mu.Lock()
-	s, off := m.servers[id], m.disabled[id]
-	if s == nil || off {
+	s, disabled := m.servers[id], m.disabled[id]
+	if s == nil || disabled {
 		m.mu.Unlock()
-		if off {
+		if disabled {
 			return serverError(id, ErrDisabled)
 		}
 		return serverError(id, ErrUnknown)
 	}
-	gone := m.removeSupervisors(func(a clientKey) bool { return a.id == id })
+	removed := m.removeSupervisors(func(key clientKey) bool { return key.id == id })
 	m.mu.Unlock()
-	stopAll(gone)
-	k, err := m.supervisor(id, "") // unless it was disabled or removed meanwhile
+	stopAll(removed)
+	sv, err := m.supervisor(id, "") // fails if it was disabled or removed meanwhile
 	if err != nil {
 		return err
 	}
-	// whatever it was; one that has failed can be wanted again
-	m.reportState(Status{ID: id, State: Stopped})
+	m.reportState(Status{ID: id, State: Stopped}) // also if it had failed
 	if !s.PerSession {
-		notify(k.requested)
+		notify(sv.requested)
 	}
 	return nil
 }
@@ -311,38 +311,40 @@ func (m *Manager) Status() []Status {
 	m.mu.Lock()
 	var all []Status
 	for _, id := range m.order {
-		var own []Status
-		for a, k := range m.supervisors {
-			if a.id == id {
-				own = append(own, k.status())
+		var statuses []Status
+		for key, sv := range m.supervisors {
+			if key.id == id {
+				statuses = append(statuses, sv.status())
 			}
 		}
-		slices.SortFunc(own, func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
+		slices.SortFunc(statuses,
+			func(a, b Status) int { return cmp.Compare(a.Session, b.Session) })
 		switch {
 		case m.disabled[id]:
-			own = []Status{{ID: id, State: Disabled}}
-		case own == nil:
-			own = []Status{{ID: id, State: Stopped}}
+			statuses = []Status{{ID: id, State: Disabled}}
+		case statuses == nil:
+			statuses = []Status{{ID: id, State: Stopped}}
 		}
-		all = append(all, own...)
+		all = append(all, statuses...)
 	}
 	m.mu.Unlock()
 	return all
 }
 
+// reportState calls onState and recovers its panics.
 func (m *Manager) reportState(s Status) {
 	if m.onState == nil {
 		return
 	}
 	if failure := contain.Run(func() { m.onState(s) }); failure != nil {
 		if log, err := m.Log(s.ID); err == nil {
-			log.appendLine("what hears of states: %v", failure)
+			log.appendLine("onState: %v", failure)
 		}
 	}
 }
 
-// Close closes all clients and returns when no process is left, which takes up to twice the longest
-// Grace.
+// Close closes all clients. It blocks until their processes have ended, which takes up to twice the
+// longest [client.Command].Grace.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	m.closed = true

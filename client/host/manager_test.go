@@ -107,7 +107,7 @@ func use(t *testing.T, m *Manager) error {
 
 func state(m *Manager) State { return m.Status()[0].State }
 
-func TestStartedWhenWanted(t *testing.T) {
+func TestStartAtFirstUse(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Second
 		assert.Equal(t, state(m), Stopped)
@@ -126,8 +126,8 @@ func TestStartedWhenWanted(t *testing.T) {
 	})
 }
 
-// Who loses patience does not take the server away from the others.
-func TestStartOutlivesWhoAskedForIt(t *testing.T) {
+// The start of a server continues after the use that requested it is cancelled.
+func TestStartOutlivesUse(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Minute
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -168,7 +168,7 @@ func TestIdleStop(t *testing.T) {
 	})
 }
 
-func TestDeathAndRestart(t *testing.T) {
+func TestFailureAndRestart(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		ended := make(chan error, 1)
 		go func() {
@@ -198,8 +198,8 @@ func TestDeathAndRestart(t *testing.T) {
 	})
 }
 
-// Only what is declared idempotent is done a second time.
-func TestRepeated(t *testing.T) {
+// Only an idempotent use is repeated, and only once.
+func TestIdempotentUse(t *testing.T) {
 	for idempotent, want := range map[bool]int{true: 2, false: 1} {
 		inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 			times := 0
@@ -219,8 +219,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// What era a server speaks is remembered from start to start, as long as it can be started.
-func TestEraIsRemembered(t *testing.T) {
+// A restart uses the era of the previous start. After a failed start the era is detected again.
+func TestEraOfRestart(t *testing.T) {
 	inBubble(t, Server{IdleStop: time.Minute}, func(t *testing.T, m *Manager, p *plant) {
 		assert.NilError(t, use(t, m))
 		time.Sleep(time.Hour)
@@ -243,14 +243,14 @@ func TestTooManyFailures(t *testing.T) {
 		assert.Assert(t, ok && unavailable.RetryAfter > 0)
 		assert.Assert(t,
 			cmp.Contains(err.Error(),
-				`server "s" is not available: boom; it is started again in 1s`))
+				`server "s" is not available: boom; it restarts in 1s`))
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, p.started(), maxFailures)
 		assert.Equal(t, state(m), Failed)
 
 		// one attempt
 		assert.ErrorContains(t, use(t, m),
-			`server "s" is not available: boom; it is started again in 5m0s`)
+			`server "s" is not available: boom; it restarts in 5m0s`)
 		assert.Equal(t, p.started(), maxFailures+1)
 		began := time.Now()
 		assert.ErrorContains(t, use(t, m), "boom") // not waited for that long
@@ -267,7 +267,7 @@ func TestTooManyFailures(t *testing.T) {
 
 		p.breaks(errors.New("boom"))
 		assert.NilError(t, m.Restart("s"))
-		assert.ErrorContains(t, use(t, m), "boom; it is started again in 1s")
+		assert.ErrorContains(t, use(t, m), "boom; it restarts in 1s")
 		p.breaks(nil)
 		assert.NilError(t, m.Restart("s"))
 		assert.NilError(t, use(t, m))
@@ -276,11 +276,11 @@ func TestTooManyFailures(t *testing.T) {
 }
 
 func TestBackoff(t *testing.T) {
-	for row, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
+	for consecutive, want := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second,
 		5: 16 * time.Second, 7: time.Minute, 100: time.Minute} {
 		for range 100 {
-			got := backoff(row)
-			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", row, got)
+			got := backoff(consecutive)
+			assert.Assert(t, got >= want*3/4 && got < want*5/4, "%d: %s", consecutive, got)
 		}
 	}
 }
@@ -329,8 +329,8 @@ func TestPerSession(t *testing.T) {
 		})
 }
 
-// There are only so many sessions with a client of their own; those end, or fail, make room for
-// others. The shared one does not count.
+// The number of sessions with a client of their own is limited. Ended and failed sessions do not
+// count, nor does the shared client.
 func TestMaxSessions(t *testing.T) {
 	inBubble(t, Server{PerSession: true, MaxSessions: 2, IdleStop: time.Minute},
 		func(t *testing.T, m *Manager, p *plant) {
@@ -344,7 +344,7 @@ func TestMaxSessions(t *testing.T) {
 			err := use("c")
 			assert.Assert(t, errors.Is(err, ErrTooManySessions))
 			assert.Error(t, err,
-				`server "s": too many sessions have a server of their own: 2, which are as many as may be; try again when one has ended`)
+				`server "s": too many sessions have a server of their own: the maximum is 2; try again when one has ended`)
 			m.EndSession("a")
 			assert.NilError(t, use("c"))
 			assert.Assert(t, errors.Is(use("a"), ErrTooManySessions))
@@ -367,9 +367,9 @@ func TestMaxSessions(t *testing.T) {
 		})
 }
 
-// A use that meets a restart, a replacement or the end gets the next client, or an error; and never
-// hangs.
-func TestChangesUnderWay(t *testing.T) {
+// A use during a restart, a replacement or Close gets the next client or an error, and does not
+// block forever.
+func TestConcurrentChanges(t *testing.T) {
 	inBubble(t, Server{}, func(t *testing.T, m *Manager, p *plant) {
 		p.slow = time.Second
 		var wg sync.WaitGroup

@@ -17,7 +17,7 @@ func TestCheckID(t *testing.T) {
 		strings.Repeat("b", 32)} {
 		assert.ErrorContains(t, CheckID(id), "is not 1 to 32 letters")
 	}
-	assert.ErrorContains(t, CheckID("a__b"), `has "__" in it`)
+	assert.ErrorContains(t, CheckID("a__b"), `contains "__"`)
 }
 
 func TestPublicName(t *testing.T) {
@@ -82,12 +82,12 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// No pattern takes long.
+// The time of match is not exponential.
 func TestMatchIsNotExponential(t *testing.T) {
 	assert.Assert(t, !match(strings.Repeat("*a", 1000)+"b", strings.Repeat("a", 10_000)))
 }
 
-// What two filters let pass together, no pattern of either lets pass alone.
+// The conjunction of two filters passes no tool that one of them does not pass.
 func TestFilterAnd(t *testing.T) {
 	patterns := [][]string{nil, {}, {"*"}, {"a*"}, {"?"}, {"a?", "*b"}, {"ab", "a*b"}, {"a*", "?*"}}
 	names := []string{"", "a", "b", "ab", "aab", "ba", "abb", "c*", "a?"}

@@ -11,26 +11,26 @@ import (
 
 // A Server describes a server to a [Manager]. Only ID and Connect are required.
 type Server struct {
-	// ID names the server, in errors too.
+	// ID identifies the server: see [CheckID]. Errors contain it.
 	ID string
 	// Connect starts the server or connects to it with these Options, as [client.Options.Spawn] and
 	// [client.Options.Connect] do. It is not called concurrently for one session, which is ""
 	// unless PerSession is set.
 	Connect func(ctx context.Context, session string, o client.Options) (*client.Client, error)
-	// Options are the options of the client. Its name is the ID.
+	// Options are the options of the client. The Manager sets Name to the ID.
 	Options client.Options
-	// Digest, if set, identifies the definition of the server: while it is the same, the server's
-	// lists are likely to be the same.
+	// Digest, if set, identifies the definition of the server. A gateway caches the server's lists
+	// while it is the same. The Manager ignores it.
 	Digest string
-	// Filter selects the tools of the server.
+	// Filter selects the tools that a gateway offers. The Manager only checks it.
 	Filter Filter
 
 	// MaxArguments and MaxResult limit the bytes of the arguments of a call of a tool or prompt,
 	// and of the result of a call or read, through a gateway; 0 means 8 MiB. A message over
-	// Options.Limits.MaxFrame is not received at all. The Manager ignores them.
+	// Options.Limits.MaxFrame cannot be received. The Manager ignores MaxArguments and MaxResult.
 	MaxArguments, MaxResult int
 
-	// Disabled prevents its start until [Manager.Enable].
+	// Disabled prevents the start of the server until [Manager.Enable].
 	Disabled bool
 
 	// PerSession gives each session of [Manager.Use] a client and a process of its own, until
@@ -48,14 +48,14 @@ type Server struct {
 const (
 	defaultIdleStop    = 10 * time.Minute
 	defaultMaxSessions = 64
-	// firstBackoff is the pause after the first failure. It doubles with each consecutive failure.
+	// firstBackoff is the pause after the first failure. It doubles with each consecutive failure
+	// up to maxBackoff.
 	firstBackoff = time.Second
 	maxBackoff   = time.Minute
-	// maxFailures within failureWindow make the server fail: it is restarted only every
-	// failedBackoff.
+	// After maxFailures within failureWindow the state of a server is Failed, and it restarts only
+	// every failedBackoff.
 	maxFailures   = 5
 	failureWindow = 2 * time.Minute
-	// failedBackoff is the pause after too many failures.
 	failedBackoff = 5 * time.Minute
 	// maxWait is how long a use waits for a restart before it fails with the last error.
 	maxWait = 5 * time.Second
@@ -72,27 +72,26 @@ func (s Server) withDefaults() Server {
 type State string
 
 const (
-	Stopped  State = "stopped"  // not used yet, or not for IdleStop: the next use starts it
-	Starting State = "starting" // for the first time, or again
-	Ready    State = "ready"
-	Waiting  State = "waiting" // has failed, and is restarted after a pause
-	// has failed too often: is restarted after 5 minutes, or by a use after one
-	Failed   State = "failed"
-	Disabled State = "disabled" // is not started
+	Stopped  State = "stopped"  // unused so far or for IdleStop; the next use starts it
+	Starting State = "starting" // Server.Connect runs
+	Ready    State = "ready"    // connected
+	Waiting  State = "waiting"  // after a failure; it restarts after a pause
+	Failed   State = "failed"   // after too many failures; it restarts after 5 min, or a use after 1
+	Disabled State = "disabled" // it does not start until Manager.Enable
 )
 
 // A Status is the current state of a server.
 type Status struct {
 	ID        string
-	Session   string // of a server with PerSession
+	Session   string // for a server with PerSession
 	State     State
-	Err       error           // the last failure; nil if there was none, or the server works again
-	RetryAt   time.Time       // Waiting, Failed: the time of the restart
-	Since     time.Time       // of the state
-	Uses      int             // in progress
-	Restarts  int             // number of restarts after a failure
-	Process   *client.Process // Ready: the child process, if any
-	Era       mcp.Era         // Ready
-	Revision  mcp.Revision    // Ready
-	LastHeard time.Time       // Ready: the time of the last message from the server
+	Err       error           // the last failure; nil if there was none since the last connection
+	RetryAt   time.Time       // the time of the restart; set if Waiting or Failed
+	Since     time.Time       // when the state began
+	Uses      int             // number of uses in progress
+	Restarts  int             // number of restarts after failures
+	Process   *client.Process // the child process, if any; set if Ready
+	Era       mcp.Era         // set if Ready
+	Revision  mcp.Revision    // set if Ready
+	LastHeard time.Time       // the time of the last message from the server; set if Ready
 }

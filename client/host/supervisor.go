@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// A supervisor keeps one client of a server, from its first use on: it starts the client, waits for
-// its end and restarts it. A single goroutine does this, so there is never more than one client.
+// A supervisor manages one client of a server from its first use on: it starts the client, waits
+// for its end and restarts it. A single goroutine, run, does this, so there is at most one client.
 type supervisor struct {
 	m         *Manager
 	server    *Server
@@ -27,63 +27,64 @@ type supervisor struct {
 	mu       sync.Mutex
 	state    State
 	since    time.Time
-	client   *client.Client // Ready
-	err      error          // the last failure
-	retryAt  time.Time      // Waiting
-	uses     int
-	restarts int
-	failures int           // number of failed starts
-	changed  chan struct{} // closed at the next change of state
+	client   *client.Client // set if Ready
+	err      error          // the last failure; nil after a connection
+	retryAt  time.Time      // the time of the restart; valid if Waiting or Failed
+	uses     int            // in progress
+	restarts int            // number of restarts after failures
+	failures int            // number of failed starts
+	changed  chan struct{}  // closed at the next change of state
 }
 
-func newSupervisor(m *Manager, s *Server, a clientKey, log *Log) *supervisor {
-	k := &supervisor{m: m, server: s, key: a, log: log, done: make(chan struct{}),
+func newSupervisor(m *Manager, s *Server, key clientKey, log *Log) *supervisor {
+	sv := &supervisor{m: m, server: s, key: key, log: log, done: make(chan struct{}),
 		requested: make(chan struct{}, 1), unused: make(chan struct{}, 1),
 		state: Stopped, since: time.Now(), changed: make(chan struct{})}
-	k.ctx, k.cancel = context.WithCancel(m.ctx)
-	return k
+	sv.ctx, sv.cancel = context.WithCancel(m.ctx)
+	return sv
 }
 
 // errSupervisorStopped is the error of a supervisor that has ended. Another may have replaced it.
 var errSupervisorStopped = errors.New("the server was stopped meanwhile")
 
-// acquire waits for the client and returns it. The caller must call release.
-func (k *supervisor) acquire(ctx context.Context) (*client.Client, error) {
-	before := -1 // how many failures there were
+// acquire waits for the client, requests its start if needed, and returns it. The caller must call
+// release.
+func (sv *supervisor) acquire(ctx context.Context) (*client.Client, error) {
+	before := -1 // number of failed starts before the call
 	for {
-		k.mu.Lock()
-		state, changed, err := k.state, k.changed, k.err
+		sv.mu.Lock()
+		state, changed, err := sv.state, sv.changed, sv.err
 		if before < 0 {
-			before = k.failures
+			before = sv.failures
 		}
-		failed := k.failures > before // what was waited for
-		wait := time.Until(k.retryAt)
-		resting := state == Failed && time.Since(k.since) < maxBackoff
-		if state == Ready && !isDone(k.client) {
-			k.uses++
-			c := k.client
-			k.mu.Unlock()
+		failed := sv.failures > before // the start that this call waited for
+		wait := time.Until(sv.retryAt)
+		justFailed := state == Failed && time.Since(sv.since) < maxBackoff
+		if state == Ready && !isDone(sv.client) {
+			sv.uses++
+			c := sv.client
+			sv.mu.Unlock()
 			return c, nil
 		}
-		k.mu.Unlock()
+		sv.mu.Unlock()
 		switch {
 		case failed && (state == Failed || state == Waiting), state == Waiting &&
-			wait > maxWaitBefore(ctx), resting:
-			return nil, k.unavailable(err, state, wait)
+			wait > maxWaitBefore(ctx), justFailed:
+			return nil, sv.unavailable(err, state, wait)
 		case state == Stopped || state == Failed:
-			notify(k.requested)
+			notify(sv.requested)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return nil, serverError(k.key.id, context.Cause(ctx))
-		case <-k.done:
+			return nil, serverError(sv.key.id, context.Cause(ctx))
+		case <-sv.done:
 			return nil, errSupervisorStopped
 		}
 	}
 }
 
-// maxWaitBefore returns how long a use waits for a restart.
+// maxWaitBefore returns how long a use with this context waits for a restart.
 func maxWaitBefore(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(maxWait, time.Until(deadline))
@@ -100,8 +101,8 @@ func isDone(c *client.Client) bool {
 	}
 }
 
-func (k *supervisor) unavailable(err error, state State, wait time.Duration) error {
-	e := &UnavailableError{ID: k.key.id, Err: err}
+func (sv *supervisor) unavailable(err error, state State, wait time.Duration) error {
+	e := &UnavailableError{ID: sv.key.id, Err: err}
 	if state == Waiting || state == Failed {
 		e.RetryAfter = max(wait, time.Millisecond)
 	}
@@ -109,18 +110,18 @@ func (k *supervisor) unavailable(err error, state State, wait time.Duration) err
 }
 
 // use calls f with an acquired client and releases it.
-func (k *supervisor) use(c *client.Client, f func(*client.Client) error) error {
-	defer k.release()
+func (sv *supervisor) use(c *client.Client, f func(*client.Client) error) error {
+	defer sv.release()
 	return f(c)
 }
 
-func (k *supervisor) release() {
-	k.mu.Lock()
-	k.uses--
-	free := k.uses == 0
-	k.mu.Unlock()
-	if free {
-		notify(k.unused)
+func (sv *supervisor) release() {
+	sv.mu.Lock()
+	sv.uses--
+	unused := sv.uses == 0
+	sv.mu.Unlock()
+	if unused {
+		notify(sv.unused)
 	}
 }
 
@@ -131,97 +132,97 @@ func notify(c chan struct{}) {
 	}
 }
 
-func (k *supervisor) status() Status {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s := Status{ID: k.key.id, Session: k.key.session, State: k.state, Err: k.err, Since: k.since,
-		Uses: k.uses, Restarts: k.restarts}
-	switch k.state {
+func (sv *supervisor) status() Status {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	s := Status{ID: sv.key.id, Session: sv.key.session, State: sv.state, Err: sv.err,
+		Since: sv.since, Uses: sv.uses, Restarts: sv.restarts}
+	switch sv.state {
 	case Waiting, Failed:
-		s.RetryAt = k.retryAt
+		s.RetryAt = sv.retryAt
 	case Ready:
-		s.Process = k.client.Process()
-		s.Era, s.Revision, s.LastHeard = k.client.Era(), k.client.Revision(), k.client.LastHeard()
+		s.Process = sv.client.Process()
+		s.Era, s.Revision = sv.client.Era(), sv.client.Revision()
+		s.LastHeard = sv.client.LastHeard()
 	}
 	return s
 }
 
-// setState changes the state and calls f, which changes what belongs to it.
-func (k *supervisor) setState(state State, f func()) {
-	k.mu.Lock()
-	k.state, k.since = state, time.Now()
+// setState changes the state, calls f with mu held to change related fields, and reports the state.
+func (sv *supervisor) setState(state State, f func()) {
+	sv.mu.Lock()
+	sv.state, sv.since = state, time.Now()
 	if f != nil {
 		f()
 	}
-	close(k.changed)
-	k.changed = make(chan struct{})
-	k.mu.Unlock()
-	k.m.reportState(k.status())
+	close(sv.changed)
+	sv.changed = make(chan struct{})
+	sv.mu.Unlock()
+	sv.m.reportState(sv.status())
 }
 
-// run is the goroutine of a supervisor.
-func (k *supervisor) run() {
-	defer close(k.done)
-	defer k.cancel()
-	var recent []time.Time // failures, at most maxFailures
-	row := 0               // of failures, since it last worked for a while
-	tripped := false       // it has failed too many times since then
-	o := k.server.Options
-	for k.waitForStart() {
-		k.setState(Starting, nil)
-		c, err := k.connect(o)
+// run starts and restarts the client until ctx ends or, for a session, the client is unused.
+func (sv *supervisor) run() {
+	defer close(sv.done)
+	defer sv.cancel()
+	var recent []time.Time // times of the latest failures, at most maxFailures
+	consecutive := 0       // number of failures since the server last worked for failureWindow
+	tooMany := false       // maxFailures have occurred within failureWindow since then
+	o := sv.server.Options
+	for sv.waitForStart() {
+		sv.setState(Starting, nil)
+		c, err := sv.connect(o)
 		began := time.Now()
 		worked := err == nil
-		o.Era = k.server.Options.Era
+		o.Era = sv.server.Options.Era
 		if worked {
-			// remembered for the next start, which then needs no probe; if that fails, the one
-			// after finds out again
+			// The next start needs no probe. If it fails, the one after it probes again.
 			o.Era = c.Era()
 			if c.Process() == nil {
-				k.log.appendLine("connected")
+				sv.log.appendLine("connected")
 			}
-			k.setState(Ready, func() { k.client, k.err = c, nil })
-			err = k.waitForEnd(c)
-			k.setState(Stopped, func() { k.client = nil })
+			sv.setState(Ready, func() { sv.client, sv.err = c, nil })
+			err = sv.waitForEnd(c)
+			sv.setState(Stopped, func() { sv.client = nil })
 		}
 		switch {
-		case err != nil && k.ctx.Err() == nil:
-			k.log.appendLine("%v", withoutStderr(err))
+		case err != nil && sv.ctx.Err() == nil:
+			sv.log.appendLine("%v", withoutStderr(err))
 		case worked:
-			k.log.appendLine("stopped")
+			sv.log.appendLine("stopped")
 		}
-		if k.ctx.Err() != nil {
+		if sv.ctx.Err() != nil {
 			return
 		}
-		if err == nil { // it was not used any more
-			if k.key.session != "" && k.m.removeSupervisor(k) {
+		if err == nil { // unused for IdleStop
+			if sv.key.session != "" && sv.m.removeSupervisor(sv) {
 				return
 			}
-			row, tripped = 0, false
+			consecutive, tooMany = 0, false
 			continue
 		}
 		if time.Since(began) > failureWindow {
-			row, tripped = 0, false
+			consecutive, tooMany = 0, false
 		}
-		row++
+		consecutive++
 		recent = append(recent, time.Now())
 		recent = recent[max(0, len(recent)-maxFailures):]
-		tripped = tripped || len(recent) == maxFailures && time.Since(recent[0]) < failureWindow
-		state, wait := Waiting, backoff(row)
-		if tripped {
+		tooMany = tooMany || len(recent) == maxFailures && time.Since(recent[0]) < failureWindow
+		state, wait := Waiting, backoff(consecutive)
+		if tooMany {
 			state, wait = Failed, failedBackoff
 		}
-		k.setState(state, func() {
-			k.recordFailure(err, worked)
-			k.retryAt = time.Now().Add(wait)
+		sv.setState(state, func() {
+			sv.recordFailure(err, worked)
+			sv.retryAt = time.Now().Add(wait)
 		})
 	}
 }
 
-// connect calls Server.Connect.
-func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
+// connect calls Server.Connect and recovers its panics.
+func (sv *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	err = contain.Do(func() (err error) {
-		if c, err = k.server.Connect(k.ctx, k.key.session, o); c == nil && err == nil {
+		if c, err = sv.server.Connect(sv.ctx, sv.key.session, o); c == nil && err == nil {
 			err = errors.New("Connect returned neither a client nor an error")
 		}
 		return err
@@ -232,8 +233,8 @@ func (k *supervisor) connect(o client.Options) (c *client.Client, err error) {
 	return c, nil
 }
 
-// withoutStderr returns an error of the end of a server without its stderr, which is in the log
-// already.
+// withoutStderr returns the error of a server's end without the stderr, which the log already
+// contains.
 func withoutStderr(err error) error {
 	exit, ok := errors.AsType[*client.ExitError](err)
 	if !ok {
@@ -244,30 +245,30 @@ func withoutStderr(err error) error {
 	return &bare
 }
 
-// recordFailure records why the server does not work.
-func (k *supervisor) recordFailure(err error, worked bool) {
-	k.err = err
+// recordFailure records a failure. worked says that the server had started. The caller holds mu.
+func (sv *supervisor) recordFailure(err error, worked bool) {
+	sv.err = err
 	if !worked {
-		k.failures++
+		sv.failures++
 	}
 }
 
-// backoff returns the pause after row consecutive failures, randomized so that servers that failed
-// together do not restart together.
-func backoff(row int) time.Duration {
+// backoff returns the pause after a number of consecutive failures. It is random, so that servers
+// that failed together do not restart together.
+func backoff(consecutive int) time.Duration {
 	wait := firstBackoff
-	for range row - 1 {
+	for range consecutive - 1 {
 		wait = min(2*wait, maxBackoff)
 	}
 	return wait*3/4 + rand.N(wait/2)
 }
 
-// waitForStart waits until the server is to be started: when it is used and has not just failed, or
-// when the pause after a failure is over. It returns false when the supervisor is to end.
-func (k *supervisor) waitForStart() bool {
+// waitForStart blocks until a use requests the server, unless it is Waiting, or until the pause
+// after a failure is over. It returns false if ctx ends.
+func (sv *supervisor) waitForStart() bool {
 	var due <-chan time.Time
-	wanted := k.requested
-	if s := k.status(); s.State == Waiting || s.State == Failed {
+	wanted := sv.requested
+	if s := sv.status(); s.State == Waiting || s.State == Failed {
 		timer := time.NewTimer(time.Until(s.RetryAt))
 		defer timer.Stop()
 		due = timer.C
@@ -279,51 +280,52 @@ func (k *supervisor) waitForStart() bool {
 	case <-wanted:
 		return true
 	case <-due:
-		k.mu.Lock()
-		k.restarts++
-		k.mu.Unlock()
+		sv.mu.Lock()
+		sv.restarts++
+		sv.mu.Unlock()
 		return true
-	case <-k.ctx.Done():
+	case <-sv.ctx.Done():
 		return false
 	}
 }
 
-// waitForEnd waits until the client ends, which is an error, or is unused for IdleStop. In the
-// latter case, and at the end of the supervisor, it closes the client.
-func (k *supervisor) waitForEnd(c *client.Client) error {
+// waitForEnd blocks until the client ends, and returns its error, or until the client is unused for
+// IdleStop or ctx ends. It closes the client in every case.
+func (sv *supervisor) waitForEnd(c *client.Client) error {
 	defer func() {
 		_ = c.Close()
 		_ = c.Wait()
 	}()
-	timer := time.NewTimer(max(k.server.IdleStop, 0))
+	timer := time.NewTimer(max(sv.server.IdleStop, 0))
 	defer timer.Stop()
 	idle := timer.C
-	if k.server.IdleStop < 0 {
+	if sv.server.IdleStop < 0 {
 		idle = nil
 	}
 	for {
 		select {
 		case <-c.Done():
 			return c.Err()
-		case <-k.ctx.Done():
+		case <-sv.ctx.Done():
 			return nil
-		case <-k.unused:
-			timer.Reset(k.server.IdleStop)
+		case <-sv.unused:
+			timer.Reset(sv.server.IdleStop)
 		case <-idle:
-			if k.stopIfUnused() {
+			if sv.stopIfUnused() {
 				return nil
 			}
 		}
 	}
 }
 
-// stopIfUnused prevents further uses of the client, unless it is in use.
-func (k *supervisor) stopIfUnused() bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.uses > 0 {
+// stopIfUnused sets the state to Stopped, so that the client gets no further uses. It returns false
+// if the client is in use.
+func (sv *supervisor) stopIfUnused() bool {
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	if sv.uses > 0 {
 		return false
 	}
-	k.state = Stopped
+	sv.state = Stopped
 	return true
 }

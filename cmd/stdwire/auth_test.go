@@ -198,7 +198,7 @@ func TestSecretGoesToItsIssuerOnly(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t,
 		cmp.Contains(got.stdout+got.stderr, "error: "+path+
-			fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret, and no issuer that may see it: add "issuer"`,
+			fmt.Sprintf(`:2:%d: server "none": oauth has a clientSecret but no issuer that may receive it: add "issuer"`,
 				len(`  "none":  {"url": , "oauth": {`)+len(g.url)+2)))
 }
 

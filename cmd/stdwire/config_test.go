@@ -74,7 +74,7 @@ notes    broken     /home/.config/stdwire/mcp.json:1:44
 bad      broken     /home/.config/stdwire/mcp.json:1:133
 `)
 	assert.Equal(t, inDir(dir, got.stderr),
-		`warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
+		`warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json has precedence
 warning: /home/.config/stdwire/mcp.json:1:74: server "notes": unknown field "commnd"; did you mean command?
 error: /home/.config/stdwire/mcp.json:1:133: server "bad": it has neither a command nor a URL
 warning: /home/.config/stdwire/mcp.json:1:17: server "db": it is not used: there is another at /project/.dispatch/mcp.json:6:5
@@ -231,8 +231,8 @@ func TestConfigImport(t *testing.T) {
 }
 `)
 	assert.Equal(t, got.stderr,
-		`warning: cursor.json:1:17: server "Figma-Dev": it was called "Figma Dev", which can be no id
-warning: cursor.json:1:108: server "db": command has spaces in it, and is no file: it is taken apart; write its arguments as args
+		`warning: cursor.json:1:17: server "Figma-Dev": it was called "Figma Dev", which is not a valid id
+warning: cursor.json:1:108: server "db": command contains spaces and is not a file: it is split; write its arguments as args
 `)
 	c := termtest.Capture(false)
 	c.In = strings.NewReader(`{"a": {"command": ["a"]}}`)
@@ -264,7 +264,7 @@ warning: cursor.json:1:108: server "db": command has spaces in it, and is no fil
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"has another db already\nhint: --force replaces it, with the comments within"))
+			"already has a different db\nhint: --force replaces it, with the comments within"))
 	content := func() string {
 		t.Helper()
 		text, err := os.ReadFile(into)

@@ -258,7 +258,7 @@ func TestServeControlled(t *testing.T) {
 			"--config", path, "--audit", "/dev/full")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Equal(t, got.stdout, "hello")
-		assert.Assert(t, cmp.Contains(got.stderr, "the audit log cannot be written; calls go on"))
+		assert.Assert(t, cmp.Contains(got.stderr, "the audit log cannot be written; calls continue"))
 	}
 }
 

@@ -90,7 +90,7 @@ func TestServeToolsByHTTP(t *testing.T) {
 		{"files", `{"action":"fs_delete","params":{"path":"a.txt"}}`, 428,
 			`"code":"confirmation_required"`},
 		{"files", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501,
-			`"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here`},
+			`"code":"not_implemented","message":"the server asks a question (elicitation/create), and nobody can answer it here`},
 		{"old", `{"action":"fs_delete","params":{"path":"a.txt"},"confirm":true}`, 501,
 			`"details":{"questions":["elicitation/create"],"result":{`},
 		{"asks", `{"action":"t","confirm":true}`, 501, `(sampling/createMessage)`},

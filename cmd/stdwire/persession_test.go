@@ -75,7 +75,7 @@ func TestServeOwnProcesses(t *testing.T) {
 	assert.Equal(t, call(b, "own__roots"), `[{"uri":"file:///b"}]`)
 	pids := map[string]bool{me(a): true, me(b): true}
 	assert.Equal(t, len(pids), 2)
-	const why = `server "own" gives each client a process of its own, and a request without a session is no client's: use it on stdio or, over HTTP, in a session`
+	const why = `server "own" has a process for each client, and the request has no session: use it on stdio or, over HTTP, in a session`
 	for _, modern := range []*client.Client{c, d} {
 		_, err := modern.CallTool(t.Context(), "own__me", nil)
 		assert.ErrorContains(t, err, why)
@@ -88,7 +88,7 @@ func TestServeOwnProcesses(t *testing.T) {
 		`{"action":"me","params":{},"confirm":true}`)
 	assert.Equal(t, status, 409, answer)
 	assert.Assert(t, strings.Contains(answer, `"code":"state_error"`) &&
-		strings.Contains(answer, "a request without a session is no client's"), answer)
+		strings.Contains(answer, "the request has no session"), answer)
 	ends := "ended " + me(a) + "\n"
 	assert.NilError(t, a.Close())
 	assert.Equal(t, notes.Line(t), ends)

@@ -51,7 +51,7 @@ func TestProjectProfileAtStart(t *testing.T) {
 	got := run(t, "config", "check")
 	assert.Assert(t,
 		cmp.Contains(got.stderr, `warning: `+path+
-			`:1:33: the profile "safe" is not used: it would take the place of the one at `))
+			`:1:33: the profile "safe" is not used: it would replace the one at `))
 
 	got = run(t, "trust")
 	assert.Equal(t, got.code, 7)

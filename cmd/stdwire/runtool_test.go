@@ -77,7 +77,7 @@ func TestRunTool(t *testing.T) {
 		{"files fs_list", 5, "", "unknown_operation: "},
 		{"files fs_delete --path a.txt", 7, "", "confirmation_required: Delete a file,"},
 		{"files fs_delete --path a.txt --yes", 5, "",
-			"not_implemented: the server wants to ask something (elicitation/create), and nobody can be asked here"},
+			"not_implemented: the server asks a question (elicitation/create), and nobody can answer it here"},
 		{"files fs_read --help", 0, "usage: stdwire run files fs_read --path string [FLAG]…", ""},
 		{"files", 2, "",
 			"missing_param: more of the operation's name is missing; stdwire run files --help lists what there is"},
@@ -90,7 +90,7 @@ func TestRunTool(t *testing.T) {
 			`{"success":true,"data":[{"type":"text","text":"{\"text\":\"x\"}"}],"error":null,"_meta":{"original":{"content":[{"type":"text","text":"{\"text\":\"x\"}"}],"x-unknown": 1.0}}}` +
 				"\n", ""},
 		{"my.hand echo --text x", 7, "",
-			`confirmation_required: The server "my.hand" does not say that its tool "echo" takes nothing away for good. Give --yes to confirm it.`},
+			`confirmation_required: The server "my.hand" does not say whether its tool "echo" is destructive. Give --yes to confirm it.`},
 		{"my.hand fail --yes", 5, "", "stdwire run: my_hand fail: upstream_error: disk full\n"},
 		{"my.hand refuse --yes", 5, "",
 			`upstream_error: server "my.hand": tool "refuse": not with these (code -32602)`},
@@ -105,7 +105,7 @@ func TestRunTool(t *testing.T) {
 			"blocked: server \"small\": tool \"echo\": its arguments have 31 bytes, and maxArguments allows 30: nothing was sent\n"},
 		{"small big --yes", 7, "", "and maxResult allows 100"},
 		{"asks t --yes", 5, "",
-			"not_implemented: the server wants to ask something (sampling/createMessage)"},
+			"not_implemented: the server asks a question (sampling/createMessage)"},
 
 		{"gone x", 4, "",
 			"stdwire run: gone x: upstream_error: server \"gone\" is not available: server \"gone\": cannot start \"no-such-program-anywhere\""},
@@ -203,7 +203,7 @@ func TestRunListsUnknownToolsAgain(t *testing.T) {
 	got = run(t, "run", "--config", config, "files", "fs_read", "--path", "a.txt")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, cmp.Contains(got.stdout, "hello"))
-	assert.Equal(t, strings.Count(got.stderr, "a tool is not what it was when it was first used"),
+	assert.Equal(t, strings.Count(got.stderr, "a tool does not match its pin"),
 		1, got.stderr)
 	got = run(t, "run", "--config", config, "my.hand", "echo", "--help")
 	assert.Equal(t, got.code, 0, got.stderr)
@@ -284,7 +284,7 @@ func TestRunToolTrustAndPins(t *testing.T) {
 		got = run(t, "run", "--config", path, "files", "fs_write", "--help")
 		assert.Equal(t, got.code, 5)
 		assert.Equal(t, strings.Contains(got.stderr,
-			"a tool is not what it was when it was first used"), flags != "", got.stderr)
+			"a tool does not match its pin"), flags != "", got.stderr)
 		assert.Equal(t, run(t, "run", "--config", path, "files", "fs_stat", "--path", ".").code, 0)
 	}
 }

@@ -132,7 +132,7 @@ func TestTrustOfBrokenServers(t *testing.T) {
 	for _, args := range []string{"trust good", "tools -s good", "config check"} {
 		got = run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 8, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stderr, "can be written by others than you"))
+		assert.Assert(t, cmp.Contains(got.stderr, "is writable by other users"))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// drive is what paths in a world begin with.
+// drive begins the absolute paths of the tests.
 const drive = ""
 
 func TestUserDirectories(t *testing.T) {
@@ -20,7 +20,7 @@ func TestUserDirectories(t *testing.T) {
 	assert.Equal(t, StateFile(env, "x"), "/s/stdwire/x")
 }
 
-// Elsewhere they are two.
+// Names of variables that differ in case are different variables, except on Windows.
 func TestCaseOfVariables(t *testing.T) {
 	s := one(t, `{"command": "x", "env": {"path": "1", "PATH": "2"}}`)
 	e, err := s.Resolve(world(nil, nil))

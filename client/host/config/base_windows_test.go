@@ -6,7 +6,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// drive is what paths in a world begin with.
+// drive begins the absolute paths of the tests.
 const drive = "C:"
 
 func TestUserDirectories(t *testing.T) {
@@ -30,7 +30,7 @@ func TestUserDirectories(t *testing.T) {
 	}
 }
 
-// Windows takes names of variables that differ in case only for one.
+// Names of variables that differ only in case are one variable on Windows.
 func TestCaseOfVariables(t *testing.T) {
 	t.Setenv("Stdwire_Case", `C:\bin`)
 	env, err := System(t.TempDir())

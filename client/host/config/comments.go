@@ -10,24 +10,23 @@ import (
 )
 
 const (
-	// MaxFile is how many bytes a file may have.
+	// MaxFile limits the size of a file in bytes.
 	MaxFile = 4 << 20
-	// maxDepth is how many arrays and objects may be nested in one another. The deepest that means
-	// anything here is a filter, 5 levels down.
+	// maxDepth limits the nesting of arrays and objects. Known members are at most 5 levels deep.
 	maxDepth = 100
 )
 
-// stripComments returns JSON with comments as plain JSON of the same length: a byte order mark,
-// comments and trailing commas become spaces, so that offsets stay. It does not validate; the
-// result still has to be.
+// stripComments returns JSON with comments as plain JSON of the same length: it replaces a byte
+// order mark, comments and trailing commas by spaces, so that offsets stay. It does not validate
+// the result.
 func stripComments(data []byte) ([]byte, error) {
 	out := bytes.Clone(data)
 	if bytes.HasPrefix(out, []byte("\xEF\xBB\xBF")) {
 		overwriteWithSpaces(out[:3])
 	}
-	comma := -1              // the last byte that was no blank is a comma, and stands here
-	behindValue := false     // that comma stood behind a value
-	previous := byte('\x00') // the last byte that was no blank
+	comma := -1              // index of the previous token if it is a comma, otherwise -1
+	afterValue := false      // a value precedes that comma
+	previous := byte('\x00') // last byte of the previous token
 	for i := 0; i < len(out); {
 		switch c := out[i]; c {
 		case ' ', '\t', '\n', '\r':
@@ -50,11 +49,11 @@ func stripComments(data []byte) ([]byte, error) {
 			i = end
 			continue
 		case ',':
-			behindValue = previous != 0 && previous != ',' && previous != '[' && previous != '{' &&
+			afterValue = previous != 0 && previous != ',' && previous != '[' && previous != '{' &&
 				previous != ':'
 			comma = i
 		case ']', '}':
-			if comma >= 0 && behindValue {
+			if comma >= 0 && afterValue {
 				out[comma] = ' '
 			}
 			comma = -1
@@ -79,7 +78,7 @@ func commentEnd(data []byte, i int) (end int, err error) {
 		if n := bytes.Index(rest[2:], []byte("*/")); n >= 0 {
 			return i + 2 + n + 2, nil
 		}
-		return i, &jsonscan.Error{Offset: i, Reason: "a comment has no end; write */ behind it"}
+		return i, &jsonscan.Error{Offset: i, Reason: "a comment has no end; write */ after it"}
 	}
 	return i, &jsonscan.Error{Offset: i, Reason: "'/' starts no comment here; write // or /*"}
 }
@@ -96,7 +95,7 @@ func overwriteWithSpaces(data []byte) {
 // A text is the content of a file as plain JSON.
 type text struct {
 	name string
-	data []byte // as long as the file; see plain
+	data []byte // as long as the file: see stripComments
 }
 
 // newText validates a file. The error is a [Diagnostic].
@@ -116,7 +115,7 @@ func newText(name string, data []byte) (*text, error) {
 	if e, ok := err.(*jsonscan.Error); ok {
 		reason := e.Reason
 		if e.Offset < len(data) && data[e.Offset] == '\'' {
-			reason = `text stands between double quotes: "…"`
+			reason = `strings must be in double quotes: "…"`
 		} else if r, size := utf8.DecodeRune(data[min(e.Offset, len(data)):]); size > 1 &&
 			strings.HasSuffix(reason, "cannot start a value") {
 			reason = fmt.Sprintf("%q cannot start a value", r)
@@ -136,7 +135,7 @@ func (t *text) validate() error {
 		return err
 	}
 	if end = jsonscan.Space(t.data, end); end != len(t.data) {
-		return &jsonscan.Error{Offset: end, Reason: "there is text behind the end of the value"}
+		return &jsonscan.Error{Offset: end, Reason: "there is text after the end of the value"}
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package config reads the configuration files of MCP applications: which servers they define, in
-// whatever form, which definition has precedence, and whether it is trusted.
+// Package config reads the configuration files of MCP applications: it finds the servers that they
+// define in any of several formats, which definition has precedence, and whether it is trusted.
 //
 //	env, err := config.System("")
 //	c := config.Load(env)
@@ -12,8 +12,9 @@
 //	…
 //	options.Spawn(ctx, endpoint.Command) // or streamable.Dial(endpoint.URL)
 //
-// The package starts nothing and uses no network. It maps bytes and an [Environment] to servers and
-// diagnostics, each with its position in a file. Only [System] and [Store] access the machine.
+// The package starts no server and uses no network. It parses files to servers and diagnostics,
+// each with its position in a file. Only the functions of an [Environment] and a [Store] access the
+// machine.
 //
 // # Files
 //
@@ -74,21 +75,21 @@
 //
 // # Trust
 //
-// Whoever writes the files of a project decides what its servers run. A server from a file of the
-// working directory may therefore be started only after the user has seen its definition and
-// accepted it. A [Store] records that by [Server.TrustDigest], which covers the whole definition
-// and its directory: a changed definition, or the same one in another directory, must be accepted
-// again. Files that the user names, and the user's own file, need no trust.
+// The author of a project's files decides what its servers run, and need not be the user. A server
+// from a file of the working directory may therefore be started only after the user has seen its
+// definition and accepted it. A [Store] records that by [Server.TrustDigest], which covers the
+// whole definition and its directory: a changed definition, or the same one in another directory,
+// must be accepted again. Files that the user names, and the user's own file, need no trust.
 //
-// A profile of such a file that takes the place of one of the user's, or has servers of other
-// files, has no effect before the user has agreed to it in the same way: see
+// A profile of a project's file that replaces a profile of the user, or contains servers of other
+// files, has no effect until the user accepts it in the same way: see
 // [Config].ProfilesRequiringTrust.
 //
-// Whoever keeps servers running while files change starts nothing by their word: [Server.Intersect]
-// says what of a new definition only takes away.
+// An application that keeps servers running while files change can apply the part of a new
+// definition that only restricts the old one: see [Server.Intersect].
 //
 // # Secrets
 //
-// No diagnostic and no error has the value of a variable, header, URL or argument in it.
-// [Server.Redacted] is for showing. A [Server] and an [Endpoint] themselves are secret.
+// No diagnostic and no error contains the value of a variable, header, URL or argument.
+// [Server.Redacted] returns a copy to show. A [Server] and an [Endpoint] themselves are secret.
 package config

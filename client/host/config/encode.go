@@ -34,10 +34,11 @@ type definition struct {
 }
 
 type tools struct {
-	Allow *[]string `json:"allow,omitempty"` // an empty one is there
+	Allow *[]string `json:"allow,omitempty"` // nil is omitted, an empty array is not
 	Deny  []string  `json:"deny,omitempty"`
 }
 
+// definition returns the server in stdwire's own form.
 func (s *Server) definition() definition {
 	d := definition{
 		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile,
@@ -67,8 +68,8 @@ func (s *Server) definition() definition {
 // A Setting is a member of a definition, as text.
 type Setting struct{ Name, Value string }
 
-// Settings returns those members of the definition, in stdwire's own form, that say how a server is
-// managed: era, times, limits, sharing, disabled, and the filter of its tools. Default values are
+// Settings returns the members of the definition, in stdwire's own form, that determine how a
+// server is managed: era, times, limits, perSession, disabled and tools. Default values are
 // omitted.
 func (s *Server) Settings() (all []Setting) {
 	d := s.definition()
@@ -85,7 +86,7 @@ func (s *Server) Settings() (all []Setting) {
 	return all
 }
 
-// shortDuration formats 5m0s as 5m.
+// shortDuration formats a duration without zero minutes and seconds at the end: 5m, not 5m0s.
 func shortDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -96,7 +97,8 @@ func shortDuration(d time.Duration) string {
 	return text
 }
 
-// milliseconds returns nil for a default and 0 for no limit.
+// milliseconds rounds a duration up. It returns nil for 0, which is the default, and 0 for a
+// negative one, which is no limit.
 func milliseconds(d time.Duration) *int64 {
 	if d == 0 {
 		return nil
@@ -105,8 +107,8 @@ func milliseconds(d time.Duration) *int64 {
 	return &ms
 }
 
-// JSON returns the definition in stdwire's own form on one line, with the members that only other
-// applications know. Variables are not expanded.
+// JSON returns the definition in stdwire's own form on one line, with unknown members. Variables
+// are not expanded.
 func (s *Server) JSON() []byte {
 	text := encode(s.definition())
 	for _, o := range s.extraFields {

@@ -8,32 +8,33 @@ import (
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
-// envFile returns the path of the server's EnvFile, and its variables, which are not nil.
-func (x *resolver) envFile() (path string, env map[string]string) {
+// envFile returns the path of the server's EnvFile, or "", and its variables, never nil.
+func (r *resolver) envFile() (path string, env map[string]string) {
 	env = map[string]string{}
-	if x.server.EnvFile == "" {
+	if r.server.EnvFile == "" {
 		return "", env
 	}
-	path = x.path("envFile", x.server.EnvFile)
-	if len(x.missing) > 0 {
+	path = r.path("envFile", r.server.EnvFile)
+	if len(r.missing) > 0 {
 		return "", env
 	}
-	path = x.absolute(path)
-	data, err := x.env.ReadFile(path)
+	path = r.absolute(path)
+	data, err := r.env.ReadFile(path)
 	if err != nil {
-		x.fail("envFile: %w", err)
+		r.fail("envFile: %w", err)
 		return path, env
 	}
 	env, err = parseEnv(string(data))
 	if err != nil {
-		x.fail("envFile: %s:%w", path, err)
+		r.fail("envFile: %s:%w", path, err)
 	}
 	return path, env
 }
 
 // parseEnv parses lines of NAME=value, with an optional "export", empty lines and # comments. A
-// value in double quotes may contain \n, \r, \t, \" and \\; one in single quotes is taken
-// unchanged. " #" after a value starts a comment. The error names the line but not its content.
+// value in double quotes may contain the escapes \n, \r, \t, \" and \\; a value in single quotes
+// has no escapes. " #" after a value starts a comment. The error names the line but not its
+// content.
 func parseEnv(text string) (map[string]string, error) {
 	env := map[string]string{}
 	n := 0
@@ -49,7 +50,7 @@ func parseEnv(text string) (map[string]string, error) {
 		name, value, ok := strings.Cut(line, "=")
 		name = strings.TrimSpace(name)
 		if !ok || !variableName.MatchString(name) {
-			return env, fmt.Errorf("%d: this is no NAME=value", n)
+			return env, fmt.Errorf("%d: this is not NAME=value", n)
 		}
 		value, err := unquoteEnv(strings.TrimSpace(value))
 		if err != nil {
@@ -79,7 +80,7 @@ func unquoteEnv(value string) (string, error) {
 			i++
 		case value[i] == quote:
 			if rest := strings.TrimSpace(value[i+1:]); rest != "" && rest[0] != '#' {
-				return "", fmt.Errorf("there is text behind the end of the value")
+				return "", fmt.Errorf("there is text after the end of the value")
 			}
 			if value = value[1:i]; quote == '"' {
 				value = envEscapes.Replace(value)
@@ -87,5 +88,5 @@ func unquoteEnv(value string) (string, error) {
 			return value, nil
 		}
 	}
-	return "", fmt.Errorf("the value has no quotation mark at its end")
+	return "", fmt.Errorf("the value has no closing quotation mark")
 }

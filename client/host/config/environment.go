@@ -12,35 +12,39 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// An Environment is everything outside the files that the meaning of a configuration depends on.
-// [System] returns that of this process.
+// An Environment is the access to the machine that the meaning of a configuration depends on.
+// [System] returns the environment of this process.
 type Environment struct {
-	// in which project files are looked for, and servers start; absolute, and always by the same
-	// name, as it is part of what is trusted
-	Dir  string
-	Home string // ${userHome}, ~/; absolute
+	// Dir is the directory with the project files, in which servers start. It is absolute and must
+	// not contain symbolic links, because trust depends on its name.
+	Dir string
+	// Home is the home directory, ${userHome} and ~/. It is absolute.
+	Home string
 
+	// LookupEnv returns the value of an environment variable, as [os.LookupEnv] does.
 	LookupEnv func(name string) (value string, ok bool)
-	// an error is [fs.ErrNotExist] if there is no such file
+	// ReadFile returns the content of a file. The error matches [fs.ErrNotExist] if there is none.
 	ReadFile func(path string) ([]byte, error)
-	Exists   func(path string) bool // there is a file of that name
+	// Exists reports whether a file other than a directory exists.
+	Exists func(path string) bool
 
-	// Trusts reports whether the user has agreed to a profile of a project's file: see
-	// [Config.Claims]. Nil is never.
+	// Trusts reports whether the user trusts a profile of a project's file: see
+	// [Config].ProfilesRequiringTrust. If it is nil, no profile is trusted.
 	Trusts func(*Profile) bool
 
-	// Inputs has values for ${input:ID} by id. Missing ones are taken from STDWIRE_INPUT_ID, then
-	// from Ask. Without Ask they have no value.
+	// Inputs are the values of ${input:ID} by id. The value of another input is the environment
+	// variable STDWIRE_INPUT_ID or, if that is not set, the result of Ask.
 	Inputs map[string]string
-	Ask    func(Input) (string, error)
+	// Ask asks the user for the value of an input. If it is nil, the input has no value.
+	Ask func(Input) (string, error)
 }
 
-// System returns the environment of this process, with dir as its working directory unless that is
-// "". It has no Ask.
+// System returns the environment of this process, with dir as its working directory unless dir is
+// "". Its Ask is nil.
 func System(dir string) (*Environment, error) {
 	dir, err := filepath.Abs(dir)
 	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir) // one name for one directory: it is what is trusted
+		dir, err = filepath.EvalSymlinks(dir) // one directory has one name: trust depends on it
 	}
 	if err != nil {
 		return nil, err
@@ -63,7 +67,7 @@ func System(dir string) (*Environment, error) {
 // readFile reads a regular file of at most [MaxFile] bytes.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, syscall.ENOTDIR) { // nor can there be one
+	if errors.Is(err, syscall.ENOTDIR) { // a parent is a file, so the file cannot exist
 		err = &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	if err != nil {
@@ -71,7 +75,7 @@ func readFile(path string) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() { // opening a pipe would block
 		return nil, &fs.PathError{Op: "read", Path: path,
-			Err: errors.New("this is no regular file")}
+			Err: errors.New("this is not a regular file")}
 	}
 	f, err := atomicfile.Open(path)
 	if err != nil {

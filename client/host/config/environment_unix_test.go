@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// The real world: files that are none, and a directory by another name.
+// System reads regular files only and resolves symbolic links in the directory.
 func TestSystem(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOME", filepath.Join(dir, "home"))
@@ -39,7 +39,7 @@ func TestSystem(t *testing.T) {
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(real, "mcp.json"), 0o600))
 	c = Load(env)
 	assert.Equal(t, told(c), "broken "+resolved+"/mcp.json 0\nerror: "+resolved+
-		"/mcp.json: this is no regular file\n")
+		"/mcp.json: this is not a regular file\n")
 	assert.NilError(t, os.Remove(filepath.Join(real, "mcp.json")))
 	assert.NilError(t,
 		os.WriteFile(filepath.Join(real, "mcp.json"), make([]byte, MaxFile+1), 0o600))

@@ -14,27 +14,27 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// bracePattern matches a variable in the form of opencode.
+// bracePattern matches a variable as in opencode.
 var bracePattern = regexp.MustCompile(`\{env:([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// variablePattern is what is replaced. Whatever else has a dollar sign in it is text, as a shell's
-// ${x%.c} is.
+// variablePattern matches a variable. Other text with a dollar sign, such as ${x%.c} of a shell, is
+// not changed.
 var variablePattern = regexp.MustCompile(
 	`\$\{(?:(env:)?([A-Za-z_][A-Za-z0-9_]*)(?:(:-)([^}]*))?|(input|file|command|config):([^}]*))\}`)
 
-// A Missing is a variable without a value.
-type Missing struct {
-	Field    string // where it stands: env.TOKEN, args[2]
-	Variable string // without a default: ${TOKEN}
-	Reason   string
+// A MissingVariable is a variable without a value.
+type MissingVariable struct {
+	Field    string // the member that contains it, such as env.TOKEN or args[2]
+	Variable string // without its default, such as ${TOKEN}
+	Reason   string // why it has no value
 }
 
 // A ResolveError reports why a definition cannot be resolved to an [Endpoint].
 type ResolveError struct {
 	Server   string
 	Position Position
-	Missing  []Missing // variables without a value
-	Err      error     // any other error
+	Missing  []MissingVariable // variables without a value
+	Err      error             // any other error
 }
 
 func (e *ResolveError) Error() string {
@@ -65,22 +65,22 @@ func (e *ResolveError) Unwrap() error { return e.Err }
 //	${input:ID}                       see [Environment]
 //
 // in the command, args, env, cwd, envFile, url, headers and oauth. A variable of env replaces one
-// of EnvFile, on Windows also one whose name differs in case only. It asks for inputs, if env has
-// an Ask, and so may block; and it reads EnvFile.
+// of EnvFile, on Windows also one whose name differs in case only. Resolve reads EnvFile, and
+// blocks while env.Ask asks for inputs.
 //
-// The error is a [*ResolveError] or Err of the server. Neither has a value of a variable in it.
-// Whoever is going to start the server has asked [Store.Check] before.
+// The error is a [*ResolveError] or s.Err. Neither contains the value of a variable. Resolve does
+// not check trust: call [Store.Check] before starting the server.
 func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 	if s.Err != nil {
 		return nil, s.Err
 	}
-	x := &resolver{server: s, env: env, answers: map[string]string{}}
-	e := x.endpoint()
+	r := &resolver{server: s, env: env, answers: map[string]string{}}
+	e := r.endpoint()
 	switch {
-	case len(x.missing) > 0:
-		return nil, &ResolveError{Server: s.ID, Position: s.Position, Missing: x.missing}
-	case x.err != nil:
-		return nil, &ResolveError{Server: s.ID, Position: s.Position, Err: x.err}
+	case len(r.missing) > 0:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Missing: r.missing}
+	case r.err != nil:
+		return nil, &ResolveError{Server: s.ID, Position: s.Position, Err: r.err}
 	}
 	return e, nil
 }
@@ -89,47 +89,48 @@ func (s *Server) Resolve(env *Environment) (*Endpoint, error) {
 type resolver struct {
 	server  *Server
 	env     *Environment
-	answers map[string]string // of inputs
-	missing []Missing
+	answers map[string]string // values of inputs by id
+	missing []MissingVariable
 	err     error // the first error
 }
 
-func (x *resolver) fail(format string, args ...any) {
-	if x.err == nil {
-		x.err = fmt.Errorf(format, args...)
+// fail records an error unless there is one already.
+func (r *resolver) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf(format, args...)
 	}
 }
 
-func (x *resolver) endpoint() *Endpoint {
-	s := x.server
+func (r *resolver) endpoint() *Endpoint {
+	s := r.server
 	if s.URL != "" {
-		e := &Endpoint{URL: x.expand("url", s.URL), Headers: x.pairs("headers", s.Headers),
-			OAuth: x.oauth(s.OAuth)}
-		if why := urlProblem(e.URL); why != "" && x.missing == nil {
-			x.fail("%s", why)
+		e := &Endpoint{URL: r.expand("url", s.URL), Headers: r.pairs("headers", s.Headers),
+			OAuth: r.oauth(s.OAuth)}
+		if problem := urlProblem(e.URL); problem != "" && r.missing == nil {
+			r.fail("%s", problem)
 		}
 		for name, value := range e.Headers {
 			if strings.ContainsFunc(value,
 				func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
-				x.fail("headers.%s: the value has control characters in it, perhaps a line end",
+				r.fail("headers.%s: the value contains control characters, perhaps a line end",
 					name)
 			}
 		}
 		return e
 	}
-	cmd := client.Command{Path: x.path("command", s.Command), InheritEnv: s.InheritEnv,
+	cmd := client.Command{Path: r.path("command", s.Command), InheritEnv: s.InheritEnv,
 		Dir: s.Workspace}
 	for i, arg := range s.Args {
-		cmd.Args = append(cmd.Args, x.path(fmt.Sprintf("args[%d]", i), arg))
+		cmd.Args = append(cmd.Args, r.path(fmt.Sprintf("args[%d]", i), arg))
 	}
 	if s.Dir != "" {
-		cmd.Dir = x.absolute(x.path("cwd", s.Dir))
-	} else if filepath.Base(cmd.Path) != cmd.Path { // no name to be found on the PATH
-		cmd.Path = x.absolute(cmd.Path)
+		cmd.Dir = r.absolute(r.path("cwd", s.Dir))
+	} else if filepath.Base(cmd.Path) != cmd.Path { // not a name to look up in PATH
+		cmd.Path = r.absolute(cmd.Path)
 	}
 	e := &Endpoint{}
-	e.EnvFile, cmd.Env = x.envFile()
-	pairs := x.pairs("env", s.Env)
+	e.EnvFile, cmd.Env = r.envFile()
+	pairs := r.pairs("env", s.Env)
 	for _, name := range slices.Sorted(maps.Keys(pairs)) {
 		setVariable(cmd.Env, name, pairs[name])
 	}
@@ -137,33 +138,33 @@ func (x *resolver) endpoint() *Endpoint {
 	return e
 }
 
-// absolute returns a path that does not depend on the working directory of this process.
-func (x *resolver) absolute(path string) string {
+// absolute returns an absolute path, with relative paths starting at the base of the server.
+func (r *resolver) absolute(path string) string {
 	if filepath.IsAbs(path) {
 		return path
 	}
-	return filepath.Join(cmp.Or(x.server.base, x.server.Workspace), path)
+	return filepath.Join(cmp.Or(r.server.base, r.server.Workspace), path)
 }
 
-// pairs expands values in the order of their names, so that inputs are asked for in a fixed order.
-func (x *resolver) pairs(field string, values map[string]string) map[string]string {
+// pairs expands values in the order of their names, so that Ask is called in a fixed order.
+func (r *resolver) pairs(field string, values map[string]string) map[string]string {
 	out := make(map[string]string, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if field == "env" {
-			out[name] = x.path(field+"."+name, values[name])
+			out[name] = r.path(field+"."+name, values[name])
 		} else {
-			out[name] = x.expand(field+"."+name, values[name])
+			out[name] = r.expand(field+"."+name, values[name])
 		}
 	}
 	return out
 }
 
 // path expands text that may be a path.
-func (x *resolver) path(field, text string) string {
+func (r *resolver) path(field, text string) string {
 	if rest, ok := cutHome(text); ok {
-		return x.env.Home + string(filepath.Separator) + x.expand(field, rest)
+		return r.env.Home + string(filepath.Separator) + r.expand(field, rest)
 	}
-	return x.expand(field, text)
+	return r.expand(field, text)
 }
 
 // cutHome returns the rest of a path after ~/, on Windows also after ~\.
@@ -174,7 +175,8 @@ func cutHome(path string) (rest string, ok bool) {
 	return path[2:], true
 }
 
-func (x *resolver) expand(field, text string) string {
+// expand replaces the variables in text.
+func (r *resolver) expand(field, text string) string {
 	var b strings.Builder
 	end := 0
 	for _, m := range variablePattern.FindAllStringSubmatchIndex(text, -1) {
@@ -186,18 +188,18 @@ func (x *resolver) expand(field, text string) string {
 		}
 		b.WriteString(text[end:m[0]])
 		end = m[1]
-		var value, why string
+		var value, problem string
 		written := part(0)
 		if part(3) != "" {
 			written = "${" + part(1) + part(2) + "}" // the default may be a secret
 		}
 		if kind := part(5); kind != "" {
-			value, why = x.lookupInput(kind, part(6))
+			value, problem = r.lookupInput(kind, part(6))
 		} else {
-			value, why = x.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
+			value, problem = r.lookupVariable(part(1) != "", part(2), part(3) != "", part(4))
 		}
-		if why != "" {
-			x.missing = append(x.missing, Missing{field, written, why})
+		if problem != "" {
+			r.missing = append(r.missing, MissingVariable{field, written, problem})
 		}
 		b.WriteString(value)
 	}
@@ -205,18 +207,18 @@ func (x *resolver) expand(field, text string) string {
 	return b.String()
 }
 
-// lookupVariable returns the value of a variable, or why it has none.
-func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
-	why string) {
+// lookupVariable returns the value of a variable, or the reason why it has none.
+func (r *resolver) lookupVariable(env bool, name string, hasDefault bool, def string) (value,
+	problem string) {
 	switch {
 	case strings.Contains(def, "${"):
-		return "", "has a default with a variable in it, which does not work"
+		return "", "has a default that contains a variable, which is not supported"
 	case !env && name == "workspaceFolder":
-		return x.server.Workspace, ""
+		return r.server.Workspace, ""
 	case !env && name == "userHome":
-		return x.env.Home, ""
+		return r.env.Home, ""
 	}
-	value, ok := x.env.LookupEnv(name)
+	value, ok := r.env.LookupEnv(name)
 	switch {
 	case hasDefault && (!ok || value == ""):
 		return def, ""
@@ -226,32 +228,32 @@ func (x *resolver) lookupVariable(env bool, name string, hasDefault bool, def st
 	return value, ""
 }
 
-func (x *resolver) lookupInput(kind, id string) (value, why string) {
+func (r *resolver) lookupInput(kind, id string) (value, problem string) {
 	if kind != "input" {
-		return "", "works in other applications only"
+		return "", "is supported by other applications only"
 	}
-	if value, ok := x.answers[id]; ok {
+	if value, ok := r.answers[id]; ok {
 		return value, ""
 	}
-	value, ok := x.env.Inputs[id]
+	value, ok := r.env.Inputs[id]
 	if name := inputVariable(id); !ok {
-		value, ok = x.env.LookupEnv(name)
+		value, ok = r.env.LookupEnv(name)
 	}
-	if !ok && x.env.Ask != nil {
-		input, described := x.server.Inputs[id]
+	if !ok && r.env.Ask != nil {
+		input, described := r.server.Inputs[id]
 		if !described {
 			input.ID = id
 		}
 		var err error
-		if value, err = x.env.Ask(input); err != nil {
-			return "", "was asked for in vain: " + err.Error()
+		if value, err = r.env.Ask(input); err != nil {
+			return "", "cannot be asked for: " + err.Error()
 		}
 		ok = true
 	}
 	if !ok {
 		return "", "has no value: give --input " + id + "=… or set " + inputVariable(id)
 	}
-	x.answers[id] = value
+	r.answers[id] = value
 	return value, ""
 }
 
@@ -265,8 +267,8 @@ func inputVariable(id string) string {
 	}, strings.ToUpper(id))
 }
 
-// urlProblem returns what is wrong with a URL without quoting it, or "" if nothing is, or if it
-// depends on variables.
+// urlProblem returns an error message for an invalid URL, which does not quote it. It returns ""
+// for a valid URL and for a URL that contains variables.
 func urlProblem(text string) string {
 	if strings.Contains(text, "${") {
 		return ""
@@ -274,11 +276,11 @@ func urlProblem(text string) string {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return "its URL is none"
+		return "its URL is invalid"
 	case u.Scheme == "unix" || u.Scheme == "pipe":
-		return "its URL is that of a socket, which does not work here; it wants http: or https:"
+		return "its URL is for a socket, which is not supported; use http: or https:"
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "its URL wants to be one of http: or https:"
+		return "its URL must be an http: or https: URL"
 	}
 	return ""
 }

@@ -46,11 +46,11 @@ func TestExpand(t *testing.T) {
 	for _, tt := range []struct{ arg, err string }{
 		{"${NO}", ": server \"s\": args[0]: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 		{"${env:NO}", ": server \"s\": args[0]: ${env:NO} is not set: set it, or write a default, as in ${NO:-text}"},
-		{"${NO:-${A}}", ": server \"s\": args[0]: ${NO} has a default with a variable in it, which does not work"},
+		{"${NO:-${A}}", ": server \"s\": args[0]: ${NO} has a default that contains a variable, which is not supported"},
 		{"${input:no}", ": server \"s\": args[0]: ${input:no} has no value: give --input no=… or set STDWIRE_INPUT_NO"},
-		{"${command:x}", ": server \"s\": args[0]: ${command:x} works in other applications only"},
+		{"${command:x}", ": server \"s\": args[0]: ${command:x} is supported by other applications only"},
 		{"${file:/etc/passwd}",
-			": server \"s\": args[0]: ${file:/etc/passwd} works in other applications only"},
+			": server \"s\": args[0]: ${file:/etc/passwd} is supported by other applications only"},
 		{"${NO}${NO2}", ": server \"s\": args[0]: ${NO} is not set: set it, or write a default, as in ${NO:-text}; args[0]: ${NO2} is not set: set it, or write a default, as in ${NO2:-text}"},
 	} {
 		s := &Server{ID: "s", Command: "x", Args: []string{tt.arg}}
@@ -112,13 +112,13 @@ func TestEndpoints(t *testing.T) {
 		{`{"url": "http://x", "oauth": {"clientId": "a", "issuer": "http://${HOST}/"}}`,
 			"f.json:1:14: server \"s\": oauth.issuer: want the https: URL of the authorization server that has registered the client"},
 		{`{"url": "${TOKEN}"}`,
-			"f.json:1:14: server \"s\": its URL wants to be one of http: or https:"},
+			"f.json:1:14: server \"s\": its URL must be an http: or https: URL"},
 		{`{"url": "http://x", "headers": {"A": "${BAD}"}}`,
-			"f.json:1:14: server \"s\": headers.A: the value has control characters in it, perhaps a line end"},
+			"f.json:1:14: server \"s\": headers.A: the value contains control characters, perhaps a line end"},
 		{`{"command": "x", "envFile": "no.env"}`,
 			"f.json:1:14: server \"s\": envFile: open /project/no.env: file does not exist"},
 		{`{"command": "x", "envFile": "bad.env"}`,
-			"f.json:1:14: server \"s\": envFile: /project/bad.env:2: this is no NAME=value"},
+			"f.json:1:14: server \"s\": envFile: /project/bad.env:2: this is not NAME=value"},
 		{`{"command": "x", "envFile": "${NO}"}`,
 			"f.json:1:14: server \"s\": envFile: ${NO} is not set: set it, or write a default, as in ${NO:-text}"},
 	} {
@@ -133,7 +133,7 @@ func TestEndpoints(t *testing.T) {
 	assert.Equal(t, err, broken.Err)
 }
 
-// Somebody is asked once for each input, told what it is, and can refuse.
+// Ask is called once for each input, with its description, and may return an error.
 func TestAsk(t *testing.T) {
 	env := world(nil, nil)
 	var asked []Input
@@ -150,7 +150,7 @@ func TestAsk(t *testing.T) {
 	assert.Equal(t, e.Command.Env["K"], "answer")
 	assert.DeepEqual(t, asked, []Input{{"key", "Key", true}, {ID: "other"}})
 	_, err = one(t, `{"command": "${input:no}"}`).Resolve(env)
-	assert.ErrorContains(t, err, "command: ${input:no} was asked for in vain: declined")
+	assert.ErrorContains(t, err, "command: ${input:no} cannot be asked for: declined")
 }
 
 func TestEnvFiles(t *testing.T) {
@@ -159,10 +159,10 @@ func TestEnvFiles(t *testing.T) {
 		{"A=b#c", "b#c", ""}, {"A=b #c", "b", ""}, {"A=b=c", "b=c", ""}, {"A=b\r", "b", ""},
 		{`A="b"`, "b", ""}, {`A="b\"c\\n\n"`, "b\"c\\n\n", ""}, {`A='b\n'`, `b\n`, ""},
 		{`A="" # c`, "", ""}, {`A=$B`, "$B", ""}, {"\uFEFFA=b", "b", ""},
-		{`A="b`, "", "1: the value has no quotation mark at its end"},
-		{`A="b" c`, "", "1: there is text behind the end of the value"},
-		{"secret", "", "1: this is no NAME=value"}, {"9=secret", "", "1: this is no NAME=value"},
-		{"=secret", "", "1: this is no NAME=value"}, {"a b=c", "", "1: this is no NAME=value"},
+		{`A="b`, "", "1: the value has no closing quotation mark"},
+		{`A="b" c`, "", "1: there is text after the end of the value"},
+		{"secret", "", "1: this is not NAME=value"}, {"9=secret", "", "1: this is not NAME=value"},
+		{"=secret", "", "1: this is not NAME=value"}, {"a b=c", "", "1: this is not NAME=value"},
 	} {
 		env, err := parseEnv(tt.line)
 		if tt.err != "" {
@@ -184,7 +184,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Nothing that may be secret is shown.
+// Redacted contains no secret.
 func TestRedacted(t *testing.T) {
 	for _, tt := range []struct{ definition, want string }{
 		{`{"command": "x", "env": {"A": "secret1", "B": "${B}", "C": "${C:-secret1}", "D": "Bearer ${D}", "E": "${E}-${input:f}", "F": ""}}`,

@@ -13,13 +13,14 @@ import (
 
 var urlNames = []string{"url", "serverUrl", "httpUrl"}
 
-// A field is a member of a definition under all names that applications have for it. The first is
-// stdwire's.
+// A field is a member of a definition with all its names. The first name is stdwire's, the others
+// are those of other applications.
 type field struct {
 	names []string
 	read  func(r *reader, v value)
 }
 
+// serverFields returns the known fields.
 func serverFields() []field {
 	return []field{
 		{[]string{"command"}, (*reader).readCommand},
@@ -80,12 +81,12 @@ func (r *reader) readFields(v value) {
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
 		if !known || m.name == "auth" && !m.isObject() {
-			// it is Cursor's if it is an object; others write other things there
+			// Cursor's auth is an object. That of other applications has other meanings.
 			r.unknownField(m)
 			continue
 		}
-		if first, twice := given[f]; twice { // at most as often as there are fields
-			r.errorf(m.offset, "%q says the same as %q at %s; leave out one of them", m.name,
+		if first, duplicate := given[f]; duplicate {
+			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", m.name,
 				first.name, r.lineColumn(first.offset))
 			continue
 		}
@@ -95,6 +96,8 @@ func (r *reader) readFields(v value) {
 	}
 }
 
+// unknownField keeps a member without a meaning here and warns, unless other applications commonly
+// write it.
 func (r *reader) unknownField(m member) {
 	r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
 	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||
@@ -110,7 +113,7 @@ func (r *reader) unknownField(m member) {
 
 // typeError reports a value of the wrong type.
 func (r *reader) typeError(v value, what string) {
-	r.errorf(v.start, "%s wants %s, and is %s", r.field, what, v.kind())
+	r.errorf(v.start, "%s must be %s, not %s", r.field, what, v.kind())
 }
 
 // readString reads a string.
@@ -122,7 +125,7 @@ func (r *reader) readString(v value) string {
 	return r.normalizeVariables(text)
 }
 
-// readScalar reads a string, or a boolean or number that can only be meant as one.
+// readScalar reads a string. It accepts a boolean or a number as its text.
 func (r *reader) readScalar(v value) (string, bool) {
 	switch v.data[v.start] {
 	case '"':
@@ -150,7 +153,7 @@ func (r *reader) readStrings(v value) (all []string) {
 	for i, element := range v.elements() {
 		text, ok := r.readScalar(element)
 		if !ok {
-			r.errorf(element.start, "%s[%d] wants to be text, and is %s", r.field, i,
+			r.errorf(element.start, "%s[%d] must be text, not %s", r.field, i,
 				element.kind())
 		}
 		all = append(all, text)
@@ -167,7 +170,7 @@ func (r *reader) readMap(v value) map[string]string {
 	for _, m := range r.members(v) {
 		text, ok := r.readScalar(m.value)
 		if !ok {
-			r.errorf(m.start, "%s.%.60q wants to be text, and is %s", r.field, m.name, m.kind())
+			r.errorf(m.start, "%s.%.60q must be text, not %s", r.field, m.name, m.kind())
 		}
 		all[m.name] = text
 	}
@@ -185,7 +188,7 @@ func (r *reader) readEnv(v value) map[string]string {
 	return all
 }
 
-// namePrefix returns the part of an invalid name that cannot be a value.
+// namePrefix returns an invalid name up to a separator, because the rest may be a secret value.
 func namePrefix(name string) string {
 	if i := strings.IndexAny(name, " =:"); i >= 0 {
 		return name[:i+1] + "…"
@@ -199,8 +202,8 @@ func (r *reader) readHeaders(v value) map[string]string {
 		if !isToken(name) {
 			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
 		}
-		if other, twice := seen[strings.ToLower(name)]; twice {
-			r.errorf(v.start, "headers: %q and %q are the same header; leave out one of them",
+		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
+			r.errorf(v.start, "headers: %q and %q are the same header; remove one of them",
 				min(name, other), max(name, other))
 		}
 		seen[strings.ToLower(name)] = name
@@ -229,12 +232,12 @@ func (r *reader) readInheritEnv(v value) {
 	r.server.InheritEnv = r.readStrings(v)
 	for _, pattern := range r.server.InheritEnv {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			r.errorf(v.start, "inheritEnv: %.60q is no pattern", pattern)
+			r.errorf(v.start, "inheritEnv: %.60q is not a pattern", pattern)
 		}
 	}
 }
 
-// A transport is the kind of server that a definition declares, if it does.
+// A transport is the value of the member type; 0 if it is absent.
 type transport uint8
 
 const (
@@ -245,7 +248,7 @@ const (
 // transportNames are the known values of type, in lower case and without separators.
 var transportNames = map[string]transport{
 	"stdio": stdioTransport, "local": stdioTransport,
-	// the client finds out about HTTP+SSE
+	// The client detects HTTP+SSE.
 	"http": httpTransport, "streamablehttp": httpTransport, "remote": httpTransport,
 	"sse": httpTransport,
 }
@@ -260,7 +263,7 @@ func (r *reader) readTransport(v value) {
 		if hint == "" {
 			hint = "stdio or http"
 		}
-		r.errorf(v.start, "%s: %.60q is no transport; write %s", r.field, word, hint)
+		r.errorf(v.start, "%s: %.60q is not a transport; write %s", r.field, word, hint)
 	}
 }
 
@@ -272,7 +275,7 @@ func (r *reader) readEra(v value) {
 	case "legacy":
 		r.server.Era = mcp.Legacy
 	default:
-		r.errorf(v.start, "%s: %.60q is none of auto, modern, legacy", r.field, word)
+		r.errorf(v.start, "%s: %.60q is not auto, modern or legacy", r.field, word)
 	}
 }
 
@@ -289,19 +292,20 @@ func (r *reader) readSize(v value) int {
 	const most = 1 << 30
 	n, ok := v.integer()
 	if !ok || n <= 0 || n > most {
-		r.errorf(v.start, "%s wants a whole number of bytes, from 1 to %d", r.field, most)
+		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, most)
 		return 0
 	}
 	return int(n)
 }
 
+// maxTime limits durations.
 const maxTime = 30 * 24 * time.Hour
 
-// readDuration reads a number of units. 0, for no limit, becomes negative.
+// readDuration reads a number of units. 0 means no limit and becomes negative.
 func (r *reader) readDuration(v value, unit time.Duration) time.Duration {
 	n, ok := v.integer()
 	if !ok || n < 0 || n > math.MaxInt64/int64(unit) || time.Duration(n)*unit > maxTime {
-		r.errorf(v.start, "%s wants a whole number of %s, 30 days at most; 0 is for ever", r.field,
+		r.errorf(v.start, "%s must be a whole number of %s, 30 days at most; 0 means no limit", r.field,
 			unitName(unit))
 		return 0
 	}
@@ -329,14 +333,14 @@ func (r *reader) readIdleStop(v value) {
 	d, err := time.ParseDuration(word)
 	if err != nil || d < 0 || d > maxTime {
 		r.errorf(v.start,
-			`idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`)
+			`idleStop must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`)
 		return
 	}
 	r.server.IdleStop = negativeIfZero(d)
 }
 
-// applyTimeout applies the member timeout, whose meaning depends on the application. More specific
-// members have precedence.
+// applyTimeout applies the member timeout, whose meaning depends on the format. callTimeoutMs and
+// startTimeoutMs have precedence.
 func (r *reader) applyTimeout() {
 	if r.timeout == nil {
 		return
@@ -350,7 +354,7 @@ func (r *reader) applyTimeout() {
 	d := r.readDuration(v, r.timeoutUnit)
 	if r.ambiguousTimeout && 0 < d && d < time.Second {
 		r.warnf(v.start,
-			"timeout is not used: it is in milliseconds, and so too short to be meant; write %s",
+			"timeout is not used: in milliseconds it is too short; write %s",
 			name)
 		return
 	}

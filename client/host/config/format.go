@@ -10,18 +10,16 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// A format is how an application writes servers: where they are in the file, and what differs in
-// meaning.
+// A format describes how an application writes servers: where they are in the file, and the meaning
+// of members that differs between applications.
 type format struct {
-	keys         string // the path of keys to the servers, for messages
-	locate       func(root value, workspace string) (value, bool)
-	timeoutUnit  time.Duration // of "timeout"
-	startTimeout bool          // timeout is for the start, not for calls
-	// timeout may have another meaning: several applications use the format
-	ambiguousTimeout bool
-	braceVariables   bool // variables may be written as {env:NAME}
-	// the file may have members that only stdwire knows beside the servers, such as profiles
-	isNative bool
+	keys             string // the path of keys to the servers, for messages
+	locate           func(root value, workspace string) (value, bool)
+	timeoutUnit      time.Duration // the unit of timeout
+	startTimeout     bool          // timeout limits the start, not a call
+	ambiguousTimeout bool          // applications that use the format differ in the unit of timeout
+	braceVariables   bool          // variables may be written as {env:NAME}
+	isNative         bool          // stdwire's own form: the file may contain profiles
 }
 
 // formats returns the formats in the order in which they are tried. The first that matches is used.
@@ -48,26 +46,27 @@ func formats() []format {
 	}
 }
 
-// asMCPProxy returns the variant of a format that mcp-proxy uses, which a key beside the servers
-// identifies.
-func (s format) asMCPProxy() format {
-	// it encodes a Go duration
-	s.timeoutUnit, s.ambiguousTimeout, s.isNative = time.Nanosecond, false, false
-	return s
+// asMCPProxy returns the variant of a format that mcp-proxy uses. Its files have a member mcpProxy.
+func (f format) asMCPProxy() format {
+	// mcp-proxy encodes a time.Duration.
+	f.timeoutUnit, f.ambiguousTimeout, f.isNative = time.Nanosecond, false, false
+	return f
 }
 
-// memberNamed returns a function that finds the member of that name. It also finds one that is not
-// an object, so that this is reported.
+// memberNamed returns a function that finds the member with this name, even if it is not an object,
+// so that findServers reports that.
 func memberNamed(key string) func(value, string) (value, bool) {
 	return func(root value, _ string) (value, bool) { return root.member(key) }
 }
 
+// settingsServers finds mcp.servers, unless it is a server with the name "servers".
 func settingsServers(root value, _ string) (value, bool) {
 	mcp, _ := root.member("mcp")
 	servers, ok := mcp.member("servers")
 	return servers, ok && servers.isObject() && !isServer(servers)
 }
 
+// opencode finds mcp if it is empty or contains a server.
 func opencode(root value, _ string) (value, bool) {
 	mcp, ok := root.member("mcp")
 	members := mcp.members()
@@ -77,15 +76,17 @@ func opencode(root value, _ string) (value, bool) {
 		}))
 }
 
+// claudeProject finds mcpServers of the workspace's project.
 func claudeProject(root value, workspace string) (value, bool) {
 	projects, _ := root.member("projects")
 	own, ok := projects.member(workspace)
-	if !ok { // Claude Code writes C:/repo on Windows, and wrote C:\repo
+	if !ok { // on Windows Claude Code writes C:/repo; earlier versions write C:\repo
 		own, _ = projects.member(filepath.ToSlash(workspace))
 	}
 	return own.member("mcpServers")
 }
 
+// wholeFile finds the root if all its members are servers.
 func wholeFile(root value, _ string) (value, bool) {
 	found := false
 	for _, m := range root.members() {
@@ -111,45 +112,44 @@ func isServer(v value) bool {
 type serverSection struct {
 	format
 	servers value
-	parent  value // the object with inputs, profiles and the default timeout
+	parent  value // the object with inputs and the default timeout
 }
 
-// findServers finds the servers of a file. It returns false if there are none, which is not an
-// error.
+// findServers finds the servers of a file. It returns false if the file has no member for servers,
+// which is not an error.
 func (r *reader) findServers(root value) (serverSection, bool) {
 	if !root.isObject() {
-		r.errorf(root.start, "the file wants to be an object, and is %s", root.kind())
+		r.errorf(root.start, "the file must be an object, not %s", root.kind())
 		return serverSection{}, false
 	}
-	var f *serverSection
-	for _, s := range formats() {
-		servers, ok := s.locate(root, r.Workspace)
+	var section *serverSection
+	for _, f := range formats() {
+		servers, ok := f.locate(root, r.Workspace)
 		switch {
 		case !ok:
-		case f != nil && s.keys != "mcp" && s.keys != "the whole file":
-			// where they are nested, both match
-			r.warnf(servers.start, "the servers under %s are not used: those under %s are", s.keys,
-				f.keys)
-		case f != nil:
+		case section != nil && f.keys != "mcp" && f.keys != "the whole file":
+			r.warnf(servers.start, "the servers under %s are not used: those under %s are", f.keys,
+				section.keys)
+		case section != nil: // these formats also match files of an earlier format
 		case !servers.isObject():
-			r.errorf(servers.start, "%s wants an object of servers by their ids, and is %s", s.keys,
+			r.errorf(servers.start, "%s must be an object of servers by their ids, not %s", f.keys,
 				servers.kind())
 			return serverSection{}, false
 		default:
-			f = &serverSection{s, servers, root}
+			section = &serverSection{f, servers, root}
 		}
 	}
-	if f == nil {
+	if section == nil {
 		r.warnNoServers(root)
 		return serverSection{}, false
 	}
-	if f.keys == "mcp.servers" {
-		f.parent, _ = root.member("mcp")
+	if section.keys == "mcp.servers" {
+		section.parent, _ = root.member("mcp")
 	}
-	if _, ok := root.member("mcpProxy"); ok && f.keys == "mcpServers" {
-		f.format = f.asMCPProxy()
+	if _, ok := root.member("mcpProxy"); ok && section.keys == "mcpServers" {
+		section.format = section.asMCPProxy()
 	}
-	return *f, true
+	return *section, true
 }
 
 // warnNoServers adds a warning if the file should have servers.
@@ -161,7 +161,7 @@ func (r *reader) warnNoServers(root value) {
 	const keys = "mcpServers, servers, context_servers, mcp.servers and mcp"
 	for _, m := range members {
 		if m.name == "mcp" {
-			continue // which is one of them, and has none in it
+			continue // one of keys, without servers
 		}
 		if match := near.Match(m.name,
 			[]string{"mcpServers", "servers", "context_servers"}); match != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-func TestPlain(t *testing.T) {
+func TestStripComments(t *testing.T) {
 	for _, tt := range []struct{ in, out string }{
 		{`{"a":1}`, `{"a":1}`},
 		{"\xEF\xBB\xBF{}", "   {}"},
@@ -45,12 +45,12 @@ func TestSyntaxErrors(t *testing.T) {
 		{"{\n  \"a\": 1\n  \"b\": 2\n}", "f.json:3:3: an object wants ',' or '}' here"},
 		{`{"a" 1}`, "f.json:1:6: a member's name wants ':' behind it"},
 		{`{a: 1}`, "f.json:1:2: an object wants a string as a member's name here"},
-		{`{'a': 1}`, `f.json:1:2: text stands between double quotes: "…"`},
-		{`{"a": 'x'}`, `f.json:1:7: text stands between double quotes: "…"`},
+		{`{'a': 1}`, `f.json:1:2: strings must be in double quotes: "…"`},
+		{`{"a": 'x'}`, `f.json:1:7: strings must be in double quotes: "…"`},
 		{`{"ä": é}`, `f.json:1:7: 'é' cannot start a value`},
-		{"{\n/* x", "f.json:2:1: a comment has no end; write */ behind it"},
+		{"{\n/* x", "f.json:2:1: a comment has no end; write */ after it"},
 		{"{} / x", "f.json:1:4: '/' starts no comment here; write // or /*"},
-		{"{} {}", "f.json:1:4: there is text behind the end of the value"},
+		{"{} {}", "f.json:1:4: there is text after the end of the value"},
 		{"{\"a\": \"b\nc\"}", "f.json:1:9: control character 0x0a in a string; it must be escaped"},
 		{`[,]`, "f.json:1:2: ',' cannot start a value"},
 		{`{"a":,}`, "f.json:1:6: ',' cannot start a value"},
@@ -72,7 +72,7 @@ func TestSyntaxErrors(t *testing.T) {
 
 // Whatever a file has in it: what is taken for JSON is that, everything stands where it stood, and
 // nothing but blanks has changed.
-func FuzzPlain(f *testing.F) {
+func FuzzStripComments(f *testing.F) {
 	for _, seed := range []string{
 		"\xEF\xBB\xBF{ // c\n\"a\": [1, 2,], /* d */ \"b\": {\"c\": \"/*\\\"\",},}", "", "[,]",
 		"//", "/*", `{"mcpServers":{"a":{"command":["x"]}}}`, "[1,/**/]", `"\u12`,

@@ -16,29 +16,31 @@ type State string
 
 const (
 	Used     State = "used"
-	Absent   State = "absent"
-	Empty    State = "empty"    // exists, without servers
-	Shadowed State = "shadowed" // has servers, but so has an earlier file of the same directory
-	// cannot be read, or has an error that concerns all of it: none of its servers is used
-	Broken State = "broken"
+	Absent   State = "absent"   // does not exist
+	Empty    State = "empty"    // has no member for servers
+	Shadowed State = "shadowed" // an earlier file of the same directory has precedence
+	Broken   State = "broken"   // cannot be read or parsed; none of its servers is used
 )
 
 // A FileStatus describes a file that was searched for.
 type FileStatus struct {
 	Source
 	State   State
-	Servers int   // their number
-	Err     error // why it is broken
+	Servers int   // the number of its servers
+	Err     error // set if Broken
 }
 
-// A Config is everything that is configured, from all files.
+// A Config is the configuration from all files.
 type Config struct {
-	// by precedence, within a file in its order; including disabled servers and those with errors
-	Servers  []*Server
-	Profiles map[string][]string // in effect; see [Config.Profile]
-	// of a project, in effect only if they are trusted, whether they are or not
+	// Servers are ordered by the precedence of their files and then by their order in the file.
+	// They include disabled servers and servers with errors.
+	Servers []*Server
+	// Profiles are the IDs of the servers of each profile in effect. See [Config.Profile].
+	Profiles map[string][]string
+	// ProfilesRequiringTrust are the profiles of a project that replace a profile of the user or
+	// contain servers of other files. They are in effect only if they are trusted.
 	ProfilesRequiringTrust []*Profile
-	Files                  []FileStatus // that were searched for, by precedence
+	Files                  []FileStatus // the files that were searched for, by precedence
 	Diagnostics            []Diagnostic
 
 	activeProfiles map[string]*Profile
@@ -46,57 +48,59 @@ type Config struct {
 
 // Load loads the configuration.
 //
-// If files are given, only they are read, and they must exist; of servers with the same id the one
-// in the later file is used. Otherwise, if STDWIRE_CONFIG is set, only that file is read. Otherwise
-// Load searches mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json and
-// opencode.jsonc in env.Dir, of which the first that has servers is used, and reads the user's own
-// file (see [UserFile]).
+// If files are given, Load reads only these, which must exist; later files have precedence.
+// Otherwise, if STDWIRE_CONFIG is set, Load reads only that file. Otherwise Load searches mcp.json,
+// .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json and opencode.jsonc in env.Dir,
+// uses the first that has servers, and reads the user's own file (see [UserFile]).
 //
-// Servers of the former hide servers of the latter with the same id. Profiles of the former do so
-// only if the user has accepted that; see [Config].ProfilesRequiringTrust. A warning names what is
-// hidden. A broken file hides whatever it might have hidden: the other files of its directory.
+// A server of the project's file replaces a server of the user's file with the same id. A profile
+// does so only if the user trusts it: see [Config].ProfilesRequiringTrust. A warning names each
+// server and profile that is not used. A broken file has precedence over the later files of its
+// directory, too.
 //
-// Servers start in env.Dir, and relative paths start there, too; those of the user's own file and
-// of STDWIRE_CONFIG start at the directory of the file, so that they do not depend on the working
-// directory.
+// Servers start in env.Dir, and relative paths start there, too. Relative paths of the user's own
+// file and of STDWIRE_CONFIG start at the directory of the file, so that they do not depend on the
+// working directory.
 //
 // Load does not fail: problems are in Diagnostics and in the servers.
 func Load(env *Environment, files ...string) *Config {
 	c := &Config{Profiles: map[string][]string{}, activeProfiles: map[string]*Profile{}}
 	l := &loader{Config: c, env: env}
-	for _, place := range search(env, files) {
-		l.loadLocation(place)
+	for _, location := range search(env, files) {
+		l.loadLocation(location)
 	}
 	l.resolveProfiles()
 	l.checkProfiles()
 	return c
 }
 
+// A loader builds a Config.
 type loader struct {
 	*Config
 	env         *Environment
-	allProfiles []*Profile // of all files, what wins first
+	allProfiles []*Profile // of all files, by precedence
 }
 
+// loadLocation reads the files of a location and uses the first that has servers or is broken.
 func (l *loader) loadLocation(sources location) {
 	used := ""
 	for _, source := range sources {
-		f, found := l.loadFile(source)
-		found.Servers = len(f.Servers)
+		f, status := l.loadFile(source)
+		status.Servers = len(f.Servers)
 		switch {
-		case found.State != Used && found.State != Broken:
+		case status.State != Used && status.State != Broken:
 		case used != "":
-			found.State, found.Err = Shadowed, nil
-			l.warn(Position{File: source.Path}, "its servers are not used: %s is there", used)
+			status.State, status.Err = Shadowed, nil
+			l.warn(Position{File: source.Path}, "its servers are not used: %s has precedence", used)
 		default:
 			used = source.Path
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
-		if found.State == Empty && used == "" {
+		if status.State == Empty && used == "" {
 			l.Diagnostics = append(l.Diagnostics, f.Diagnostics...)
 		}
-		l.Files = append(l.Files, found)
-		if found.State == Used {
+		l.Files = append(l.Files, status)
+		if status.State == Used {
 			l.addFile(f)
 		}
 	}
@@ -104,37 +108,37 @@ func (l *loader) loadLocation(sources location) {
 
 // loadFile reads a file and determines its state.
 func (l *loader) loadFile(source Source) (*File, FileStatus) {
-	found := FileStatus{Source: source, State: Used}
+	status := FileStatus{Source: source, State: Used}
 	broken := func(err error) (*File, FileStatus) {
-		found.State = Broken
+		status.State = Broken
 		d := Diagnostic{Position: Position{File: source.Path}, Severity: Error,
 			Message: err.Error()}
-		found.Err = d
-		return &File{Source: source, Diagnostics: []Diagnostic{d}}, found
+		status.Err = d
+		return &File{Source: source, Diagnostics: []Diagnostic{d}}, status
 	}
 	if !filepath.IsAbs(source.Path) {
 		return broken(errors.New(pathVariable +
-			" wants an absolute path: what a relative one means depends on the directory"))
+			" must be an absolute path"))
 	}
 	data, err := l.env.ReadFile(source.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !source.required:
-		found.State = Absent
-		return &File{}, found
+		status.State = Absent
+		return &File{}, status
 	case err != nil:
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			err = e.Err // which file is known
+			err = e.Err // the diagnostic names the file
 		}
 		return broken(err)
 	}
 	f := Parse(l.env, source, data)
 	switch {
 	case f.Err() != nil:
-		found.State, found.Err = Broken, f.Err()
+		status.State, status.Err = Broken, f.Err()
 	case !f.HasServers:
-		found.State = Empty
+		status.State = Empty
 	}
-	return f, found
+	return f, status
 }
 
 func (l *loader) warn(at Position, format string, args ...any) {
@@ -142,7 +146,7 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile adds the servers and profiles of a file whose names are not taken yet.
+// addFile adds the servers of a file whose IDs are not used yet, and all its profiles.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
@@ -163,11 +167,12 @@ func (l *loader) addFile(f *File) {
 	}
 }
 
+// checkProfiles reports profiles in effect that contain an unknown server.
 func (l *loader) checkProfiles() {
 	for _, name := range slices.Sorted(maps.Keys(l.Profiles)) {
 		for _, id := range l.Profiles[name] {
 			if !slices.ContainsFunc(l.Servers, func(s *Server) bool { return s.ID == id }) {
-				message := fmt.Sprintf("the profile %q has a server %.60q, which there is not%s",
+				message := fmt.Sprintf("the profile %q has an unknown server %.60q%s",
 					name, id, suggestion(id, l.Servers))
 				l.Diagnostics = append(l.Diagnostics,
 					Diagnostic{Position: l.activeProfiles[name].Position, Severity: Error,
@@ -182,14 +187,14 @@ func (l *loader) checkProfiles() {
 type UnknownError struct {
 	Kind string // "server" or "profile"
 	Name string
-	Hint string // similar names, or all names; not part of the text
+	Hint string // similar names, or all names; not part of the error message
 }
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with that id, which may be disabled and may require trust (see
+// Server returns the server with this id, which may be disabled and may require trust (see
 // [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
-// broken file that may define it.
+// broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
 	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
 	for _, f := range c.Files {

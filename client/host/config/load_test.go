@@ -48,7 +48,7 @@ func TestLoad(t *testing.T) {
 			want: `a /project/.dispatch/mcp.json true
 used /project/.dispatch/mcp.json 1
 shadowed /project/opencode.json 1
-warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json is there
+warning: /project/opencode.json: its servers are not used: /project/.dispatch/mcp.json has precedence
 `},
 		{name: "fallback",
 			files: map[string]string{
@@ -62,7 +62,7 @@ warning: /project/opencode.json: its servers are not used: /project/.dispatch/mc
 		{name: "empty on purpose",
 			files: map[string]string{"/project/mcp.json": `{"servers": {}}`,
 				"/project/.mcp.json": file("a")},
-			want: "used /project/mcp.json 0\nshadowed /project/.mcp.json 1\nwarning: /project/.mcp.json: its servers are not used: /project/mcp.json is there\n"},
+			want: "used /project/mcp.json 0\nshadowed /project/.mcp.json 1\nwarning: /project/.mcp.json: its servers are not used: /project/mcp.json has precedence\n"},
 		{name: "user and project",
 			files: map[string]string{"/project/.vscode/mcp.json": file("a", "b"),
 				user: file("b", "c")},
@@ -84,7 +84,7 @@ warning: ` + user + `:1:14: server "b": it is not used: there is another at /pro
 				user: file("c")}, want: "a /etc/x.json false\nused /etc/x.json 1\n"},
 		{name: "the variable, relative", variables: map[string]string{pathVariable: "x.json"},
 			files: map[string]string{"x.json": file("a"), user: file("c")},
-			want:  "broken x.json 0\nerror: x.json: STDWIRE_CONFIG wants an absolute path: what a relative one means depends on the directory\n"},
+			want:  "broken x.json 0\nerror: x.json: STDWIRE_CONFIG must be an absolute path\n"},
 		{name: "the variable, of nothing", variables: map[string]string{pathVariable: "/x.json"},
 			want: "broken /x.json 0\nerror: /x.json: file does not exist\n"},
 		{name: "given", variables: map[string]string{pathVariable: "/etc/x.json"},
@@ -107,7 +107,7 @@ broken /project/mcp.json 0
 shadowed /project/.mcp.json 1
 used ` + user + ` 1
 error: /project/mcp.json:1:2: an object wants a string as a member's name here
-warning: /project/.mcp.json: its servers are not used: /project/mcp.json is there
+warning: /project/.mcp.json: its servers are not used: /project/mcp.json has precedence
 `},
 		{name: "profiles",
 			files: map[string]string{
@@ -118,7 +118,7 @@ b ` + user + ` false
 used /project/mcp.json 1
 used ` + user + ` 1
 warning: /project/mcp.json:1:71: the profile "all" is not used: it has servers of other files, b, and is not trusted
-warning: /project/mcp.json:1:51: the profile "web" is not used: it would take the place of the one at ` + user + `:1:51, and is not trusted
+warning: /project/mcp.json:1:51: the profile "web" is not used: it would replace the one at ` + user + `:1:51, and is not trusted
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -127,7 +127,7 @@ warning: /project/mcp.json:1:51: the profile "web" is not used: it would take th
 	}
 }
 
-func TestFindAServer(t *testing.T) {
+func TestConfigServer(t *testing.T) {
 	env := world(nil, map[string]string{
 		"/project/mcp.json":   `{"servers": {"files": {"command": "a"}, "bad": {}}, "profiles": {"p": ["web", "files"], "q": ["no"]}}`,
 		userDir + "/mcp.json": `{"servers": {"web": {"command": "b"}}}`,
@@ -170,8 +170,8 @@ func TestFindAServer(t *testing.T) {
 	assert.ErrorContains(t, err, "a value is missing")
 }
 
-// What the user's own file says means the same wherever the user is. A project must not slip
-// something into it.
+// Relative paths of the user's own file do not depend on the working directory, so that a project
+// cannot replace their files.
 func TestRelativePaths(t *testing.T) {
 	const servers = `{"servers": {"s": {"command": "./run", "envFile": ".env"}, "t": {"command": "run"}, "u": {"command": "./run", "cwd": "sub"}}}`
 	for _, tt := range []struct {
@@ -202,7 +202,7 @@ func TestRelativePaths(t *testing.T) {
 			assert.Equal(t, slashed(e.Command.Dir), "/project")
 			e, err = c.Servers[2].Resolve(env)
 			assert.NilError(t, err)
-			assert.Equal(t, e.Command.Path, "./run") // from Dir on
+			assert.Equal(t, e.Command.Path, "./run") // relative to Dir
 			assert.Equal(t, slashed(e.Command.Dir), tt.base+"/sub")
 		})
 	}

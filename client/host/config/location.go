@@ -16,7 +16,7 @@ var projectFiles = []Source{
 type location []Source
 
 // search returns the locations by precedence.
-func search(env *Environment, files []string) (places []location) {
+func search(env *Environment, files []string) (locations []location) {
 	absolute := func(path string) string {
 		if filepath.IsAbs(path) {
 			return path
@@ -24,11 +24,11 @@ func search(env *Environment, files []string) (places []location) {
 		return filepath.Join(env.Dir, path)
 	}
 	for _, file := range files {
-		places = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
-			places...)
+		locations = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
+			locations...)
 	}
-	if places != nil {
-		return places
+	if locations != nil {
+		return locations
 	}
 	if file, ok := env.LookupEnv(pathVariable); ok && file != "" {
 		return []location{{{Path: file, Workspace: env.Dir, required: true, relativeToFile: true}}}
@@ -46,8 +46,8 @@ func search(env *Environment, files []string) (places []location) {
 // ~/.config, on Windows %APPDATA%.
 func UserFile(env *Environment) string { return configHome.file(env, "mcp.json") }
 
-// StateFile returns the path of a file that is kept between runs: stdwire/name in XDG_STATE_HOME,
-// by default ~/.local/state, on Windows %LOCALAPPDATA%. It uses only Home and LookupEnv of env.
+// StateFile returns the path of a state file: stdwire/name in XDG_STATE_HOME, by default
+// ~/.local/state, on Windows %LOCALAPPDATA%. It uses only Home and LookupEnv of env.
 func StateFile(env *Environment, name string) string { return stateHome.file(env, name) }
 
 // A baseDir is a base directory of the XDG Base Directory Specification, which is applied on every
@@ -61,7 +61,7 @@ type baseDir struct {
 func (b baseDir) file(env *Environment, name string) string {
 	dir := filepath.Join(env.Home, b.homePath)
 	for _, variable := range b.variables {
-		// The specification wants relative paths to be ignored.
+		// The specification says that relative paths are ignored.
 		if value, ok := env.LookupEnv(variable); ok && filepath.IsAbs(value) {
 			dir = value
 			break

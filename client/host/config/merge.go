@@ -10,25 +10,24 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An ExistsError reports that a file has different servers with the ids of those that were to be
-// added.
+// An ExistsError reports that a file already has different servers with the ids of servers to add.
 type ExistsError struct {
 	File string
 	IDs  []string
 }
 
 func (e *ExistsError) Error() string {
-	return fmt.Sprintf("%s has another %s already", e.File, strings.Join(e.IDs, ", "))
+	return fmt.Sprintf("%s already has a different %s", e.File, strings.Join(e.IDs, ", "))
 }
 
-// Merge returns the content of a file with servers and inputs added. The rest stays unchanged, with
-// comments and layout. data is the current content, which may be empty; path is for messages.
-// Servers that exist unchanged are left alone. Different servers with the same id are an
-// [*ExistsError], unless replace is set: then their definitions are replaced, with the comments in
-// them.
+// Merge returns the content of a file with servers and inputs added. The rest of the file, with its
+// comments and layout, stays unchanged. data is the current content, which may be empty; path is
+// for messages. Servers that the file already has stay unchanged. If the file has a different
+// server with the same id, the error is an [*ExistsError], unless replace is set: then the
+// definition is replaced with the comments in it.
 //
-// The file must be in stdwire's own form, mcpServers or servers. Any other error is a [Diagnostic],
-// or says what is wrong.
+// The file must be in stdwire's own form, with its servers under mcpServers or servers. An error of
+// the file is a [Diagnostic].
 func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input,
 	replace bool) ([]byte, error) {
 	source := Source{Path: path, Workspace: env.Dir, sharedFile: true}
@@ -39,7 +38,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	root, ok := f.text.root()
 	if !ok { // no value, but there may be comments
 		if len(data) > 0 && data[len(data)-1] != '\n' {
-			data = append(bytes.Clone(data), '\n') // it would go on
+			data = append(bytes.Clone(data), '\n') // ends a comment
 		}
 		return append(slices.Concat(data, Encode(servers, inputs, nil)), '\n'), nil
 	}
@@ -47,7 +46,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	if f.HasServers {
 		if !f.section.isNative {
 			return nil, fmt.Errorf(
-				"%s is in the form of another application, with its servers under %s: servers in stdwire's form would mean nothing to that",
+				"%s is in the format of another application, which has its servers under %s and does not read stdwire's format",
 				path, f.section.keys)
 		}
 		if err := e.servers(f, servers, replace); err != nil {
@@ -85,7 +84,7 @@ func (a insertion) text(prefix string) []byte {
 type editor struct {
 	raw         []byte
 	edits       []edit
-	rootMembers []insertion // members for the root
+	rootMembers []insertion // new members of the root
 }
 
 // An edit replaces the bytes from start to end.
@@ -94,6 +93,7 @@ type edit struct {
 	text       []byte
 }
 
+// apply returns the changed file.
 func (e *editor) apply() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
@@ -105,9 +105,10 @@ func (e *editor) apply() []byte {
 	return append(out, e.raw[end:]...)
 }
 
+// servers adds servers, or replaces different ones if replace is set.
 func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 	var added []insertion
-	clash := &ExistsError{File: f.Path}
+	exists := &ExistsError{File: f.Path}
 	members := f.section.servers.members()
 	for _, s := range servers {
 		i := slices.IndexFunc(f.Servers, func(o *Server) bool { return o.ID == s.ID })
@@ -116,7 +117,7 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 			added = append(added, insertion{s.ID, s.JSON()})
 		case f.Servers[i].Err == nil && bytes.Equal(f.Servers[i].JSON(), s.JSON()):
 		case !replace:
-			clash.IDs = append(clash.IDs, s.ID)
+			exists.IDs = append(exists.IDs, s.ID)
 		default:
 			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
 			m := members[at]
@@ -124,8 +125,8 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 				edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
 		}
 	}
-	if clash.IDs != nil {
-		return clash
+	if exists.IDs != nil {
+		return exists
 	}
 	e.insert(f.section.servers, added)
 	return nil
@@ -145,7 +146,7 @@ func (e *editor) inputs(f *File, root value, inputs []Input) error {
 	case !ok:
 		e.rootMembers = append(e.rootMembers, insertion{"inputs", arrayJSON(added)})
 	case !existing.isArray():
-		return existing.diagnostic(existing.start, "inputs wants an array, and is %s",
+		return existing.diagnostic(existing.start, "inputs must be an array, not %s",
 			existing.kind())
 	default:
 		e.insert(existing, added)
@@ -177,7 +178,7 @@ func (e *editor) insert(container value, added []insertion) {
 	if strings.HasPrefix(outer, "\t") {
 		inner = outer + "\t"
 	}
-	first, last := 0, 0 // where the first of those that are there begins, and the last ends
+	first, last := 0, 0 // the start of the first existing element and the end of the last
 	for _, m := range container.members() {
 		if first == 0 {
 			first = m.offset

@@ -123,7 +123,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-func TestMergeWhatIsThere(t *testing.T) {
+func TestMergeExisting(t *testing.T) {
 	env := world(nil, nil)
 	added := parse(`{"servers": {"a": {"command": "new"}, "b": {"command": "b"}}}`)
 	const file = `{
@@ -135,7 +135,7 @@ func TestMergeWhatIsThere(t *testing.T) {
 	_, err := Merge(env, "t.json", []byte(file), added.Servers, nil, false)
 	var exists *ExistsError
 	assert.Assert(t, errors.As(err, &exists))
-	assert.Error(t, err, "t.json has another a, b already")
+	assert.Error(t, err, "t.json already has a different a, b")
 	got, err := Merge(env, "t.json", []byte(file), added.Servers, nil, true)
 	assert.NilError(t, err)
 	assert.Equal(t, string(got), `{
@@ -150,18 +150,18 @@ func TestMergeWhatIsThere(t *testing.T) {
 }`)
 	for _, tt := range []struct{ file, err string }{
 		{"{", "t.json:1:2: an object wants a string as a member's name here"},
-		{"[]", "t.json:1:1: the file wants to be an object, and is an array"},
+		{"[]", "t.json:1:1: the file must be an object, not an array"},
 		{`{"mcp": {"x": {"command": ["x"]}}}`,
-			"t.json is in the form of another application, with its servers under mcp: servers in stdwire's form would mean nothing to that"},
+			"t.json is in the format of another application, which has its servers under mcp and does not read stdwire's format"},
 		{`{"context_servers": {}}`,
-			"t.json is in the form of another application, with its servers under context_servers: servers in stdwire's form would mean nothing to that"},
+			"t.json is in the format of another application, which has its servers under context_servers and does not read stdwire's format"},
 	} {
 		_, err := Merge(env, "t.json", []byte(tt.file), added.Servers, nil, true)
 		assert.Error(t, err, tt.err)
 	}
 	inputs := []Input{{ID: "k"}}
 	_, err = Merge(env, "t.json", []byte(`{"servers": {}, "inputs": 5}`), nil, inputs, false)
-	assert.Error(t, err, "t.json:1:27: inputs wants an array, and is a number")
+	assert.Error(t, err, "t.json:1:27: inputs must be an array, not a number")
 }
 
 // Whatever the file is: if servers can be added, they are there afterwards, and so is all that was.

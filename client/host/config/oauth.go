@@ -9,25 +9,27 @@ import (
 	"github.com/stdwire/stdwire/internal/oauth"
 )
 
-// OAuth is how to authorize requests to a server at a URL. The strings of a [Server] may contain
-// variables; those of an [Endpoint] do not.
+// OAuth describes the authorization of requests to a server at a URL. The strings of a [Server] may
+// contain variables; those of an [Endpoint] do not.
 type OAuth struct {
-	// "oauth": false; no token is asked for, and none that is there is used
-	Disabled     bool
-	ClientID     string // "": the client is registered dynamically
+	// Disabled, for "oauth": false, says that no token is requested or used.
+	Disabled bool
+	// ClientID is the ID of a registered client. If it is "", the client registers dynamically.
+	ClientID     string
 	ClientSecret string
-	// the authorization server that knows ClientID, and the only one that may see ClientSecret;
-	// required with that
+	// Issuer is the authorization server that has registered ClientID and may receive ClientSecret.
+	// It is required with ClientSecret.
 	Issuer      string
-	Scope       string // separated by spaces
+	Scope       string // scopes separated by spaces
 	RedirectURI string // "": any port of this machine
-	// its authorization server may be in a private network, though the server is not
+	// AllowPrivate permits an authorization server in a private network for a server outside of it.
 	AllowPrivate bool
-	// "grantType": "client_credentials"; the client acts for itself, with its secret, and no user
-	// is asked
+	// ClientCredentials, for "grantType": "client_credentials", says that the client authenticates
+	// with its secret, without a user.
 	ClientCredentials bool
 }
 
+// The known values of grantType.
 const (
 	authorizationCode = "authorization_code"
 	clientCredentials = "client_credentials"
@@ -104,13 +106,13 @@ func (r *reader) readOAuth(v value) {
 			case authorizationCode, clientCredentials:
 				o.ClientCredentials = grant == clientCredentials
 			default:
-				r.errorf(m.start, "%s wants to be %s or %s", r.field, authorizationCode,
+				r.errorf(m.start, "%s must be %s or %s", r.field, authorizationCode,
 					clientCredentials)
 			}
 		case "callbackPort", "callback_port":
 			n, ok := m.integer()
 			if !ok || n < 1 || n > 65535 {
-				r.errorf(m.start, "%s wants to be a port, and is none", r.field)
+				r.errorf(m.start, "%s must be a port from 1 to 65535", r.field)
 			}
 			port = int(n)
 		default:
@@ -119,46 +121,47 @@ func (r *reader) readOAuth(v value) {
 	}
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
-		r.errorf(v.start, "oauth has a clientSecret, and no clientId that it belongs to")
+		r.errorf(v.start, "oauth has a clientSecret but no clientId")
 	case o.ClientSecret != "" && o.Issuer == "" && !o.Disabled:
 		r.errorf(v.start,
-			`oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client`)
+			`oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client`)
 	case o.Issuer != "" && o.ClientID == "":
-		r.errorf(v.start, "oauth has an issuer, and no clientId that is registered there")
+		r.errorf(v.start, "oauth has an issuer but no clientId")
 	case o.ClientCredentials && o.ClientSecret == "":
-		r.errorf(v.start, "oauth has the grantType %s, and no clientId and clientSecret to show",
+		r.errorf(v.start, "oauth has the grantType %s but no clientId and clientSecret",
 			clientCredentials)
 	case port != 0 && o.RedirectURI != "":
-		r.errorf(v.start, "oauth has a redirectUri and a port; leave out one of them")
+		r.errorf(v.start, "oauth has a redirectUri and a port; remove one of them")
 	case port != 0:
 		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(port) + "/callback"
 	}
 }
 
 // oauth expands the variables of o.
-func (x *resolver) oauth(o *OAuth) *OAuth {
+func (r *resolver) oauth(o *OAuth) *OAuth {
 	if o == nil {
 		return nil
 	}
 	e := &OAuth{
 		Disabled: o.Disabled, AllowPrivate: o.AllowPrivate, ClientCredentials: o.ClientCredentials,
-		ClientID:     x.expand("oauth.clientId", o.ClientID),
-		ClientSecret: x.expand("oauth.clientSecret", o.ClientSecret),
-		Issuer:       x.expand("oauth.issuer", o.Issuer), Scope: x.expand("oauth.scope", o.Scope),
-		RedirectURI: x.expand("oauth.redirectUri", o.RedirectURI),
+		ClientID:     r.expand("oauth.clientId", o.ClientID),
+		ClientSecret: r.expand("oauth.clientSecret", o.ClientSecret),
+		Issuer:       r.expand("oauth.issuer", o.Issuer), Scope: r.expand("oauth.scope", o.Scope),
+		RedirectURI: r.expand("oauth.redirectUri", o.RedirectURI),
 	}
-	if u, err := url.Parse(e.RedirectURI); x.missing == nil && e.RedirectURI != "" &&
+	if u, err := url.Parse(e.RedirectURI); r.missing == nil && e.RedirectURI != "" &&
 		(err != nil || u.Scheme != "http" || !oauth.IsLoopback(u.Hostname())) {
-		x.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
+		r.fail("oauth.redirectUri: want an http: URL of this machine, such as http://127.0.0.1:8123/callback")
 	}
-	if x.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
+	if r.missing == nil && !e.Disabled && (e.Issuer != "" || e.ClientSecret != "") &&
 		!isIssuer(e.Issuer) {
-		x.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
+		r.fail("oauth.issuer: want the https: URL of the authorization server that has registered the client")
 	}
 	return e
 }
 
-// isIssuer reports whether text is the URL of an authorization server that may receive a secret.
+// isIssuer reports whether text is a valid URL of an authorization server: https:, or http: on this
+// machine.
 func isIssuer(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && u.Fragment == "" &&

@@ -23,15 +23,14 @@ const (
 // A Source is a file that may define servers.
 type Source struct {
 	Path      string
-	Workspace string // the absolute directory that its servers belong to and start in
-	Project   bool   // found in the workspace, so that its author need not be the user
-	// a server whose name is not a valid id gets the most similar one, with a warning
+	Workspace string // the absolute directory in which its servers start
+	Project   bool   // found in the workspace, so its author may be somebody other than the user
+	// Rename gives a server whose name is not a valid id the result of [SuggestID], with a warning.
 	Rename bool
 
-	sharedFile bool // for other purposes as well; it need not have servers
-	required   bool // named by the user; it must exist
-	// relative paths start at its directory, not at the workspace
-	relativeToFile bool
+	sharedFile     bool // a file that has other purposes, too, and may have no servers
+	required       bool // named by the user, so it must exist
+	relativeToFile bool // relative paths start at its directory, not at Workspace
 }
 
 // A File is the content of one file.
@@ -41,16 +40,16 @@ type File struct {
 	Profiles    map[string][]string // ids of servers by name
 	Inputs      []Input
 	Diagnostics []Diagnostic
-	// HasServers reports that the file has a member for servers, which may be empty.
+	// HasServers says that the file has a member for servers, which may be empty.
 	HasServers bool
 
-	profileAt map[string]Position
+	profileAt map[string]Position // positions of Profiles by name
 	text      *text
 	section   serverSection
 }
 
-// Err returns the first error that concerns the file as a whole, or nil. If it is not nil, none of
-// the servers is usable.
+// Err returns the first error of the file as a whole, or nil. After such an error no server of the
+// file can be used.
 func (f *File) Err() error {
 	for _, d := range f.Diagnostics {
 		if d.Severity == Error && d.Server == "" {
@@ -60,8 +59,8 @@ func (f *File) Err() error {
 	return nil
 }
 
-// Parse parses a file: JSON, with comments and trailing commas, in any of the forms of MCP
-// applications. An empty file has no servers. It uses only Exists and Home of env. Parse does not
+// Parse parses a file: JSON with comments and trailing commas, in any of the formats of MCP
+// applications. An empty file has no servers. Parse uses only Exists and Home of env. It does not
 // fail: problems are in Diagnostics.
 func Parse(env *Environment, source Source, data []byte) *File {
 	f := &File{Source: source}
@@ -77,7 +76,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 	if !ok {
 		return f
 	}
-	r.members(root) // for what is there twice
+	r.members(root) // reports duplicates
 	if f.section, f.HasServers = r.findServers(root); f.HasServers {
 		r.format = f.section.format
 		r.readInputs(f.section.parent)
@@ -95,11 +94,10 @@ type reader struct {
 	file        *File
 	environment *Environment
 
-	// while a server is read; nil otherwise
-	server    *Server
-	field     string
-	transport transport
-	timeout   *value
+	server    *Server   // the server that is being read, or nil
+	field     string    // the member that is being read, for messages
+	transport transport // of the server
+	timeout   *value    // the member timeout of the server, or the default; nil if absent
 }
 
 func (r *reader) errorf(at int, format string, args ...any) { r.report(Error, at, format, args...) }
@@ -124,12 +122,12 @@ func (r *reader) report(severity Severity, at int, format string, args ...any) {
 	if len(r.file.Diagnostics) == maxDiagnostics {
 		r.file.Diagnostics = append(r.file.Diagnostics,
 			Diagnostic{Position: d.Position, Severity: Error,
-				Message: "there is more wrong with the file; mend what is above first"})
+				Message: "the file has more errors; fix these first"})
 	}
 }
 
-// hasTooManyDiagnostics reports that diagnostics are no longer recorded, because the file is
-// broken. Loops check it, because finding a position takes time.
+// hasTooManyDiagnostics reports whether further diagnostics are dropped. Loops check it, because
+// finding a position takes time.
 func (r *reader) hasTooManyDiagnostics() bool { return len(r.file.Diagnostics) > maxDiagnostics }
 
 // lineColumn returns a position in the same file, for messages.
@@ -142,8 +140,8 @@ func (r *reader) lineColumn(at int) string {
 func (r *reader) members(v value) []member {
 	first := map[string]member{}
 	return slices.DeleteFunc(v.members(), func(m member) bool {
-		other, twice := first[m.name]
-		if !twice {
+		other, duplicate := first[m.name]
+		if !duplicate {
 			first[m.name] = m
 			return false
 		}
@@ -151,12 +149,13 @@ func (r *reader) members(v value) []member {
 			return true
 		}
 		r.errorf(m.offset,
-			"%.60q is there already, at %s; only one of them can count: leave out the other",
+			"%.60q is already defined at %s; remove one of them",
 			m.name, r.lineColumn(other.offset))
 		return true
 	})
 }
 
+// readServers reads all servers.
 func (r *reader) readServers(all value) {
 	preset, inputs := r.defaultTimeout(), map[string]Input{}
 	for _, input := range r.file.Inputs {
@@ -175,8 +174,8 @@ func (r *reader) readServers(all value) {
 			Project: r.Project, Inputs: inputs, base: r.base()}
 		r.server, r.transport, r.timeout = s, 0, preset
 		r.readServer(m)
-		if other, twice := taken[strings.ToLower(s.ID)]; twice && other != s.ID {
-			r.warnf(m.offset, "its id differs from that of %q only in capitals", other)
+		if other, duplicate := taken[strings.ToLower(s.ID)]; duplicate && other != s.ID {
+			r.warnf(m.offset, "its id differs from %q only in case", other)
 		}
 		taken[strings.ToLower(s.ID)] = s.ID
 		r.file.Servers = append(r.file.Servers, s)
@@ -202,22 +201,22 @@ func (r *reader) readServer(m member) {
 		r.invalidID(m)
 	}
 	if !m.isObject() {
-		r.errorf(m.start, "a server wants to be an object, and is %s", m.kind())
+		r.errorf(m.start, "a server must be an object, not %s", m.kind())
 		return
 	}
 	r.readFields(m.value)
 	r.applyTimeout()
-	if s.Err == nil { // what is missing may be what is wrong
+	if s.Err == nil { // after an error, a member may only seem to be missing
 		r.checkTransport(m)
 	}
 	if s.URL != "" && s.Err == nil {
-		if why := urlProblem(s.URL); why != "" {
-			r.errorf(m.offset, "%s", why)
+		if problem := urlProblem(s.URL); problem != "" {
+			r.errorf(m.offset, "%s", problem)
 		}
 	}
 }
 
-// invalidID handles a server whose name is not a valid id.
+// invalidID renames a server whose name is not a valid id, or reports an error.
 func (r *reader) invalidID(m member) {
 	id := SuggestID(m.name)
 	_, taken := r.file.section.servers.member(id)
@@ -225,29 +224,29 @@ func (r *reader) invalidID(m member) {
 	switch {
 	case r.Rename && id != "" && !taken:
 		r.server.ID = id
-		r.warnf(m.offset, "it was called %.60q, which can be no id", m.name)
+		r.warnf(m.offset, "it was called %.60q, which is not a valid id", m.name)
 	default:
 		hint := ""
 		if id != "" && !taken {
-			hint = "; " + id + " would be one"
+			hint = "; did you mean " + id + "?"
 		}
 		r.errorf(m.offset,
-			"this is no id: up to %d letters, digits and any of ._- are, without __%s", maxID, hint)
+			"this is not a valid id: write up to %d letters, digits, '.', '_' and '-', without __%s", maxID, hint)
 	}
 }
 
-// checkTransport reports missing members and those of another kind of server.
+// checkTransport reports a missing command or URL, and members of the other transport.
 func (r *reader) checkTransport(m member) {
 	s := r.server
 	switch {
 	case s.Command != "" && s.URL != "":
-		r.errorf(m.offset, "it has a command and a URL; leave out one of them")
+		r.errorf(m.offset, "it has a command and a URL; remove one of them")
 	case s.Command == "" && s.URL == "":
 		r.errorf(m.offset, "it has neither a command nor a URL")
 	case s.URL != "" && r.transport == stdioTransport:
-		r.errorf(m.offset, "it is one on stdio by its type, and has a URL in place of a command")
+		r.errorf(m.offset, "its type is stdio, but it has a URL instead of a command")
 	case s.Command != "" && r.transport == httpTransport:
-		r.errorf(m.offset, "it is one over HTTP by its type, and has a command in place of a URL")
+		r.errorf(m.offset, "its type is HTTP, but it has a command instead of a URL")
 	case s.Command != "" && s.Headers != nil:
 		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
@@ -265,7 +264,7 @@ func (r *reader) readCommand(v value) {
 	if v.isArray() {
 		words := r.readStrings(v)
 		if len(words) == 0 || words[0] == "" {
-			r.errorf(v.start, "command wants the program as its first element")
+			r.errorf(v.start, "the first element of command must be the program")
 			return
 		}
 		s.Command, s.Args = words[0], append(words[1:], s.Args...)
@@ -278,16 +277,16 @@ func (r *reader) readCommand(v value) {
 	}
 	words := splitCommand(line)
 	if len(words) < 2 {
-		r.warnf(v.start, "command has spaces in it, and is no file")
+		r.warnf(v.start, "command contains spaces and is not a file")
 		return
 	}
 	s.Command, s.Args = words[0], append(words[1:], s.Args...)
 	r.warnf(v.start,
-		"command has spaces in it, and is no file: it is taken apart; write its arguments as args")
+		"command contains spaces and is not a file: it is split; write its arguments as args")
 }
 
-// splitCommand splits a command line, or returns nil if it is not a plain one. A backslash may be
-// part of a Windows path.
+// splitCommand splits a command line into words. It returns nil if a quotation mark is open, or for
+// a comment, a line end or a backslash, which may be part of a Windows path.
 func splitCommand(line string) (words []string) {
 	if strings.ContainsAny(line, "\\\n") {
 		return nil
@@ -316,7 +315,7 @@ func (r *reader) exists(command string) bool {
 	return r.environment.Exists(command)
 }
 
-// base returns the directory at which relative paths start.
+// base returns the directory in which relative paths start.
 func (s Source) base() string {
 	if s.relativeToFile {
 		return filepath.Dir(s.Path)
@@ -338,7 +337,7 @@ func (r *reader) readInputs(beside value) {
 			name, _ = id.string()
 		}
 		if name == "" {
-			r.warnf(v.start, "an input without an id is of no use")
+			r.warnf(v.start, "an input without an id is ignored")
 			continue
 		}
 		input := Input{ID: name}
@@ -372,7 +371,7 @@ func (r *reader) readProfiles(root value) {
 		}
 		if host.CheckID(m.name) != nil {
 			r.errorf(m.offset,
-				"%.60q is no name for a profile: up to %d letters, digits and any of ._- are",
+				"%.60q is not a valid profile name: write up to %d letters, digits, '.', '_' and '-'",
 				m.name, maxID)
 			continue
 		}
@@ -385,7 +384,7 @@ func (r *reader) readProfiles(root value) {
 	}
 }
 
-// suggestion returns similar ids of servers, or all ids.
+// suggestion returns a hint with similar ids of servers or all ids, to append to a message.
 func suggestion(id string, servers []*Server) string {
 	var ids []string
 	for _, s := range servers {

@@ -70,7 +70,7 @@ func shown(f *File) string {
 	return b.String()
 }
 
-// Files as each application has them.
+// Parse reads the files of each application.
 func TestApplications(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"Claude Desktop", `{
@@ -92,7 +92,7 @@ github {"command":"docker","args":["run","-i","--rm","-e","GITHUB_TOKEN","ghcr.i
 }}`, `api {"type":"http","url":"${API_BASE:-https://api.example.com}/mcp","headers":{"Authorization":"Bearer ${API_KEY}"},"callTimeoutMs":90000}
 old {"type":"http","url":"https://example.com/sse"}
 db {"command":"./db","env":{"CACHE":"/tmp"},"alwaysLoad":true}
-warning: f.json:3:71: server "old": timeout is not used: it is in milliseconds, and so too short to be meant; write callTimeoutMs
+warning: f.json:3:71: server "old": timeout is not used: in milliseconds it is too short; write callTimeoutMs
 warning: f.json:4:84: server "db": unknown field "alwaysLoad"; it does nothing here
 `},
 		{"Claude Code's settings",
@@ -117,7 +117,7 @@ warning: f.json:4:84: server "db": unknown field "alwaysLoad"; it does nothing h
 fetch {"type":"http","url":"https://example.com/mcp","headers":{"X-Key":"${input:key}"}}
 socket broken
 warning: f.json:11:4: server "perplexity": unknown field "dev"; it does nothing here
-error: f.json:14:3: server "socket": its URL is that of a socket, which does not work here; it wants http: or https:
+error: f.json:14:3: server "socket": its URL is for a socket, which is not supported; use http: or https:
 `},
 		{"VS Code's older settings",
 			`{"editor.fontSize": 12, "mcp": {"inputs": [], "servers": {"a": {"command": "a", "args": ["x"]}}}}`,
@@ -128,7 +128,7 @@ error: f.json:14:3: server "socket": its URL is that of a socket, which does not
 web {"type":"http","url":"http://localhost:3000/sse"}
 static broken
 token {"type":"http","url":"https://example.com/mcp","auth":"x"}
-error: f.json:2:56: server "static": oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client
+error: f.json:2:56: server "static": oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client
 warning: f.json:2:192: server "token": unknown field "auth"; it does nothing here
 `},
 		{"opencode", `{
@@ -178,17 +178,17 @@ o broken
 p broken
 q {"type":"http","url":"https://example.com/mcp","oauth":false}
 r {"type":"http","url":"https://example.com/mcp","oauth":{"clientId":"a","issuer":"https://a.example","redirectUri":"http://127.0.0.1:1/callback"}}
-error: f.json:3:70: server "b": oauth has a clientSecret, and no issuer that may see it: add "issuer": the URL of the authorization server that has registered the client
+error: f.json:3:70: server "b": oauth has a clientSecret but no issuer that may receive it: add "issuer": the URL of the authorization server that has registered the client
 warning: f.json:5:132: server "d": unknown field "oauth.other"; it does nothing here
-error: f.json:6:70: server "e": oauth has a clientSecret, and no clientId that it belongs to
-error: f.json:7:87: server "f": oauth.callbackPort wants to be a port, and is none
-error: f.json:8:70: server "g": oauth has a redirectUri and a port; leave out one of them
-error: f.json:9:70: server "h": oauth wants true, false or an object, and is text
+error: f.json:6:70: server "e": oauth has a clientSecret but no clientId
+error: f.json:7:87: server "f": oauth.callbackPort must be a port from 1 to 65535
+error: f.json:8:70: server "g": oauth has a redirectUri and a port; remove one of them
+error: f.json:9:70: server "h": oauth must be true, false or an object, not text
 warning: f.json:10:3: server "i": oauth is for servers with a URL; it does nothing here
-error: f.json:13:70: server "l": oauth has the grantType client_credentials, and no clientId and clientSecret to show
-error: f.json:14:84: server "m": oauth.grantType wants to be authorization_code or client_credentials
-error: f.json:16:82: server "o": oauth.enabled wants true or false, and is text
-error: f.json:17:70: server "p": oauth has an issuer, and no clientId that is registered there
+error: f.json:13:70: server "l": oauth has the grantType client_credentials but no clientId and clientSecret
+error: f.json:14:84: server "m": oauth.grantType must be authorization_code or client_credentials
+error: f.json:16:82: server "o": oauth.enabled must be true or false, not text
+error: f.json:17:70: server "p": oauth has an issuer but no clientId
 `},
 		{"opencode 2", `{"mcp": {"timeout": 7000, "servers": {"a": {"type": "local", "command": ["a"]}, "b": {"type": "local", "command": ["b"], "disabled": true, "timeout": 2000}}}}`,
 			`a {"command":"a","startTimeoutMs":7000}
@@ -216,7 +216,7 @@ warning: f.json:2:9: server "a": unknown field "source"; it does nothing here
 		{"Copilot", `{"mcpServers": {"a": {"type": "local", "command": "a", "args": [], "tools": ["*"]}}}`,
 			"a {\"command\":\"a\",\"tools\":{\"allow\":[\"*\"]}}\n"},
 		{"Crush", `{"$schema": "x", "mcp": {"fs": {"type": "stdio", "command": "node", "args": ["/x.js"], "timeout": 120, "disabled": false}}}`,
-			"fs {\"command\":\"node\",\"args\":[\"/x.js\"]}\nwarning: f.json:1:99: server \"fs\": timeout is not used: it is in milliseconds, and so too short to be meant; write startTimeoutMs\n"},
+			"fs {\"command\":\"node\",\"args\":[\"/x.js\"]}\nwarning: f.json:1:99: server \"fs\": timeout is not used: in milliseconds it is too short; write startTimeoutMs\n"},
 		{"mcp-proxy", `{"mcpProxy": {"addr": ":9090"}, "mcpServers": {
   "github": {"command": "npx", "args": ["-y", "x"], "env": {"T": "<T>"}, "options": {"toolFilter": {"mode": "block", "list": ["create_repository"]}, "logEnabled": true}},
   "amap": {"url": "https://example.com/sse", "transportType": "streamable-http", "timeout": 5000000000, "options": {"disabled": true, "toolFilter": {"mode": "allow", "list": ["a"]}}},
@@ -224,7 +224,7 @@ warning: f.json:2:9: server "a": unknown field "source"; it does nothing here
 }}`, `github {"command":"npx","args":["-y","x"],"env":{"T":"<T>"},"tools":{"deny":["create_repository"]}}
 amap {"type":"http","url":"https://example.com/sse","callTimeoutMs":5000,"disabled":true,"tools":{"allow":["a"]}}
 open broken
-error: f.json:4:63: server "open": options.toolFilter.mode wants allow or block
+error: f.json:4:63: server "open": options.toolFilter.mode must be allow or block
 `},
 		{"Inspector", `{"mcpServers": {"a": {"type": "streamable-http", "url": "https://example.com/mcp", "protocolEra": "legacy"}}}`,
 			"a {\"type\":\"http\",\"url\":\"https://example.com/mcp\",\"era\":\"legacy\"}\n"},
@@ -278,7 +278,7 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 	}
 }
 
-func TestWhatAServerIs(t *testing.T) {
+func TestSettings(t *testing.T) {
 	f := parse(`{"inputs": [{"id": "key", "description": "Key", "password": true}, {"id": 1}], "servers": {"a": {
 		"command": "x", "era": "legacy", "startTimeoutMs": 1500, "callTimeoutMs": 0, "idleStop": "1h30m", "perSession": true}}}`)
 	s := f.Servers[0]
@@ -290,10 +290,10 @@ func TestWhatAServerIs(t *testing.T) {
 	assert.Assert(t, s.PerSession)
 	assert.DeepEqual(t, s.Inputs, map[string]Input{"key": {"key", "Key", true}})
 	assert.Equal(t, shown(f),
-		"a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is of no use\n")
+		"a {\"command\":\"x\",\"era\":\"legacy\",\"startTimeoutMs\":1500,\"callTimeoutMs\":0,\"idleStop\":\"1h30m\",\"perSession\":true}\nwarning: f.json:1:68: an input without an id is ignored\n")
 }
 
-// One server, or the servers of a file, with something wrong about them.
+// Each invalid server or file causes the right diagnostic.
 func TestDiagnostics(t *testing.T) {
 	for _, tt := range []struct{ server, want string }{
 		{`{"command": "x", "commnd": "y"}`,
@@ -302,28 +302,28 @@ func TestDiagnostics(t *testing.T) {
 			`warning: f.json:1:36: server "s": unknown field "enviroment"; did you mean environment?`},
 		{`{"command": "x", "$comment": 1, "description": "d"}`, ""},
 		{`{"command": "x", "command": "y"}`,
-			`error: f.json:1:36: server "s": "command" is there already, at 1:20; only one of them can count: leave out the other`},
+			`error: f.json:1:36: server "s": "command" is already defined at 1:20; remove one of them`},
 		{`{"command": "x", "env": {"A": "secret", "A": "secret2"}}`,
-			`error: f.json:1:59: server "s": "A" is there already, at 1:44; only one of them can count: leave out the other`},
+			`error: f.json:1:59: server "s": "A" is already defined at 1:44; remove one of them`},
 		{`{"url": "http://x", "serverUrl": "http://x"}`,
-			`error: f.json:1:39: server "s": "serverUrl" says the same as "url" at 1:20; leave out one of them`},
+			`error: f.json:1:39: server "s": "serverUrl" means the same as "url" at 1:20; remove one of them`},
 		{`{}`, `error: f.json:1:14: server "s": it has neither a command nor a URL`},
 		{`{"command": ""}`, `error: f.json:1:14: server "s": it has neither a command nor a URL`},
 		{`{"command": "x", "url": "http://x"}`,
-			`error: f.json:1:14: server "s": it has a command and a URL; leave out one of them`},
+			`error: f.json:1:14: server "s": it has a command and a URL; remove one of them`},
 		{`{"type": "stdio", "url": "http://x"}`,
-			`error: f.json:1:14: server "s": it is one on stdio by its type, and has a URL in place of a command`},
+			`error: f.json:1:14: server "s": its type is stdio, but it has a URL instead of a command`},
 		{`{"type": "Streamable_HTTP", "command": "x"}`,
-			`error: f.json:1:14: server "s": it is one over HTTP by its type, and has a command in place of a URL`},
+			`error: f.json:1:14: server "s": its type is HTTP, but it has a command instead of a URL`},
 		{`{"type": "websocket", "url": "http://x"}`,
-			`error: f.json:1:28: server "s": type: "websocket" is no transport; write stdio or http`},
+			`error: f.json:1:28: server "s": type: "websocket" is not a transport; write stdio or http`},
 		{`{"type": "stdoi", "command": "x"}`,
-			`error: f.json:1:28: server "s": type: "stdoi" is no transport; write stdio`},
-		{`{"url": "http://u:secret@[x"}`, `error: f.json:1:14: server "s": its URL is none`},
+			`error: f.json:1:28: server "s": type: "stdoi" is not a transport; write stdio`},
+		{`{"url": "http://u:secret@[x"}`, `error: f.json:1:14: server "s": its URL is invalid`},
 		{`{"url": "ftp://secret@x"}`,
-			`error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
+			`error: f.json:1:14: server "s": its URL must be an http: or https: URL`},
 		{`{"url": "secret"}`,
-			`error: f.json:1:14: server "s": its URL wants to be one of http: or https:`},
+			`error: f.json:1:14: server "s": its URL must be an http: or https: URL`},
 		{`{"url": "http://x", "env": {}}`,
 			`warning: f.json:1:14: server "s": args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here`},
 		{`{"command": "x", "headers": {}}`,
@@ -331,69 +331,69 @@ func TestDiagnostics(t *testing.T) {
 		{`{"url": "http://x", "headers": {"a b": "secret"}}`,
 			`error: f.json:1:50: server "s": headers: "a …" cannot be the name of a header`},
 		{`{"url": "http://x", "headers": {"x-a": "secret", "X-A": ""}}`,
-			`error: f.json:1:50: server "s": headers: "X-A" and "x-a" are the same header; leave out one of them`},
+			`error: f.json:1:50: server "s": headers: "X-A" and "x-a" are the same header; remove one of them`},
 		{`{"command": "x", "env": {"A=secret": ""}}`,
 			`error: f.json:1:43: server "s": env: "A=…" cannot be the name of a variable`},
 		{`{"command": "x", "env": {"A": ["secret"]}}`,
-			`error: f.json:1:49: server "s": env."A" wants to be text, and is an array`},
+			`error: f.json:1:49: server "s": env."A" must be text, not an array`},
 		{`{"command": "x", "env": ["secret"]}`,
-			`error: f.json:1:43: server "s": env wants an object of texts, and is an array`},
+			`error: f.json:1:43: server "s": env must be an object of texts, not an array`},
 		{`{"command": "x", "args": "secret"}`,
-			`error: f.json:1:44: server "s": args wants an array of texts, and is text`},
+			`error: f.json:1:44: server "s": args must be an array of texts, not text`},
 		{`{"command": "x", "args": ["a", null]}`,
-			`error: f.json:1:50: server "s": args[1] wants to be text, and is null`},
+			`error: f.json:1:50: server "s": args[1] must be text, not null`},
 		{`{"command": []}`,
-			`error: f.json:1:31: server "s": command wants the program as its first element`},
-		{`{"command": 5}`, `error: f.json:1:31: server "s": command wants text, and is a number`},
+			`error: f.json:1:31: server "s": the first element of command must be the program`},
+		{`{"command": 5}`, `error: f.json:1:31: server "s": command must be text, not a number`},
 		{`{"command": "x", "disabled": "yes"}`,
-			`error: f.json:1:48: server "s": disabled wants true or false, and is text`},
+			`error: f.json:1:48: server "s": disabled must be true or false, not text`},
 		{`{"command": "x", "inheritEnv": "HOME"}`,
-			`error: f.json:1:50: server "s": inheritEnv wants true, or an array of names such as "AWS_*", and is text`},
+			`error: f.json:1:50: server "s": inheritEnv must be true, or an array of names such as "AWS_*", not text`},
 		{`{"command": "x", "inheritEnv": ["A["]}`,
-			`error: f.json:1:50: server "s": inheritEnv: "A[" is no pattern`},
+			`error: f.json:1:50: server "s": inheritEnv: "A[" is not a pattern`},
 		{`{"command": "x", "era": "new"}`,
-			`error: f.json:1:43: server "s": era: "new" is none of auto, modern, legacy`},
+			`error: f.json:1:43: server "s": era: "new" is not auto, modern or legacy`},
 		{`{"command": "x", "callTimeoutMs": 1.5}`,
-			`error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+			`error: f.json:1:53: server "s": callTimeoutMs must be a whole number of milliseconds, 30 days at most; 0 means no limit`},
 		{`{"command": "x", "callTimeoutMs": -1}`,
-			`error: f.json:1:53: server "s": callTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+			`error: f.json:1:53: server "s": callTimeoutMs must be a whole number of milliseconds, 30 days at most; 0 means no limit`},
 		{`{"command": "x", "startTimeoutMs": 99999999999999}`,
-			`error: f.json:1:54: server "s": startTimeoutMs wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+			`error: f.json:1:54: server "s": startTimeoutMs must be a whole number of milliseconds, 30 days at most; 0 means no limit`},
 		{`{"command": "x", "timeout": "9s"}`,
-			`error: f.json:1:47: server "s": timeout wants a whole number of milliseconds, 30 days at most; 0 is for ever`},
+			`error: f.json:1:47: server "s": timeout must be a whole number of milliseconds, 30 days at most; 0 means no limit`},
 		{`{"command": "x", "maxArguments": 0}`,
-			`error: f.json:1:52: server "s": maxArguments wants a whole number of bytes, from 1 to 1073741824`},
+			`error: f.json:1:52: server "s": maxArguments must be a whole number of bytes, from 1 to 1073741824`},
 		{`{"command": "x", "maxResult": "1MiB"}`,
-			`error: f.json:1:49: server "s": maxResult wants a whole number of bytes, from 1 to 1073741824`},
+			`error: f.json:1:49: server "s": maxResult must be a whole number of bytes, from 1 to 1073741824`},
 		{`{"command": "x", "idleStop": 600}`,
-			`error: f.json:1:48: server "s": idleStop wants text, and is a number`},
+			`error: f.json:1:48: server "s": idleStop must be text, not a number`},
 		{`{"command": "x", "idleStop": "soon"}`,
-			`error: f.json:1:48: server "s": idleStop wants a time such as "10m" or "1h30m", 30 days at most; 0 is never`},
+			`error: f.json:1:48: server "s": idleStop must be a duration such as "10m" or "1h30m", 30 days at most; 0 means never`},
 		{`{"command": "x", "tools": {"allow": ["["]}}`,
-			`error: f.json:1:55: server "s": tools.allow: the pattern "[" has characters that no tool's name has: only '*' and '?' mean something`},
+			`error: f.json:1:55: server "s": tools.allow: the pattern "[" has characters that no tool name has: only '*' and '?' are special`},
 		{`{"command": "x", "tools": {"deny": [""]}}`,
-			`error: f.json:1:54: server "s": tools.deny: a pattern for the names of tools is empty`},
+			`error: f.json:1:54: server "s": tools.deny: a pattern for tool names is empty`},
 		{`{"command": "x", "tools": {"alow": []}}`,
 			`error: f.json:1:46: server "s": tools has allow and deny, and no "alow"`},
 		{`{"command": "x", "tools": {"allow": "*"}}`,
-			`error: f.json:1:55: server "s": tools.allow wants an array of texts, and is text`},
+			`error: f.json:1:55: server "s": tools.allow must be an array of texts, not text`},
 		{`{"command": "x", "tools": true}`,
-			`error: f.json:1:45: server "s": tools wants {allow: […], deny: […]} with patterns of tools' names, and is true or false`},
+			`error: f.json:1:45: server "s": tools must be {allow: […], deny: […]} with patterns of tools' names, not true or false`},
 		{`{"command": "x", "tools": ["a"], "includeTools": ["b"]}`,
-			`error: f.json:1:68: server "s": includeTools: another field has already said which tools are allowed; leave out one of them`},
+			`error: f.json:1:68: server "s": includeTools: another field has already said which tools are allowed; remove one of them`},
 		{`{"command": "x", "options": 1}`,
-			`error: f.json:1:47: server "s": options wants an object, and is a number`},
+			`error: f.json:1:47: server "s": options must be an object, not a number`},
 		{`{"command": "x", "args": [true, 8080, -1.5]}`, ""},
 		{`{"command": "x", "options": {"toolFilter": {"mode": "allow"}}}`,
-			`error: f.json:1:62: server "s": options.toolFilter wants {mode: allow or block, list: […]}`},
-		{`"x"`, `error: f.json:1:19: server "s": a server wants to be an object, and is text`},
+			`error: f.json:1:62: server "s": options.toolFilter must be {mode: allow or block, list: […]}`},
+		{`"x"`, `error: f.json:1:19: server "s": a server must be an object, not text`},
 		{`{"command": "npx -y foo"}`,
-			`warning: f.json:1:31: server "s": command has spaces in it, and is no file: it is taken apart; write its arguments as args`},
+			`warning: f.json:1:31: server "s": command contains spaces and is not a file: it is split; write its arguments as args`},
 		{`{"command": "` + drive + `/opt/My Server/run"}`, ""},
 		{`{"command": "My Server/run"}`, ""}, {`{"command": "~/My Server/run"}`, ""},
 		{`{"command": "${HOME}/My Server/run"}`, ""},
 		{`{"command": "say 'x"}`,
-			`warning: f.json:1:31: server "s": command has spaces in it, and is no file`},
+			`warning: f.json:1:31: server "s": command contains spaces and is not a file`},
 	} {
 		f := parse(`{"servers": {"s": ` + tt.server + `}}`)
 		var got []string
@@ -421,9 +421,9 @@ func TestFiles(t *testing.T) {
 	}
 	for _, tt := range []struct{ file, want string }{
 		{"", ""}, {"// nothing\n", ""}, {"{}", ""}, {`{"servers": {}}`, ""}, {`{"mcp": {}}`, ""},
-		{`[]`, "error: f.json:1:1: the file wants to be an object, and is an array\n"},
+		{`[]`, "error: f.json:1:1: the file must be an object, not an array\n"},
 		{`{"mcpServers": []}`,
-			"error: f.json:1:16: mcpServers wants an object of servers by their ids, and is an array\n"},
+			"error: f.json:1:16: mcpServers must be an object of servers by their ids, not an array\n"},
 		{`{"x": 1}`, "warning: f.json:1:1: the file has no servers: there is nothing under mcpServers, servers, context_servers, mcp.servers and mcp\n"},
 		{`{"mcpservers": {"a": {"command": "x"}}}`,
 			"warning: f.json:1:2: the file has no servers under mcpServers, servers, context_servers, mcp.servers and mcp; \"mcpservers\" is none of these: did you mean mcpServers?\n"},
@@ -432,27 +432,27 @@ func TestFiles(t *testing.T) {
 		{`{"servers": {"b": {"command": "b"}}, "mcpServers": {"a": {"command": "a"}}}`,
 			"a {\"command\":\"a\"}\nwarning: f.json:1:13: the servers under servers are not used: those under mcpServers are\n"},
 		{`{"servers": {}, "servers": {}}`,
-			"error: f.json:1:17: \"servers\" is there already, at 1:2; only one of them can count: leave out the other\n"},
+			"error: f.json:1:17: \"servers\" is already defined at 1:2; remove one of them\n"},
 		{`{"servers": {"a": {"command": "a"}, "a": {"command": "b"}}}`,
-			"a {\"command\":\"a\"}\nerror: f.json:1:37: \"a\" is there already, at 1:14; only one of them can count: leave out the other\n"},
+			"a {\"command\":\"a\"}\nerror: f.json:1:37: \"a\" is already defined at 1:14; remove one of them\n"},
 		{`{"servers": {"$schema": "x", "a": {"command": "a"}, "A": {"command": "a"}}}`,
-			"a {\"command\":\"a\"}\nA {\"command\":\"a\"}\nwarning: f.json:1:53: server \"A\": its id differs from that of \"a\" only in capitals\n"},
+			"a {\"command\":\"a\"}\nA {\"command\":\"a\"}\nwarning: f.json:1:53: server \"A\": its id differs from \"a\" only in case\n"},
 		{`{"servers": {"a__b": {"command": "a"}, "Figma Dev Mode": {"command": "a"}, "": {"command": "a"}, "-x": {"command": "a"}}}`,
 			`a__b broken
 Figma Dev Mode broken
  broken
 -x broken
-error: f.json:1:14: server "a__b": this is no id: up to 32 letters, digits and any of ._- are, without __; a_b would be one
-error: f.json:1:40: server "Figma Dev Mode": this is no id: up to 32 letters, digits and any of ._- are, without __; Figma-Dev-Mode would be one
-error: f.json:1:76: this is no id: up to 32 letters, digits and any of ._- are, without __
-error: f.json:1:98: server "-x": this is no id: up to 32 letters, digits and any of ._- are, without __; x would be one
+error: f.json:1:14: server "a__b": this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __; did you mean a_b?
+error: f.json:1:40: server "Figma Dev Mode": this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __; did you mean Figma-Dev-Mode?
+error: f.json:1:76: this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __
+error: f.json:1:98: server "-x": this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __; did you mean x?
 `},
 		{`{"servers": {}, "profiles": {"a b": [], "ok": ["x"], "bad": "x"}}`,
-			`error: f.json:1:30: "a b" is no name for a profile: up to 32 letters, digits and any of ._- are
-error: f.json:1:61: profiles.bad wants an array of texts, and is text
+			`error: f.json:1:30: "a b" is not a valid profile name: write up to 32 letters, digits, '.', '_' and '-'
+error: f.json:1:61: profiles.bad must be an array of texts, not text
 `},
 		{`{"servers": {}, "profiles": []}`,
-			"error: f.json:1:29: profiles wants an object of arrays of servers' ids, and is an array\n"},
+			"error: f.json:1:29: profiles must be an object of arrays of servers' ids, not an array\n"},
 	} {
 		assert.Equal(t, shown(parse(tt.file)), tt.want, tt.file)
 	}
@@ -467,7 +467,7 @@ error: f.json:1:61: profiles.bad wants an array of texts, and is text
 		f = parse(file)
 		assert.Equal(t, len(f.Diagnostics), maxDiagnostics+1)
 		assert.ErrorContains(t, f.Err(),
-			"there is more wrong with the file; mend what is above first")
+			"the file has more errors; fix these first")
 	}
 	f = parse(`{"servers": {"s": {"command": "x"}}, "inputs": [` +
 		many(maxInputs+1, `{"id": "%d"}`) + `]}`)
@@ -492,8 +492,8 @@ func TestIDs(t *testing.T) {
 a.b {"command":"x"}
 a  b broken
 ä broken
-warning: f.json:1:17: server "a-b": it was called "a b", which can be no id
-error: f.json:1:67: server "a  b": this is no id: up to 32 letters, digits and any of ._- are, without __
-error: f.json:1:93: server "ä": this is no id: up to 32 letters, digits and any of ._- are, without __
+warning: f.json:1:17: server "a-b": it was called "a b", which is not a valid id
+error: f.json:1:67: server "a  b": this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __
+error: f.json:1:93: server "ä": this is not a valid id: write up to 32 letters, digits, '.', '_' and '-', without __
 `)
 }

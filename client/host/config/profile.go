@@ -10,12 +10,13 @@ type Profile struct {
 	Name      string
 	Servers   []string // ids
 	Position           // of its name
-	Workspace string   // the directory that it belongs to
-	Project   bool     // its file was found in the workspace, not named by the user
+	Workspace string   // see [Source]
+	Project   bool     // see [Source]
 
-	// Of one of [Config].ProfilesRequiringTrust: where the user's own file has a profile of this
-	// name, zero if it has none; and those of its servers that are not from its own file.
-	Overrides    Position
+	// Overrides is the position of a profile of the user with the same name that this profile of a
+	// project replaces, or zero.
+	Overrides Position
+	// OtherServers are the servers of a project's profile that are from other files.
 	OtherServers []*Server
 }
 
@@ -24,12 +25,12 @@ func (p *Profile) requiresTrust() bool {
 	return p.Overrides != (Position{}) || p.OtherServers != nil
 }
 
-// Profile returns the profile of that name that is in effect, or nil.
+// Profile returns the profile in effect with this name, or nil.
 func (c *Config) Profile(name string) *Profile { return c.activeProfiles[name] }
 
 // resolveProfiles determines which profiles are in effect. A profile of a project's file must be
 // trusted to replace a profile of the user or to contain servers of other files, because it could
-// offer what the user excluded.
+// include servers that the user has excluded.
 func (l *loader) resolveProfiles() {
 	for i, p := range l.allProfiles {
 		if other := l.activeProfiles[p.Name]; other != nil {
@@ -70,7 +71,7 @@ func (l *loader) findConflicts(p *Profile, others []*Profile) {
 func (p *Profile) trustReason() string {
 	var all []string
 	if p.Overrides != (Position{}) {
-		all = append(all, "would take the place of the one at "+p.Overrides.String())
+		all = append(all, "would replace the one at "+p.Overrides.String())
 	}
 	var ids []string
 	for _, s := range p.OtherServers {

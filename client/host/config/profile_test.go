@@ -14,7 +14,8 @@ const (
 	projectProfiles = `{"servers": {"db": {"command": "x"}}, "profiles": {"safe": ["files", "danger"], "data": ["db"], "mixed": ["db", "danger"], "odd": ["dbb"]}}`
 )
 
-// What a project's file says of the user's servers has no effect before the user has agreed to it.
+// A profile of a project that affects servers or profiles of the user has no effect until it is
+// trusted.
 func TestProjectProfiles(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	load := func(project string) *Config {
@@ -59,8 +60,8 @@ func TestProjectProfiles(t *testing.T) {
 		"a server of that name is another thing")
 }
 
-// A project's server says whose place it takes.
-func TestProjectServerHides(t *testing.T) {
+// A project's server has the position of the user's server that it replaces.
+func TestProjectServerOverrides(t *testing.T) {
 	c := Load(world(nil,
 		map[string]string{"/project/mcp.json": `{"servers": {"files": {"command": "x"}}}`, userDir +
 			"/mcp.json": ownProfiles}))

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// redacted replaces what is not shown.
+// redacted replaces secrets.
 const redacted = "…"
 
-// Redacted returns a copy in which everything that may be secret is "…": values of variables and
-// headers, the user and query of URLs, arguments that look like secrets or follow a flag that
-// announces one, and the members that only other applications know. Variables remain as ${NAME},
-// without defaults.
+// Redacted returns a copy with "…" in place of everything that may be secret: values of variables
+// and headers, the user and query of URLs, arguments that look like secrets or follow a flag with
+// the name of a secret, and the values of unknown members. Variables remain as ${NAME}, without
+// defaults.
 func (s *Server) Redacted() *Server {
 	c := *s
 	c.Env, c.Headers = redactValues(s.Env), redactValues(s.Headers)
@@ -69,7 +69,7 @@ func redactURL(text string) string {
 	text = variablePattern.ReplaceAllStringFunc(text, redactDefault)
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
-		return redactText(text) // not a URL, or one that is a variable as a whole
+		return redactText(text) // not a URL, or a variable
 	}
 	authority, path := rest, ""
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
@@ -117,10 +117,10 @@ var (
 	secretName = regexp.MustCompile(
 		`(?i)token|secret|passw|passphrase|pwd|credential|(api|access|private)[-_]?key|^-*key$|auth|bearer|cookie|header|` +
 			`connection[-_]?string|dsn`)
-	// secretValue matches what looks like a secret anywhere.
+	// secretValue matches words with the prefixes of known kinds of secrets.
 	secretValue = regexp.MustCompile(
 		`^(sk|pk|rk|ghp|gho|ghu|ghs|ghr|github_pat|glpat|xox[a-z]|npm|pypi|hf|lin_api|ntn|secret|AKIA|ASIA|AIza|eyJ)[-_A-Za-z0-9].{11,}$`)
-	// longRandom matches a word that, with a digit in it, is probably a key in the path of a URL.
+	// longRandom matches a segment of a URL's path that is probably a key if it contains a digit.
 	longRandom = regexp.MustCompile(`^[A-Za-z0-9_=-]{20,}$`)
 	// assignment matches NAME=value, with or without the dashes of a flag.
 	assignment = regexp.MustCompile(`^(-{0,2}[A-Za-z_][A-Za-z0-9_.-]*)=(.*)$`)

@@ -11,14 +11,13 @@ import (
 )
 
 // A Server is the definition of a server, in one form for all applications. Variables in its
-// strings are not expanded; see [Server.Resolve]. Formatting a Server prints only its Position, so
+// strings are not expanded: see [Server.Resolve]. Formatting a Server prints only its Position, so
 // that its secrets do not reach a log by accident.
 type Server struct {
 	ID        string
-	Position         // where its definition begins
-	Workspace string // the directory that it belongs to and starts in; ${workspaceFolder}
-	// its file was found in the workspace, not named by the user: see [Store.Check]
-	Project bool
+	Position         // of its definition
+	Workspace string // the directory in which it starts; ${workspaceFolder}
+	Project   bool   // its file was found in the workspace: see [Store.Check]
 
 	// Overrides is the position of the server of the user's own file that this one replaces, or
 	// zero.
@@ -29,7 +28,7 @@ type Server struct {
 	Args       []string
 	Dir        string // the working directory; "": Workspace
 	Env        map[string]string
-	EnvFile    string   // a file with more of Env, which has precedence; or ""
+	EnvFile    string   // a file with further variables, or ""; Env has precedence
 	InheritEnv []string // see [client.Command]
 
 	URL     string
@@ -37,29 +36,30 @@ type Server struct {
 	OAuth   *OAuth // nil if not given
 
 	Era mcp.Era // zero: detected
-	// Times; zero is the default of whoever starts the server, negative is for ever.
-	StartTimeout time.Duration // for the start and the handshake
+	// Zero durations are the defaults of [client.Options] and [host.Server]; negative ones mean no
+	// limit.
+	StartTimeout time.Duration // of the start and the handshake
 	CallTimeout  time.Duration // of a call
-	IdleStop     time.Duration // without calls, until the server is stopped
-	PerSession   bool          // not shared: every session gets a process of its own
-	// Bytes of a call through a gateway; zero is its default.
+	IdleStop     time.Duration // the time without calls after which the server is stopped
+	PerSession   bool          // each session gets a process of its own
+	// MaxArguments and MaxResult limit the bytes of a call through a gateway: see [host.Server].
 	MaxArguments, MaxResult int
 
-	Disabled bool // not to be started
+	Disabled bool // it must not be started
 	Filter   host.Filter
-	Inputs   map[string]Input // those that its file describes, by id
+	Inputs   map[string]Input // the inputs that its file describes, by id
 
 	// Err is the first error in the definition, or nil. A server with an error cannot be used.
 	Err error
 
-	base        string       // where relative paths start
-	extraFields []extraField // members without a meaning here
+	base        string       // the directory in which relative paths start
+	extraFields []extraField // unknown members
 }
 
 const (
 	// defaultMaxMessage is the default size limit of a message from the server, in bytes.
 	defaultMaxMessage = 64 << 20
-	// messageOverhead is the maximum size of a message beside its result.
+	// messageOverhead is the maximum size of a message without its result, in bytes.
 	messageOverhead = 1 << 20
 )
 
@@ -77,31 +77,32 @@ func (s *Server) Options(o client.Options) client.Options {
 	return o
 }
 
-// An Endpoint is a [Server] with its variables expanded: what to start or connect to. Its values
-// are secret and must not be shown.
+// An Endpoint is the command or URL of a [Server] with variables expanded. Its values are secret
+// and must not be shown.
 type Endpoint struct {
 	Command client.Command // Path is "" for a URL
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth // nil if not given
 
-	// EnvFile is the path of the file from which some of Command.Env is, or "".
+	// EnvFile is the path of the file that has been read for Command.Env, or "".
 	EnvFile string
 }
 
-// An Input is a value that the user is asked for: ${input:ID}.
+// An Input describes a value that the user is asked for, ${input:ID}.
 type Input struct {
 	ID          string
 	Description string
 	Password    bool // must not be shown while it is typed
 }
 
-// An extraField is a member that is kept for other applications.
+// An extraField is an unknown member, which is kept for other applications.
 type extraField struct {
 	name string
 	json []byte
 }
 
+// maxID is the maximum length of an id in bytes, as in [host.CheckID].
 const maxID = 32
 
 // SuggestID returns the valid id (see [host.CheckID]) that is most similar to a name, or "" if

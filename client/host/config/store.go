@@ -17,9 +17,9 @@ import (
 const maxTrusted = 10_000
 
 // A Store records which servers and profiles of project files the user trusts, in a file that only
-// the user can read; on Windows, those whom the access control list of its directory admits. It is
+// the user can read; on Windows, the access control list of its directory determines who can. It is
 // safe for concurrent use by several processes and goroutines: a change reads the file again and
-// replaces it atomically. Of two simultaneous changes one may be lost, and the user is asked again.
+// replaces it atomically. Of two simultaneous changes one may be lost.
 type Store struct {
 	// Path is the path of the file. Neither the file nor its directory need exist.
 	Path string
@@ -37,8 +37,8 @@ type trustEntry struct {
 }
 
 // sameSubject reports whether t and o are about the same server or profile.
-func (t trustEntry) sameSubject(o trustEntry) bool {
-	return t.Workspace == o.Workspace && t.Server == o.Server && t.Profile == o.Profile
+func (e trustEntry) sameSubject(o trustEntry) bool {
+	return e.Workspace == o.Workspace && e.Server == o.Server && e.Profile == o.Profile
 }
 
 func (s *Server) trustEntry() trustEntry {
@@ -49,46 +49,45 @@ func (p *Profile) trustEntry() trustEntry {
 	return trustEntry{Workspace: p.Workspace, Profile: p.Name, Digest: p.TrustDigest()}
 }
 
-// Check returns nil for a server that may be started: one of a file that the user named, or one
-// that is trusted in its current definition. Otherwise the error is an [*UntrustedError], or says
-// why the store cannot be read.
+// Check returns nil for a server that may be started: its file is not a project's, or its current
+// definition is trusted. Otherwise the error is an [*UntrustedError], or says why the store cannot
+// be read.
 func (st *Store) Check(s *Server) error {
 	if !s.Project {
 		return nil
 	}
 	wanted := []trustEntry{s.trustEntry()}
-	if s.Disabled { // which takes away from what may have been agreed to
+	if s.Disabled { // disabling a trusted server needs no further trust
 		enabled := *s
 		enabled.Disabled = false
 		wanted = append(wanted, enabled.trustEntry())
 	}
-	known, err := st.has(wanted...)
-	if err == nil && known != trustedNow {
-		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: known == trustedBefore}
+	status, err := st.has(wanted...)
+	if err == nil && status != trustedNow {
+		err = &UntrustedError{Server: s.ID, Position: s.Position, Changed: status == trustedBefore}
 	}
 	return err
 }
 
-// CheckProfile returns nil for a profile that may take effect; see [Config].ProfilesRequiringTrust.
-// Its errors are those of Check.
+// CheckProfile returns nil for a trusted profile. Its errors are those of Check.
 func (st *Store) CheckProfile(p *Profile) error {
-	known, err := st.has(p.trustEntry())
-	if err == nil && known != trustedNow {
+	status, err := st.has(p.trustEntry())
+	if err == nil && status != trustedNow {
 		err = &UntrustedError{Profile: p.Name, Position: p.Position,
-			Changed: known == trustedBefore}
+			Changed: status == trustedBefore}
 	}
 	return err
 }
 
-// What a store knows of something.
+// The results of Store.has.
 const (
 	neverTrusted = iota
 	trustedBefore
 	trustedNow
 )
 
-// has looks up something that may be trusted in any of these forms.
-func (st *Store) has(forms ...trustEntry) (known int, err error) {
+// has looks up a server or profile that is trusted if the store has any of these entries for it.
+func (st *Store) has(forms ...trustEntry) (status int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return neverTrusted, err
@@ -97,7 +96,7 @@ func (st *Store) has(forms ...trustEntry) (known int, err error) {
 	switch {
 	case i < 0:
 		return neverTrusted, nil
-	case slices.ContainsFunc(forms, func(t trustEntry) bool { return t.Digest == all[i].Digest }):
+	case slices.ContainsFunc(forms, func(e trustEntry) bool { return e.Digest == all[i].Digest }):
 		return trustedNow, nil
 	}
 	return trustedBefore, nil
@@ -115,12 +114,12 @@ func (st *Store) TrustProfile(profiles ...*Profile) error {
 	return err
 }
 
-// Revoke removes servers, and returns how many of them were recorded, in whatever definition.
+// Revoke removes servers, whatever their definitions, and returns how many of them were recorded.
 func (st *Store) Revoke(servers ...*Server) (int, error) {
 	return st.change(trustEntries(servers), false)
 }
 
-// RevokeProfile is Revoke for profiles.
+// RevokeProfile is like [Store.Revoke] for profiles.
 func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
 	return st.change(trustEntries(profiles), false)
 }
@@ -132,19 +131,19 @@ func trustEntries[T interface{ trustEntry() trustEntry }](all []T) (entries []tr
 	return entries
 }
 
-func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err error) {
+func (st *Store) change(entries []trustEntry, trust bool) (removed int, err error) {
 	all, err := st.read()
 	if err != nil {
 		return 0, err
 	}
 	before := len(all)
-	all = slices.DeleteFunc(all, func(t trustEntry) bool {
-		return slices.ContainsFunc(entries, t.sameSubject)
+	all = slices.DeleteFunc(all, func(e trustEntry) bool {
+		return slices.ContainsFunc(entries, e.sameSubject)
 	})
-	forgotten = before - len(all)
+	removed = before - len(all)
 	if trust {
 		all = append(all, entries...)
-	} else if forgotten == 0 {
+	} else if removed == 0 {
 		return 0, nil
 	}
 	if len(all) > maxTrusted {
@@ -163,7 +162,7 @@ func (st *Store) change(entries []trustEntry, trust bool) (forgotten int, err er
 	if err := os.MkdirAll(filepath.Dir(st.Path), 0o700); err != nil {
 		return 0, err
 	}
-	return forgotten, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
+	return removed, atomicfile.Write(st.Path, append(text, '\n'), 0o600)
 }
 
 // read returns the entries of the store. Invalid entries are ignored.
@@ -176,7 +175,7 @@ func (st *Store) read() ([]trustEntry, error) {
 		return nil, err
 	case atomicfile.Permissions && info.Mode().Perm()&0o022 != 0:
 		return nil, fmt.Errorf(
-			"%s can be written by others than you; look at it, and then: chmod 600 it", st.Path)
+			"%s is writable by other users; check its content, then run chmod 600 on it", st.Path)
 	}
 	data, err := readFile(st.Path)
 	if err != nil {
@@ -186,7 +185,7 @@ func (st *Store) read() ([]trustEntry, error) {
 		Trusted []trustEntry `json:"trusted"`
 	}
 	if err := json.Unmarshal(data, &content); err != nil {
-		return nil, fmt.Errorf("%s: %w; delete it, and trust your servers anew", st.Path, err)
+		return nil, fmt.Errorf("%s: %w; delete it and trust your servers again", st.Path, err)
 	}
 	return content.Trusted, nil
 }

@@ -83,13 +83,13 @@ func TestTrust(t *testing.T) {
 	assert.Equal(t, n, 0)
 }
 
-// A store that cannot be relied on trusts nobody.
-func TestStoresThatAreWrong(t *testing.T) {
+// An invalid store trusts no server.
+func TestInvalidStores(t *testing.T) {
 	s := projectServer(t, "/project", "s", `{"command": "x"}`)
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	assert.NilError(t, os.WriteFile(st.Path, []byte(`{"trusted": [`), 0o600))
-	assert.ErrorContains(t, st.Check(s), "delete it, and trust your servers anew")
-	assert.ErrorContains(t, st.Trust(s), "delete it, and trust your servers anew")
+	assert.ErrorContains(t, st.Check(s), "delete it and trust your servers again")
+	assert.ErrorContains(t, st.Trust(s), "delete it and trust your servers again")
 	content, err := os.ReadFile(st.Path)
 	assert.NilError(t, err)
 	assert.Equal(t, string(content), `{"trusted": [`)
@@ -98,7 +98,7 @@ func TestStoresThatAreWrong(t *testing.T) {
 	assert.NilError(t, st.Trust(s))
 	if atomicfile.Permissions {
 		assert.NilError(t, os.Chmod(st.Path, 0o622))
-		assert.ErrorContains(t, st.Check(s), "can be written by others than you")
+		assert.ErrorContains(t, st.Check(s), "is writable by other users")
 		assert.NilError(t, os.Chmod(st.Path, 0o600))
 	}
 	assert.NilError(t, st.Check(s))
@@ -110,8 +110,8 @@ func TestStoresThatAreWrong(t *testing.T) {
 	assert.ErrorContains(t, st.Trust(many...), "has 10000 servers already")
 }
 
-// While others change the store, whoever reads it sees one state or another, and never half of one.
-func TestStoreInUse(t *testing.T) {
+// A reader of the store never sees a partial change.
+func TestConcurrentStore(t *testing.T) {
 	st := &Store{filepath.Join(t.TempDir(), "trust.json")}
 	lasting := projectServer(t, "/project", "lasting", `{"command": "x"}`)
 	assert.NilError(t, st.Trust(lasting))

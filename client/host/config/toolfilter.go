@@ -2,8 +2,8 @@ package config
 
 import "github.com/stdwire/stdwire/client/host"
 
-// readTools reads tools: {allow, deny}, or an array of allowed patterns. Every problem is an error,
-// because an unknown filter must not pass everything.
+// readTools reads tools: {allow, deny}, or an array of allowed patterns. An unknown member is an
+// error, because ignoring it could allow tools that it denies.
 func (r *reader) readTools(v value) {
 	f := &r.server.Filter
 	if v.isArray() {
@@ -27,12 +27,12 @@ func (r *reader) readTools(v value) {
 	}
 }
 
-// setAllow sets the allowed patterns. Two fields may not set them, because each would widen the
-// other.
+// setAllow sets the allowed patterns. It is an error if two members set them, because it is unclear
+// which one restricts the other.
 func (r *reader) setAllow(v value, patterns []string) {
 	if r.server.Filter.Allow != nil {
 		r.errorf(v.start,
-			"%s: another field has already said which tools are allowed; leave out one of them",
+			"%s: another field has already said which tools are allowed; remove one of them",
 			r.field)
 	}
 	r.server.Filter.Allow = patterns
@@ -51,7 +51,7 @@ func (r *reader) readToolFilter(v value) {
 	mode, _ := v.member("mode")
 	list, _ := v.member("list")
 	if list.text == nil || mode.text == nil {
-		r.errorf(v.start, "%s wants {mode: allow or block, list: […]}", r.field)
+		r.errorf(v.start, "%s must be {mode: allow or block, list: […]}", r.field)
 		return
 	}
 	names := r.readPatterns(list)
@@ -61,6 +61,6 @@ func (r *reader) readToolFilter(v value) {
 	case "block":
 		r.server.Filter.Deny = append(r.server.Filter.Deny, names...)
 	default:
-		r.errorf(mode.start, "%s.mode wants allow or block", r.field)
+		r.errorf(mode.start, "%s.mode must be allow or block", r.field)
 	}
 }

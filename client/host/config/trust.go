@@ -7,16 +7,16 @@ import (
 )
 
 // Digest returns the SHA-256 of the server's workspace, id and definition in stdwire's own form,
-// except whether it is disabled. Variables are included with their defaults but without their
-// values, so that a token may change; files that the definition names are included by name.
+// without the member disabled. It covers the names and defaults of variables but not their values,
+// so that a token may change, and the names of files but not their contents.
 func (s *Server) Digest() string {
 	d := s.definition()
 	d.Disabled = false
 	return digest(s.Workspace, s.ID, d)
 }
 
-// TrustDigest returns the SHA-256 of everything that the file says about the server: Digest,
-// whether it is disabled, and the descriptions of its inputs. This is what a user accepts.
+// TrustDigest returns the SHA-256 of what a user accepts: the parts of Digest, whether the server
+// is disabled, and the descriptions of its inputs.
 func (s *Server) TrustDigest() string {
 	if !s.Disabled && len(s.Inputs) == 0 {
 		return s.Digest()
@@ -24,7 +24,7 @@ func (s *Server) TrustDigest() string {
 	return digest(s.Workspace, s.ID, s.definition(), s.Inputs)
 }
 
-// TrustDigest returns the SHA-256 of a profile. Its name decides what it hides.
+// TrustDigest returns the SHA-256 of the profile's workspace, name and servers.
 func (p *Profile) TrustDigest() string { return digest(p.Workspace, "profile", p.Name, p.Servers) }
 
 func digest(parts ...any) string {
@@ -32,13 +32,13 @@ func digest(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Intersect returns what s offers without anything that was does not offer: was itself, disabled if
-// s is, with the tools that both allow. If they differ in nothing else, it returns s, and whole is
-// true.
-func (s *Server) Intersect(was *Server) (less *Server, whole bool) {
-	within := *was
-	within.Disabled = was.Disabled || s.Disabled
-	within.Filter = was.Filter.And(s.Filter)
+// Intersect returns old with the restrictions of s, a newer definition of the same server: disabled
+// if one of them is, with the tools that both allow. If the result has the TrustDigest of s, so
+// that s only restricts old, Intersect returns s, and same is true.
+func (s *Server) Intersect(old *Server) (less *Server, same bool) {
+	within := *old
+	within.Disabled = old.Disabled || s.Disabled
+	within.Filter = old.Filter.And(s.Filter)
 	if within.TrustDigest() == s.TrustDigest() {
 		return s, true
 	}

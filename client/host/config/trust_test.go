@@ -7,8 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Trust is of all that a file says of a server; what takes something away needs none.
-func TestTrustCoversTheWholeEffect(t *testing.T) {
+// Trust covers all members of a server. Disabling a server needs no further trust.
+func TestTrustDigest(t *testing.T) {
 	parse := func(definition, inputs string) *Server {
 		source := Source{Path: "/project/mcp.json", Workspace: "/project", Project: true}
 		f := Parse(world(nil, nil), source,
@@ -46,8 +46,8 @@ func TestTrustCoversTheWholeEffect(t *testing.T) {
 	assert.Equal(t, s.TrustDigest() == s.Digest(), false)
 }
 
-// A file that changes takes away by itself; what it gives waits.
-func TestWithin(t *testing.T) {
+// Intersect applies restrictions of a new definition but no other changes.
+func TestIntersect(t *testing.T) {
 	for _, tt := range []struct {
 		was, now, want string // want is "" for all of now
 	}{
@@ -77,19 +77,19 @@ func TestWithin(t *testing.T) {
 		{`{"type":"http","url":"http://a"}`, `{"url":"http://a","oauth":{"clientId":"me"}}`,
 			`{"type":"http","url":"http://a"}`},
 	} {
-		was, now := projectServer(t, "/project", "s", tt.was),
+		old, now := projectServer(t, "/project", "s", tt.was),
 			projectServer(t, "/project", "s", tt.now)
-		within, whole := now.Intersect(was)
-		assert.Equal(t, whole, tt.want == "", tt.now)
+		result, same := now.Intersect(old)
+		assert.Equal(t, same, tt.want == "", tt.now)
 		want := tt.want
-		if whole {
+		if same {
 			want = string(now.JSON())
 		}
-		less := *within
+		less := *result
 		less.extraFields = nil
 		assert.Equal(t, normal(t, string(less.JSON())), normal(t, want))
-		again, whole := within.Intersect(was)
-		assert.Assert(t, whole && again == within, "it only takes away")
+		again, same := result.Intersect(old)
+		assert.Assert(t, same && again == result, "it only takes away")
 	}
 }
 

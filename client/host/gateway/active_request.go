@@ -11,52 +11,52 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// An activeRequest is a client's request that is under way at a server. Legacy servers do not say
-// which request a question or log message belongs to: it belongs to a client only if no other
-// client has a request there.
+// An activeRequest is a client's request that a server has not answered yet. Legacy servers do not
+// say which request a question or log message belongs to. It belongs to a client only if no other
+// client has an active request.
 type activeRequest struct {
-	g       *Gateway
-	address string
-	// the client's connection, or the request itself if clients share the connection
+	g   *Gateway
+	key string
+	// client is the *server.Conn, or the *activeRequest itself if several clients share the
+	// connection.
 	client   any
-	sequence int           // position among all requests so far
+	sequence int           // later requests have higher numbers
 	isCall   bool          // a question may belong to it
 	inflight *inflightCall // nil if the client cannot be asked
 	logs     logQueue      // log messages that arrive during the request
 }
 
-// activeRequests are the requests that are under way.
+// activeRequests are the active requests of all servers.
 type activeRequests struct {
 	mu    sync.Mutex
 	all   map[string]map[*activeRequest]struct{} // by clientKey
-	count int                                    // of all requests so far
-	// closed when a request ends; nil if nothing waits for that
-	ended chan struct{}
+	count int                                    // number of requests so far
+	ended chan struct{}                          // closed when a request ends; nil if nothing waits
 }
 
-// beginRequest records a request; its end method removes it. The log messages of an in-flight call
-// go to its current request.
-func (g *Gateway) beginRequest(ctx context.Context, u *target, f *inflightCall,
-	call bool) *activeRequest {
-	v := &activeRequest{g: g, address: u.clientKey(), client: u.conn, isCall: call, inflight: f,
-		logs: logQueue{server: u.id, send: g.sendLog}}
-	if u.isStateless() {
-		v.client = v
+// beginRequest records a request; its end method removes it. f is the in-flight call of the
+// request, or nil.
+func (g *Gateway) beginRequest(ctx context.Context, t *target, f *inflightCall,
+	isCall bool) *activeRequest {
+	r := &activeRequest{g: g, key: t.clientKey(), client: t.conn, isCall: isCall, inflight: f,
+		logs: logQueue{server: t.id, send: g.sendLog}}
+	if t.isStateless() {
+		r.client = r
 	}
-	v.logs.start(ctx)
-	vs := &g.requests
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	if vs.all == nil {
-		vs.all = make(map[string]map[*activeRequest]struct{})
+	r.logs.start(ctx)
+	rs := &g.requests
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.all == nil {
+		rs.all = make(map[string]map[*activeRequest]struct{})
 	}
-	if vs.all[v.address] == nil {
-		vs.all[v.address] = make(map[*activeRequest]struct{})
+	if rs.all[r.key] == nil {
+		rs.all[r.key] = make(map[*activeRequest]struct{})
 	}
-	vs.all[v.address][v] = struct{}{}
-	vs.count++
-	v.sequence = vs.count
-	return v
+	rs.all[r.key][r] = struct{}{}
+	rs.count++
+	r.sequence = rs.count
+	return r
 }
 
 // sendLog sends a log message to the client of a request while the gateway is open.
@@ -67,50 +67,50 @@ func (g *Gateway) sendLog(ctx context.Context, message mcp.LoggingMessageParams)
 	return server.Log(ctx, message)
 }
 
-// end removes the request and blocks until its client has received its log messages.
-func (v *activeRequest) end() {
-	vs := &v.g.requests
-	vs.mu.Lock()
-	delete(vs.all[v.address], v)
-	if len(vs.all[v.address]) == 0 {
-		delete(vs.all, v.address)
+// end removes the request and blocks until its log messages have been sent.
+func (r *activeRequest) end() {
+	rs := &r.g.requests
+	rs.mu.Lock()
+	delete(rs.all[r.key], r)
+	if len(rs.all[r.key]) == 0 {
+		delete(rs.all, r.key)
 	}
-	vs.notifyEnded()
-	vs.mu.Unlock()
-	if v.logs.stop() {
-		v.g.wakeLegacyServers()
+	rs.notifyEnded()
+	rs.mu.Unlock()
+	if r.logs.stop() {
+		r.g.wakeLegacyServers()
 	}
 }
 
-// inflightFor returns the call that a server's question belongs to, or nil if its client cannot be
-// asked. ok is false if the question is ambiguous. For a legacy client, the latest of its own calls
-// is used.
-func (vs *activeRequests) inflightFor(address string) (f *inflightCall, ok bool) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	return vs.findInflight(address)
+// inflightFor returns the call that a server's question belongs to, or nil if the client of the
+// call cannot be asked. ok is false if the question is ambiguous. Of several calls of one legacy
+// client it returns the latest.
+func (rs *activeRequests) inflightFor(key string) (f *inflightCall, ok bool) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	return rs.findInflight(key)
 }
 
 // findInflight is inflightFor for a caller that holds mu.
-func (vs *activeRequests) findInflight(address string) (f *inflightCall, ok bool) {
-	var who any
+func (rs *activeRequests) findInflight(key string) (f *inflightCall, ok bool) {
+	var client any
 	calls, latest := 0, 0
-	for v := range vs.all[address] {
-		if v.inflight != nil && v.inflight.isAbandoned() {
+	for r := range rs.all[key] {
+		if r.inflight != nil && r.inflight.isAbandoned() {
 			continue
 		}
-		if who != nil && v.client != who {
+		if client != nil && r.client != client {
 			return nil, false
 		}
-		who = v.client
-		if v.isCall {
+		client = r.client
+		if r.isCall {
 			calls++
-			if v.sequence > latest {
-				f, latest = v.inflight, v.sequence
+			if r.sequence > latest {
+				f, latest = r.inflight, r.sequence
 			}
 		}
 	}
-	if calls == 0 || calls > 1 && !isLegacy(who) {
+	if calls == 0 || calls > 1 && !isLegacy(client) {
 		return nil, false
 	}
 	return f, true
@@ -122,24 +122,24 @@ const questionTimeout = 5 * time.Second
 
 // awaitInflight is like inflightFor, but waits up to questionTimeout until the question is
 // unambiguous.
-func (vs *activeRequests) awaitInflight(ctx context.Context, address string) (f *inflightCall,
+func (rs *activeRequests) awaitInflight(ctx context.Context, key string) (f *inflightCall,
 	ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, questionTimeout)
 	defer cancel()
 	for {
-		vs.mu.Lock()
-		f, ok = vs.findInflight(address)
-		if ok || len(vs.all[address]) == 0 {
-			vs.mu.Unlock()
+		rs.mu.Lock()
+		f, ok = rs.findInflight(key)
+		if ok || len(rs.all[key]) == 0 {
+			rs.mu.Unlock()
 			return f, ok
 		}
-		if vs.ended == nil {
-			vs.ended = make(chan struct{})
+		if rs.ended == nil {
+			rs.ended = make(chan struct{})
 		}
-		fewer := vs.ended
-		vs.mu.Unlock()
+		ended := rs.ended
+		rs.mu.Unlock()
 		select {
-		case <-fewer:
+		case <-ended:
 		case <-ctx.Done():
 			return nil, false
 		}
@@ -147,16 +147,17 @@ func (vs *activeRequests) awaitInflight(ctx context.Context, address string) (f 
 }
 
 // notifyEnded wakes awaitInflight. The caller holds mu.
-func (vs *activeRequests) notifyEnded() {
-	if vs.ended != nil {
-		close(vs.ended)
-		vs.ended = nil
+func (rs *activeRequests) notifyEnded() {
+	if rs.ended != nil {
+		close(rs.ended)
+		rs.ended = nil
 	}
 }
 
-// isLegacy reports whether client is a legacy client that can be asked a question.
-func isLegacy(who any) bool {
-	conn, ok := who.(*server.Conn)
+// isLegacy reports whether client, as in activeRequest, is a legacy client that can be asked a
+// question.
+func isLegacy(client any) bool {
+	conn, ok := client.(*server.Conn)
 	if !ok {
 		return false
 	}
@@ -164,45 +165,45 @@ func isLegacy(who any) bool {
 	return can.Elicitation != nil || can.Sampling != nil || can.Roots != nil
 }
 
-// logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy is
-// false if no request is under way; several says that several clients have requests under way.
-func (vs *activeRequests) logQueueFor(address string, level mcp.LoggingLevel) (to *logQueue, busy,
+// logQueueFor returns the queue for a server's log message, or nil if no client wants it. busy
+// reports whether there is an active request, and several whether several clients have one.
+func (rs *activeRequests) logQueueFor(key string, level mcp.LoggingLevel) (to *logQueue, busy,
 	several bool) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	var who any
-	for v := range vs.all[address] {
-		several = several || who != nil && v.client != who
-		who = v.client
-		if to == nil && level.AtLeast(v.logs.level()) {
-			to = &v.logs
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	var client any
+	for r := range rs.all[key] {
+		several = several || client != nil && r.client != client
+		client = r.client
+		if to == nil && level.AtLeast(r.logs.level()) {
+			to = &r.logs
 		}
 	}
-	return to, who != nil, several
+	return to, client != nil, several
 }
 
-// level returns the most verbose level that the clients of these requests want.
-func (vs *activeRequests) level(address string) (level mcp.LoggingLevel) {
-	vs.mu.Lock()
-	defer vs.mu.Unlock()
-	for v := range vs.all[address] {
-		level = moreVerbose(level, v.logs.level())
+// level returns the most verbose level that a client of these requests wants, or "".
+func (rs *activeRequests) level(key string) (level mcp.LoggingLevel) {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	for r := range rs.all[key] {
+		level = moreVerbose(level, r.logs.level())
 	}
 	return level
 }
 
-// use calls f with a server's client on behalf of the client of the request in ctx. isCall says
-// that a question of the server may belong to it.
-func (g *Gateway) use(ctx context.Context, u *target, call bool,
+// use calls f with the client of a server on behalf of the request in ctx. isCall says that a
+// question of the server may belong to the request.
+func (g *Gateway) use(ctx context.Context, t *target, isCall bool,
 	f func(*client.Client) error) error {
-	if u.perSession && u.session == "" {
-		return fmt.Errorf("server %q %w", u.id, ErrNoSession)
+	if t.perSession && t.session == "" {
+		return fmt.Errorf("server %q %w", t.id, ErrNoSession)
 	}
-	defer g.enterSession(u)()
-	v := g.beginRequest(ctx, u, nil, call)
-	defer v.end()
-	return g.manager.Use(ctx, u.id, u.session, u.idempotent, func(c *client.Client) error {
-		g.raiseLevel(ctx, c, &v.logs)
+	defer g.enterSession(t)()
+	r := g.beginRequest(ctx, t, nil, isCall)
+	defer r.end()
+	return g.manager.Use(ctx, t.id, t.session, t.idempotent, func(c *client.Client) error {
+		g.raiseLevel(ctx, c, &r.logs)
 		return f(c)
 	})
 }

@@ -50,7 +50,7 @@ const (
 	maxAuditNameSize  = 128 // bytes of an argument's name
 )
 
-// The outcomes of calls, as the log has them.
+// The values of auditEntry.Outcome.
 const (
 	outcomeOK        = "ok"
 	outcomeToolError = "tool_error"     // the result has isError
@@ -61,29 +61,29 @@ const (
 )
 
 // record adds the line of a call that has ended.
-func (t *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
+func (l *auditLog) record(ctx context.Context, c *call, began time.Time, err error) {
 	e := auditEntry{
-		Time: formatTime(began), Principal: principal(ctx), Server: c.u.id, Resumed: c.resumed,
+		Time: formatTime(began), Principal: principal(ctx), Server: c.target.id, Resumed: c.resumed,
 		ArgumentsSize: len(c.Arguments),
 		Milliseconds:  float64(time.Since(began).Microseconds()) / 1000, ResultSize: len(c.Result),
 	}
 	switch c.kind {
 	case kindTool:
-		e.Tool = c.u.name
+		e.Tool = c.target.name
 	case kindPrompt:
-		e.Prompt = c.u.name
+		e.Prompt = c.target.name
 	default:
-		e.URI = c.u.name
+		e.URI = c.target.name
 	}
 	if len(c.Arguments) > 0 {
-		e.setArguments(c.Arguments, t.key)
-		if t.values {
+		e.setArguments(c.Arguments, l.key)
+		if l.values {
 			e.Values = c.Arguments
 		}
 	}
 	e.setOutcome(ctx, c.Result, err)
-	if line, err := mcp.Marshal(e); err == nil { // which it is, of strings, numbers and valid JSON
-		t.add(append(line, '\n'))
+	if line, err := mcp.Marshal(e); err == nil { // always: strings, numbers and valid JSON
+		l.add(append(line, '\n'))
 	}
 }
 
@@ -100,8 +100,8 @@ func (e *auditEntry) setArguments(arguments json.RawMessage, key []byte) {
 		}
 		e.Arguments = append(e.Arguments, auditArgument{name, typeOf(value), len(value)})
 	}
+	// It fails for a duplicate member and for arguments that are nested too deep.
 	if text, err := jsondiff.Canonical(arguments); err == nil {
-		// else something is there twice, or nested too deep
 		mac := hmac.New(sha256.New, key)
 		mac.Write(text)
 		e.HMAC = hex.EncodeToString(mac.Sum(nil))

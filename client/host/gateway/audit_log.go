@@ -21,8 +21,8 @@ const (
 	auditCloseTimeout = 5 * time.Second
 )
 
-// An auditLog writes audit lines on its own goroutine, so that no call waits for a slow or full
-// disk.
+// An auditLog writes audit lines on its own goroutine, which ends with close, so that no call waits
+// for a slow or full disk.
 type auditLog struct {
 	to     io.Writer
 	values bool
@@ -36,9 +36,9 @@ type auditLog struct {
 	pending []byte // whole lines
 	dropped int    // lines dropped and not reported yet
 
-	// Of the goroutine.
-	partialLine bool // the last line was written in part; used by run only
-	failing     bool
+	// Used by run only.
+	partialLine bool // the last line was written in part
+	failing     bool // the last write failed
 }
 
 func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *auditLog {
@@ -46,63 +46,63 @@ func newAuditLog(to io.Writer, values bool, key []byte, log *slog.Logger) *audit
 		key = make([]byte, sha256.Size)
 		_, _ = rand.Read(key) // never fails
 	}
-	t := &auditLog{to: to, values: values, key: key, log: log, wake: make(chan struct{}, 1),
+	l := &auditLog{to: to, values: values, key: key, log: log, wake: make(chan struct{}, 1),
 		done: make(chan struct{})}
-	go t.run()
-	return t
+	go l.run()
+	return l
 }
 
 // add queues a line, or counts it as dropped. It does not block.
-func (t *auditLog) add(line []byte) {
-	t.mu.Lock()
+func (l *auditLog) add(line []byte) {
+	l.mu.Lock()
 	switch {
-	case t.closed:
-	case len(t.pending) > 0 && len(t.pending)+len(line) > maxPendingAudit:
-		t.dropped++
+	case l.closed:
+	case len(l.pending) > 0 && len(l.pending)+len(line) > maxPendingAudit:
+		l.dropped++
 	default:
-		t.pending = append(t.pending, line...)
+		l.pending = append(l.pending, line...)
 	}
-	t.mu.Unlock()
-	t.wakeWriter()
+	l.mu.Unlock()
+	l.wakeWriter()
 }
 
-func (t *auditLog) wakeWriter() {
+func (l *auditLog) wakeWriter() {
 	select {
-	case t.wake <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
 // close waits up to auditCloseTimeout until all lines are written.
-func (t *auditLog) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.wakeWriter()
+func (l *auditLog) close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.wakeWriter()
 	timer := time.NewTimer(auditCloseTimeout)
 	defer timer.Stop()
 	select {
-	case <-t.done:
+	case <-l.done:
 	case <-timer.C:
-		t.log.Warn("gateway: the end of the audit log is missing: it could not be written in time",
+		l.log.Warn("gateway: the end of the audit log is missing: it could not be written in time",
 			slog.Duration("time", auditCloseTimeout))
 	}
 }
 
-func (t *auditLog) run() {
-	defer close(t.done)
-	for range t.wake {
-		t.mu.Lock()
-		lines, dropped, closed := t.pending, t.dropped, t.closed
-		t.pending, t.dropped = nil, 0
-		t.mu.Unlock()
-		dropped += t.write(lines)
+func (l *auditLog) run() {
+	defer close(l.done)
+	for range l.wake {
+		l.mu.Lock()
+		lines, dropped, closed := l.pending, l.dropped, l.closed
+		l.pending, l.dropped = nil, 0
+		l.mu.Unlock()
+		dropped += l.write(lines)
 		if dropped > 0 &&
-			t.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()),
+			l.write(fmt.Appendf(nil, `{"time":%q,"dropped":%d}`+"\n", formatTime(time.Now()),
 				dropped)) > 0 {
-			t.mu.Lock()
-			t.dropped += dropped // to be told when it can be
-			t.mu.Unlock()
+			l.mu.Lock()
+			l.dropped += dropped // until a write succeeds
+			l.mu.Unlock()
 		}
 		if closed {
 			return
@@ -110,41 +110,41 @@ func (t *auditLog) run() {
 	}
 }
 
-// write writes lines and returns how many are lost, in whole or in part.
-func (t *auditLog) write(lines []byte) (lost int) {
+// write writes lines and returns the number of those that are lost, in whole or in part.
+func (l *auditLog) write(lines []byte) (lost int) {
 	if len(lines) == 0 {
 		return 0
 	}
 	n, err := 0, error(nil)
-	if t.partialLine {
-		_, err = t.writeRaw([]byte("\n"))
+	if l.partialLine {
+		_, err = l.writeRaw([]byte("\n"))
 	}
 	if err == nil {
-		t.partialLine = false
-		if n, err = t.writeRaw(lines); err == nil && n < len(lines) {
+		l.partialLine = false
+		if n, err = l.writeRaw(lines); err == nil && n < len(lines) {
 			err = io.ErrShortWrite
 		}
 	}
 	n = max(0, min(n, len(lines)))
 	if err == nil {
-		t.failing = false
+		l.failing = false
 		return 0
 	}
 	if n > 0 {
-		t.partialLine = lines[n-1] != '\n'
+		l.partialLine = lines[n-1] != '\n'
 	}
-	if !t.failing {
-		t.failing = true
-		t.log.Warn("gateway: the audit log cannot be written; calls go on, and what is missing is counted",
+	if !l.failing {
+		l.failing = true
+		l.log.Warn("gateway: the audit log cannot be written; calls continue, and lost lines are counted",
 			slog.Any("error", err))
 	}
 	return bytes.Count(lines[n:], []byte("\n"))
 }
 
 // writeRaw calls the application's writer and recovers its panics.
-func (t *auditLog) writeRaw(b []byte) (n int, err error) {
+func (l *auditLog) writeRaw(b []byte) (n int, err error) {
 	err = contain.Do(func() (err error) {
-		n, err = t.to.Write(b)
+		n, err = l.to.Write(b)
 		return err
 	})
 	return n, err

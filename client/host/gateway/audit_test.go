@@ -200,7 +200,8 @@ func TestAudit(t *testing.T) {
 	})
 }
 
-// Only who asks for values gets them; names are not endless, and what means two things has no hash.
+// The audit log contains argument values only with AuditValues. It truncates names, and omits the
+// digest of arguments with a duplicate member.
 func TestAuditValues(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		d := &disk{room: -1}
@@ -232,9 +233,9 @@ func TestAuditValues(t *testing.T) {
 	})
 }
 
-// What is short cannot be found by trying: the digests of arguments have a key. The same arguments
-// have the same digest as long as the key is the same, in another gateway too.
-func TestAuditDigestsCannotBeGuessed(t *testing.T) {
+// The digest of short arguments cannot be found by hashing guesses, because it has a key. Gateways
+// with the same key write the same digests.
+func TestAuditDigests(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		digest := func(pin string, o gateway.Options) string {
 			t.Helper()
@@ -270,7 +271,7 @@ func TestAuditDigestsCannotBeGuessed(t *testing.T) {
 	})
 }
 
-// A principal is in the log as the transport knows it.
+// The audit log contains the principal of the transport.
 func TestAuditPrincipal(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		d := &disk{room: -1}
@@ -281,15 +282,15 @@ func TestAuditPrincipal(t *testing.T) {
 		assert.NilError(t, err)
 		_, _ = rpc.AppendResponse(t.Context(), nil,
 			func(ctx context.Context, r *rpc.Request) (any, error) {
-				return w.front.Integration().Stateless("ada").Handle(ctx, r, nil)
+				return w.downstream.Integration().Stateless("ada").Handle(ctx, r, nil)
 			}, m.Request())
 		got := d.take(t)
 		assert.Assert(t, strings.HasPrefix(got[0], `{"principal":"ada","server":"up",`), got[0])
 	})
 }
 
-// The calls go on whatever becomes of the log; what is missing in it is counted in it.
-func TestAuditOfFullDisk(t *testing.T) {
+// Errors of the audit log fail no call, and lost lines are counted.
+func TestAuditWriteErrors(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		d := &disk{room: -1}
 		w.reopen(gateway.Options{Audit: d}, w.server("up", w.era))
@@ -317,7 +318,7 @@ func TestAuditOfFullDisk(t *testing.T) {
 	})
 }
 
-func TestAuditOfStuckDisk(t *testing.T) {
+func TestAuditBlockedWrite(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		stuck := make(chan struct{})
 		d := &disk{room: -1, stuck: stuck}
@@ -350,18 +351,18 @@ func TestAuditOfStuckDisk(t *testing.T) {
 		assert.Equal(t, time.Since(began), 5*time.Second, "no longer than that")
 		close(stuck)
 		synctest.Wait()
-		w.gateway = gateway.Options{Logger: quiet}.New(w.front) // for the end of the test
+		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream) // for the end of the test
 	})
 }
 
-// What was added is written when Close returns.
-func TestAuditAtTheEnd(t *testing.T) {
+// Close returns after all lines are written.
+func TestAuditClose(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		r, to := io.Pipe()
 		w.gateway.Close()
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			Audit: to}.New(w.front)
+			Audit: to}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
@@ -381,6 +382,6 @@ func TestAuditAtTheEnd(t *testing.T) {
 		reading.Wait()
 		assert.Equal(t, bytes.Count(text, []byte("\n")), 3)
 		assert.Equal(t, log.String(), "")
-		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream)
 	})
 }

@@ -9,20 +9,21 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 )
 
-// awaitName waits until the servers that may have a name unknown to f are listed. The error says
+// awaitName waits until the servers that may have a name unknown to d are listed. The error says
 // why one cannot be started.
-func (g *Gateway) awaitName(ctx context.Context, f *downstream, public string) error {
-	return g.awaitLists(ctx, func(m *upstreamServer) bool {
-		return f.includes(m.id) &&
-			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(m.id, "", math.MaxInt)))
+func (g *Gateway) awaitName(ctx context.Context, d *downstream, public string) error {
+	return g.awaitLists(ctx, func(u *upstreamServer) bool {
+		return d.includes(u.id) &&
+			(g.o.NoPrefix || strings.HasPrefix(public, host.PublicName(u.id, "", math.MaxInt)))
 	}, g.o.NoPrefix)
 }
 
-// AwaitOperation waits until the server that an operation may belong to is listed. It is for the
-// Missing of the dispatcher of Options.Catalog. The error says why the server could not be listed.
+// AwaitOperation waits until the server that an operation may belong to is listed. It is for
+// [dispatch.Options].Missing of the dispatcher of Options.Catalog. The error says why the server
+// cannot be listed.
 func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
-	err := g.awaitLists(ctx, func(m *upstreamServer) bool {
-		return strings.HasPrefix(operation, host.ServiceName(m.id)+".")
+	err := g.awaitLists(ctx, func(u *upstreamServer) bool {
+		return strings.HasPrefix(operation, host.ServiceName(u.id)+".")
 	}, false)
 	if err != nil {
 		return operationError(ctx, err)
@@ -30,21 +31,21 @@ func (g *Gateway) AwaitOperation(ctx context.Context, operation string) error {
 	return nil
 }
 
-// awaitLists waits until the wanted servers are listed. With any, each of them may have the name,
-// and a server that cannot be started is not an error.
+// awaitLists waits until the wanted servers are listed. If any is true, each of them may have the
+// name, and a server that cannot be started is not an error.
 func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) bool,
 	any bool) error {
-	for _, m := range g.unlistedUpstreams(wanted) {
+	for _, u := range g.unlistedUpstreams(wanted) {
 		if any {
 			select {
-			case <-m.listedOnce:
-			case <-m.done:
+			case <-u.listedOnce:
+			case <-u.done:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
 			continue
 		}
-		if err := g.Refresh(ctx, m.id); err != nil && !errors.Is(err, host.ErrDisabled) &&
+		if err := g.Refresh(ctx, u.id); err != nil && !errors.Is(err, host.ErrDisabled) &&
 			!errors.Is(err, host.ErrUnknown) {
 			return clientError(err)
 		}
@@ -52,12 +53,13 @@ func (g *Gateway) awaitLists(ctx context.Context, wanted func(*upstreamServer) b
 	return nil
 }
 
+// unlistedUpstreams returns the wanted servers whose lists are unknown.
 func (g *Gateway) unlistedUpstreams(wanted func(*upstreamServer) bool) (some []*upstreamServer) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, m := range g.upstreams {
-		if !m.known.Load() && !m.disabled.Load() && wanted(m) {
-			some = append(some, m)
+	for _, u := range g.upstreams {
+		if !u.known.Load() && !u.disabled.Load() && wanted(u) {
+			some = append(some, u)
 		}
 	}
 	return some

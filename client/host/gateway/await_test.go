@@ -16,14 +16,14 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A call to a server that is still starting for the first time waits until it has said what it has;
-// one to a server that cannot be started fails with the reason.
+// A call to a server that is starting for the first time waits until its lists are known. A call to
+// a server that cannot be started fails with the reason.
 func TestCallWaitsForFirstStart(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		catalog := dispatch.NewCatalog()
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", w.era)))
 		w.gateway.Settle(t.Context())
 		slow := w.server("slow", w.era)
@@ -93,13 +93,13 @@ func TestCallWaitsForFirstStart(t *testing.T) {
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "broken__x", nil)
 			assert.ErrorContains(t, err,
-				`server "broken" is not available: boom; it is started again in `)
+				`server "broken" is not available: boom; it restarts in `)
 			_, err = c.CallTool(t.Context(), "off__verbatim", nil)
 			assert.ErrorContains(t, err, "Unknown tool: off__verbatim")
 			e := operate(t.Context(), "broken.x")
 			assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
 			assert.ErrorContains(t, e.Err,
-				`server "broken" is not available: boom; it is started again in `)
+				`server "broken" is not available: boom; it restarts in `)
 		})
 	})
 }

@@ -55,18 +55,18 @@ func restless(stream io.ReadWriteCloser) {
 	}
 }
 
-// However many changes a server tells of at once, the gateway's clients hear of one.
+// A burst of list_changed notifications from a server becomes one for the gateway's clients.
 func TestBurstOfChanges(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		here, there := net.Pipe()
-		w.serving.Go(func() { _ = w.front.Serve(context.Background(), there) })
+		clientEnd, serverEnd := net.Pipe()
+		w.serving.Go(func() { _ = w.downstream.Serve(context.Background(), serverEnd) })
 		heard := make(chan string, 100)
 		w.serving.Go(func() {
-			for lines := bufio.NewScanner(here); lines.Scan(); {
+			for lines := bufio.NewScanner(clientEnd); lines.Scan(); {
 				heard <- lines.Text()
 			}
 		})
-		_, err := io.WriteString(here,
+		_, err := io.WriteString(clientEnd,
 			`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`+
 				"\n"+
 				`{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n")
@@ -89,6 +89,6 @@ func TestBurstOfChanges(t *testing.T) {
 				[]string{"restless__t0", "restless__t1", "restless__t2", "restless__t3",
 					"up__verbatim"})
 		})
-		assert.NilError(t, here.Close())
+		assert.NilError(t, clientEnd.Close())
 	})
 }

@@ -20,36 +20,36 @@ const defaultMax = 8 << 20
 type call struct {
 	Event
 	kind    string
-	u       target
+	target  target
 	resumed bool // the request answers a question
 }
 
-// errCallPanicked is the outcome of a call that did not return.
+// errCallPanicked is the error of a call that panicked.
 var errCallPanicked = errors.New("a panic")
 
 // runCall makes a call and adds it to the audit log. The result of do is subject to the limits and
 // interceptors.
 func (g *Gateway) runCall(ctx context.Context, c *call,
 	do func() (json.RawMessage, error)) (err error) {
-	c.Server, c.Tool, c.Principal = c.u.id, c.u.name, principal(ctx)
-	what, _, _ := stateFrom(ctx)
-	c.resumed = what != ""
+	c.Server, c.Tool, c.Principal = c.target.id, c.target.name, principal(ctx)
+	stateKind, _, _ := stateFrom(ctx)
+	c.resumed = stateKind != ""
 	if g.audit != nil {
-		err = errCallPanicked // unless something is returned
+		err = errCallPanicked // if do panics
 		defer func(began time.Time) { g.audit.record(ctx, c, began, err) }(time.Now())
 	}
-	err = c.runWithinLimits(ctx, g, what == stateOfInflight, do)
+	err = c.runWithinLimits(ctx, g, stateKind == stateOfInflight, do)
 	return err
 }
 
 // runWithinLimits makes a call within the limits, between the interceptors. Options.Before is
 // skipped when the call resumes an in-flight call, whose arguments were sent before.
-func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool,
+func (c *call) runWithinLimits(ctx context.Context, g *Gateway, resumed bool,
 	do func() (json.RawMessage, error)) (err error) {
 	if err := c.checkArguments(); err != nil {
 		return err
 	}
-	if c.kind == kindTool && !flying && len(g.o.Before) > 0 {
+	if c.kind == kindTool && !resumed && len(g.o.Before) > 0 {
 		if err := c.intercept(ctx, byBefore, g.o.Before); err != nil {
 			return err
 		}
@@ -77,25 +77,25 @@ func (c *call) runWithinLimits(ctx context.Context, g *Gateway, flying bool,
 }
 
 func (c *call) checkArguments() error {
-	if n := len(c.Arguments); n > c.u.maxArguments {
+	if n := len(c.Arguments); n > c.target.maxArguments {
 		return c.refuse(byLimit, rpc.CodeInvalidParams,
 			"its arguments have %d bytes, and maxArguments allows %d: nothing was sent", n,
-			c.u.maxArguments)
+			c.target.maxArguments)
 	}
 	return nil
 }
 
 func (c *call) checkResult() error {
-	if n := len(c.Result); n > c.u.maxResult {
+	if n := len(c.Result); n > c.target.maxResult {
 		return c.refuse(byLimit, rpc.CodeInternalError,
 			"its result has %d bytes, and maxResult allows %d: ask for less of it", n,
-			c.u.maxResult)
+			c.target.maxResult)
 	}
 	return nil
 }
 
 func (c *call) refuse(by string, code int, format string, args ...any) error {
 	return &refusedError{by,
-		rpc.Errorf(code, "server %q: %s %q: %s", c.u.id, c.kind, c.u.name,
+		rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
 			fmt.Sprintf(format, args...))}
 }

@@ -22,13 +22,13 @@ func (w *world) reopen(o gateway.Options, s host.Server) {
 	w.t.Helper()
 	w.gateway.Close()
 	o.Logger = quiet
-	w.gateway = o.New(w.front)
+	w.gateway = o.New(w.downstream)
 	assert.NilError(w.t, w.gateway.Add(s))
 	time.Sleep(5 * time.Second)
 }
 
-// What is too large is refused: arguments before the server sees them, results before the client
-// does.
+// Arguments that are too large are refused before the call, and results before the client receives
+// them.
 func TestLimits(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		calls := 0
@@ -135,11 +135,11 @@ func TestInterceptors(t *testing.T) {
 					`server "up": tool "echo": refused before the call: not on Sundays`},
 				{pass, fail, "", `server "up": tool "echo": its result is refused: not on Sundays`},
 				{arguments(`[1]`), pass, "",
-					`refused before the call: it was changed into what is no JSON object`},
+					`refused before the call: the interceptor left a value that is not a JSON object`},
 				{arguments(``), pass, "",
-					`refused before the call: it was changed into what is no JSON object`},
+					`refused before the call: the interceptor left a value that is not a JSON object`},
 				{pass, result(`{`), "",
-					`its result is refused: it was changed into what is no JSON object`},
+					`its result is refused: the interceptor left a value that is not a JSON object`},
 				{arguments(`{"x":"` + strings.Repeat("x", 100) + `"}`), pass, "",
 					`maxArguments allows 100`},
 				{pass, result(`{"x":"` + strings.Repeat("x", 100) + `"}`), "",
@@ -165,8 +165,7 @@ func TestInterceptors(t *testing.T) {
 	})
 }
 
-// A client that does not wait any longer is not told that it was refused; nor does an interceptor
-// wait.
+// The context of an interceptor ends when the client cancels the call.
 func TestInterceptorIsCancelled(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.reopen(gateway.Options{
@@ -183,9 +182,9 @@ func TestInterceptorIsCancelled(t *testing.T) {
 	})
 }
 
-// What a call asks is no result; the interceptors see each round of a modern server's call, whose
-// arguments are sent again, and the first one of a legacy server's, that goes on.
-func TestInterceptorsOfCallsThatAsk(t *testing.T) {
+// A question is not a result. Interceptors run for each round of a modern server's call, whose
+// arguments are sent again, but only for the first round of a legacy server's call.
+func TestInterceptorsOfQuestions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 			answer, err := server.Elicit(ctx, "k",

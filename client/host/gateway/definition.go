@@ -22,16 +22,16 @@ type definition[T any] struct {
 
 // An invalidDefinition is a definition that cannot be forwarded.
 type invalidDefinition struct {
-	own string // the server's name for it, or "#" and its position in the list
+	own string // its own name, or "#" and its position in the list
 	err error
 }
 
-// parseDefinition parses a definition. A duplicate member is an error, because readers may pick
-// different ones.
+// parseDefinition parses a definition. A duplicate member is an error, because clients may differ
+// in which of the two they use.
 func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T], err error) {
 	d = definition[T]{new(T), text, nil}
 	if len(text) == 0 || text[0] != '{' {
-		return d, errors.New("it is no object")
+		return d, errors.New("it is not an object")
 	}
 	if _, err = jsondiff.Canonical(text); err != nil {
 		return d, err
@@ -45,7 +45,7 @@ func parseDefinition[T any](kind string, text json.RawMessage) (d definition[T],
 // parseDefinitions returns the valid and the invalid definitions of a list, or the error of the
 // list.
 func parseDefinitions[T any](kind string,
-	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], odd []invalidDefinition,
+	texts iter.Seq2[json.RawMessage, error]) (all []definition[T], invalid []invalidDefinition,
 	err error) {
 	seen := make(map[string]bool)
 	n := 0
@@ -60,16 +60,16 @@ func parseDefinitions[T any](kind string,
 		case err == nil && own == "":
 			err = errors.New("it has no name")
 		case err == nil && seen[own]:
-			err = errors.New("the server has two of that name")
+			err = errors.New("the server has two with this name")
 		}
 		if err != nil {
-			odd = append(odd, invalidDefinition{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
+			invalid = append(invalid, invalidDefinition{cmp.Or(own, fmt.Sprintf("#%d", n)), err})
 			continue
 		}
 		seen[own] = true
 		all = append(all, d)
 	}
-	return all, odd, nil
+	return all, invalid, nil
 }
 
 // definitionTexts returns the definitions as received.
@@ -81,7 +81,7 @@ func definitionTexts[T any](all []definition[T]) []json.RawMessage {
 	return texts
 }
 
-// textSeq yields texts without an error.
+// textSeq returns an iterator over texts without errors.
 func textSeq(texts []json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for _, text := range texts {

@@ -32,8 +32,8 @@ const (
 	oddTemplate = `{"mimeType":"","uriTemplate":"mem://odd/{x}","name":"odd","_meta":{}}`
 )
 
-// offerOdd has the server behind offer them.
-func (w *world) offerOdd() {
+// offerDefinitions makes the server "up" offer them.
+func (w *world) offerDefinitions() {
 	w.t.Helper()
 	var tool mcp.Tool
 	assert.NilError(w.t, mcp.Unmarshal([]byte(oddTool), &tool))
@@ -76,22 +76,22 @@ func (w *world) texts(c *client.Client) (all []string) {
 	return all
 }
 
-// regate makes the gateway anew, of the one server behind.
-func (w *world) regate(o gateway.Options) {
+// restart replaces the gateway by one with other options and the server "up".
+func (w *world) restart(o gateway.Options) {
 	w.t.Helper()
 	w.gateway.Close()
-	w.gateway = o.New(w.front)
+	w.gateway = o.New(w.downstream)
 	s := w.server("up", w.era)
 	s.Digest = "d"
 	assert.NilError(w.t, w.gateway.Add(s))
 	w.gateway.Settle(w.t.Context())
 }
 
-// Definitions reach the client as the server wrote them, but for the name and the description, as
-// far as the options want them changed; also those that are remembered.
+// Definitions are forwarded byte by byte, also from the cache, except the name and the description
+// that the options change.
 func TestDefinitions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
-		w.offerOdd()
+		w.offerDefinitions()
 		compact := `{"x-first":[1.50,1e400],"inputSchema":{"required":["b"],"properties":{"b":{"maximum":9007199254740993.0,"type":"number"},"a":{}},"type":"object","$schema":"http://json-schema.org/draft-07/schema#"},` +
 			`"annotations":{"idempotentHint":true,"y":null,"x":{"z":1,"a":2},"readOnlyHint":true},"title":"","execution":{"taskSupport":"optional"},"name":NAME,"description":DESCRIPTION,"_meta":{"z/z":0.10,"a/a":[]},"icons":[]}`
 		as := func(name, description string) string {
@@ -112,14 +112,14 @@ func TestDefinitions(t *testing.T) {
 				`{"arguments":[{"required":false,"name":"who","x":1.0}],"x-y":{},"name":"up__odd_prompt","title":"","y":null}`},
 			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, MaxName: 8}, oddTool,
 				oddPrompt},
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
 			// now it is
-			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, Remember: dir}, oddTool,
+			{gateway.Options{NoPrefix: true, NoDescriptionPrefix: true, CacheDir: dir}, oddTool,
 				oddPrompt},
 		} {
 			tt.o.Logger = quiet
-			w.regate(tt.o)
+			w.restart(tt.o)
 			w.client(client.Options{Era: era}, func(c *client.Client) {
 				assert.DeepEqual(t, w.texts(c),
 					[]string{tt.tool, tt.prompt, oddResource, oddTemplate})
@@ -136,8 +136,7 @@ func TestDefinitions(t *testing.T) {
 	})
 }
 
-// What is passed on is pinned, all of it: also what readers less exact than this one might take for
-// a description.
+// Pins cover a definition as received, including members that only some clients understand.
 func TestDefinitionsArePinned(t *testing.T) {
 	for before, after := range map[string]string{
 		`"x":1.0`:          `"x":1`,
@@ -156,7 +155,7 @@ func TestDefinitionsArePinned(t *testing.T) {
 				time.Sleep(20 * time.Second)
 			}
 			define(before)
-			w.regate(gateway.Options{Logger: quiet, Pins: lock})
+			w.restart(gateway.Options{Logger: quiet, Pins: lock})
 			w.client(client.Options{}, func(c *client.Client) {
 				assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 				define(after)
@@ -168,15 +167,15 @@ func TestDefinitionsArePinned(t *testing.T) {
 	}
 }
 
-// Without prefix, names that are no names to a model are the server's business; of two with the
-// same name the first is there, and when it goes the second.
+// Without prefixes names are unchanged. Of two items with the same name the first server's is
+// offered, and the second server's after that is removed.
 func TestNoPrefix(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.add("foo/bar baz", reads("slash"))
 		long := "a" + string(bytes.Repeat([]byte("b"), 200))
 		w.add(long, reads("long"))
 		var log bytes.Buffer
-		w.regate(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		w.restart(gateway.Options{NoPrefix: true, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		b, _ := w.second("b")
 		assert.NilError(t,
 			b.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "verbatim"}, Forward: reads("b")}))
@@ -196,7 +195,7 @@ func TestNoPrefix(t *testing.T) {
 			synctest.Wait()
 			assert.Assert(t,
 				cmp.Contains(log.String(),
-					`as another has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
+					`another server has its name" name=verbatim server=b own_name=verbatim other_server=up other_name=verbatim`))
 			assert.Assert(t, w.gateway.Remove("up"))
 			time.Sleep(5 * time.Second)
 			r, err := c.CallTool(t.Context(), "verbatim", nil)
@@ -206,17 +205,17 @@ func TestNoPrefix(t *testing.T) {
 	})
 }
 
-// Among the operations of the server itself, an upstream tool of the same name is left out.
+// An upstream tool with the name of an operation of the server itself is withheld.
 func TestNoPrefixBesideOperations(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		catalog := dispatch.NewCatalog()
 		dispatch.Add(catalog,
 			dispatch.Spec{Name: "verbatim", Summary: "Mine.", Kind: dispatch.Read}, own)
-		w.front = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
-			server.Info{Name: "front", Version: "1"}, catalog)
+		w.downstream = server.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(
+			server.Info{Name: "gateway", Version: "1"}, catalog)
 		w.add("other", reads("x"))
-		w.regate(gateway.Options{NoPrefix: true, Logger: quiet})
+		w.restart(gateway.Options{NoPrefix: true, Logger: quiet})
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"other", "verbatim"})
 			r, err := c.CallTool(t.Context(), "verbatim", nil)

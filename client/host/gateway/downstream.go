@@ -13,58 +13,58 @@ import (
 // immutable.
 type downstream struct {
 	server           *server.Server
-	all              bool
-	ids              []string // unless all
-	stopWatch        func()
-	stopClientEvents func() // inherited by the downstream that replaces this one
+	all              bool     // it offers every upstream server
+	ids              []string // the upstream servers that it offers, unless all is set
+	stopWatch        func()   // ends OnSubscriptionChange
+	stopClientEvents func()   // ends OnClientEvent; a downstream that replaces d takes it over
 }
 
-// attach connects the server's subscriptions, reads of unlisted URIs and calls of unknown names to
-// the gateway.
-func (f *downstream) attach(g *Gateway) {
-	f.stopWatch = f.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
-	f.server.Integration().ReadUnlisted(
+// attach makes the gateway handle the server's subscriptions, reads of unlisted URIs and calls of
+// unknown names.
+func (d *downstream) attach(g *Gateway) {
+	d.stopWatch = d.server.Integration().OnSubscriptionChange(g.notifySubscriptions)
+	d.server.Integration().ReadUnlisted(
 		func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
-			return g.readUnlisted(ctx, f, uri)
+			return g.readUnlisted(ctx, d, uri)
 		})
-	f.server.Integration().AwaitMissing(
+	d.server.Integration().AwaitMissing(
 		func(ctx context.Context, _ server.Kind, name string) error {
-			return g.awaitName(ctx, f, name)
+			return g.awaitName(ctx, d, name)
 		})
 }
 
-func (f *downstream) detach() {
-	f.stopWatch()
-	f.server.Integration().ReadUnlisted(nil)
-	f.server.Integration().AwaitMissing(nil)
+func (d *downstream) detach() {
+	d.stopWatch()
+	d.server.Integration().ReadUnlisted(nil)
+	d.server.Integration().AwaitMissing(nil)
 }
 
-func (f *downstream) includes(id string) bool { return f.all || slices.Contains(f.ids, id) }
+func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }
 
-// onlyServer returns the ID of the downstream's fixed single server, or "".
-func (f *downstream) onlyServer() string {
-	if f.all || len(f.ids) != 1 {
+// onlyServer returns the ID if d offers exactly one, and "" otherwise.
+func (d *downstream) onlyServer() string {
+	if d.all || len(d.ids) != 1 {
 		return ""
 	}
-	return f.ids[0]
+	return d.ids[0]
 }
 
-// Offer makes s offer what the upstream servers with these IDs have, also those added later. All
-// downstream servers share the upstream processes. A name belongs to the same upstream server
-// everywhere: what a collision withholds is withheld at every downstream server. Unlisted URIs are
-// read only from the servers with these IDs.
+// Offer makes s offer the items of the upstream servers with these IDs, which may be added later.
+// All downstream servers share the upstream processes. A name belongs to the same upstream server
+// everywhere: an item that a collision withholds is withheld at every downstream server. Unlisted
+// URIs are read only from the servers with these IDs.
 //
-// Called again for s, or for the server given to New, Offer replaces the IDs; without IDs, s offers
-// nothing of the gateway's. When Offer returns, s offers everything known so far; it does not wait
-// for more. The caller declares capabilities of s that should exist before the first item: see
-// [server.Integration.Declare]. After Close, Offer does nothing.
+// Called again for s, or for the server given to New, Offer replaces the IDs; without IDs, s stops
+// offering items of the gateway. When Offer returns, s offers the items known so far; Offer does
+// not wait for more. The caller declares capabilities of s that should exist before the first item:
+// see [server.Integration.Declare]. After Close, Offer does nothing.
 func (g *Gateway) Offer(s *server.Server, ids ...string) {
 	g.setDownstream(&downstream{server: s, ids: slices.Clone(ids)})
 }
 
-// setDownstream adds f in place of the downstream of the same server. If f includes no server, it
-// only removes that one.
-func (g *Gateway) setDownstream(f *downstream) {
+// setDownstream replaces the downstream of the same server by d. If d offers no server, it only
+// removes the other one.
+func (g *Gateway) setDownstream(d *downstream) {
 	g.downstreamMu.Lock()
 	defer g.downstreamMu.Unlock()
 	g.mu.Lock()
@@ -73,46 +73,46 @@ func (g *Gateway) setDownstream(f *downstream) {
 		return
 	}
 	var before *downstream
-	fronts := slices.DeleteFunc(slices.Clone(g.downstreams), func(other *downstream) bool {
-		if other.server != f.server {
+	downstreams := slices.DeleteFunc(slices.Clone(g.downstreams), func(other *downstream) bool {
+		if other.server != d.server {
 			return false
 		}
 		before = other
 		other.detach()
 		return true
 	})
-	offers := f.all || len(f.ids) > 0
+	offers := d.all || len(d.ids) > 0
 	if offers {
-		f.attach(g)
-		fronts = append(fronts, f)
+		d.attach(g)
+		downstreams = append(downstreams, d)
 	}
-	g.downstreams = fronts
-	mounts := slices.Collect(maps.Values(g.upstreams))
+	g.downstreams = downstreams
+	upstreams := slices.Collect(maps.Values(g.upstreams))
 	g.mu.Unlock()
 	switch {
 	case before == nil && offers:
-		f.stopClientEvents = f.server.Integration().OnClientEvent(
+		d.stopClientEvents = d.server.Integration().OnClientEvent(
 			func(c *server.Conn, e server.ClientEvent) {
-				g.clientEvent(f.server, c, e)
+				g.clientEvent(d.server, c, e)
 			})
 	case before != nil && offers:
-		f.stopClientEvents = before.stopClientEvents
+		d.stopClientEvents = before.stopClientEvents
 		g.clientsChanged()
 	case before != nil:
 		before.stopClientEvents()
-		g.removeLegacyClientsOf(f.server)
+		g.removeLegacyClientsOf(d.server)
 	}
 	defer g.lockOffers()()
-	g.updateOffers(mounts)
+	g.updateOffers(upstreams)
 }
 
-// downstreamServersOf returns the servers that offer what an upstream server has.
+// downstreamServersOf returns the servers that offer an upstream server.
 func (g *Gateway) downstreamServersOf(id string) (servers []*server.Server) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, f := range g.downstreams {
-		if f.includes(id) {
-			servers = append(servers, f.server)
+	for _, d := range g.downstreams {
+		if d.includes(id) {
+			servers = append(servers, d.server)
 		}
 	}
 	return servers

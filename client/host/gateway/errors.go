@@ -4,39 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
+	"fmt"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
-	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An inputUnavailableError is the error of a call whose server asks a question that nobody can
-// answer.
-type inputUnavailableError struct {
-	questions mcp.InputRequests
-	result    json.RawMessage // the server's result without an answer; nil for none
-}
-
-func (u *inputUnavailableError) Error() string {
-	return "the server wants to ask something (" + strings.Join(u.methods(), ", ") +
-		"), and nobody can be asked here: call the tool at a terminal, or from an MCP client"
-}
-func (u *inputUnavailableError) Unwrap() error { return errCannotAsk }
-
-func (u *inputUnavailableError) methods() []string {
-	methods := map[string]bool{}
-	for _, question := range u.questions {
-		methods[question.Method] = true
-	}
-	return slices.Sorted(maps.Keys(methods))
-}
-
-// operationError converts the error of a call to that of an operation.
+// operationError converts the error of a call to the error of an operation.
 func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*refusedError](err); ok {
 		return dispatch.Errorf(dispatch.Blocked, "%s",
@@ -54,7 +30,7 @@ func operationError(ctx context.Context, err error) error {
 	if r, ok := errors.AsType[*clientReply](err); ok {
 		err = r.cause
 	}
-	_, call := errors.AsType[*client.CallError](err)
+	_, isCallError := errors.AsType[*client.CallError](err)
 	_, unavailable := errors.AsType[*host.UnavailableError](err)
 	refused, answered := errors.AsType[*rpc.Error](err)
 	switch {
@@ -72,8 +48,37 @@ func operationError(ctx context.Context, err error) error {
 			Code int             `json:"code"`
 			Data json.RawMessage `json:"data,omitempty"`
 		}{refused.Code, refused.Data})
-	case call:
+	case isCallError:
 		return dispatch.Errorf(dispatch.UpstreamError, "%w", err)
 	}
 	return err
+}
+
+// A clientReply is an error that is sent to the client, with its cause.
+type clientReply struct {
+	public *rpc.Error
+	cause  error
+}
+
+func (r *clientReply) Error() string { return r.public.Error() }
+
+func (r *clientReply) Unwrap() []error { return []error{r.public, r.cause} }
+
+// clientError converts an error that the client may see, the server's own error or the server's
+// state, to a [*clientReply]. Other errors become internal errors.
+func clientError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if refusal, ok := errors.AsType[*rpc.Error](err); ok {
+		return &clientReply{refusal, err}
+	}
+	_, isCallError := errors.AsType[*client.CallError](err)
+	_, unavailable := errors.AsType[*host.UnavailableError](err)
+	if isCallError || unavailable || errors.Is(err, host.ErrDisabled) ||
+		errors.Is(err, host.ErrUnknown) || errors.Is(err, host.ErrTooManySessions) ||
+		errors.Is(err, ErrNoSession) {
+		return &clientReply{rpc.Errorf(rpc.CodeInternalError, "%s", err), err}
+	}
+	return fmt.Errorf("gateway: %w", err)
 }

@@ -27,9 +27,9 @@ func Example() {
 	}
 	g.Settle(ctx)
 
-	here, there := net.Pipe()
-	go s.Serve(ctx, there) // or s.ServeStdio(ctx)
-	c, err := client.Connect(ctx, client.Stream(here))
+	clientEnd, serverEnd := net.Pipe()
+	go s.Serve(ctx, serverEnd) // or s.ServeStdio(ctx)
+	c, err := client.Connect(ctx, client.Stream(clientEnd))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,7 +57,8 @@ func weather(city string) client.Transport {
 		dispatch.Spec{Name: "weather.get", Summary: "The weather in " + city + ".",
 			Kind: dispatch.Read},
 		func(context.Context, struct{}) (string, error) { return "light rain", nil })
-	here, there := net.Pipe()
-	go server.New(server.Info{Name: city, Version: "1"}, catalog).Serve(context.Background(), there)
-	return client.Stream(here)
+	clientEnd, serverEnd := net.Pipe()
+	s := server.New(server.Info{Name: city, Version: "1"}, catalog)
+	go s.Serve(context.Background(), serverEnd)
+	return client.Stream(clientEnd)
 }

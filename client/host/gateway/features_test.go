@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// readable adds a resource, a template and a prompt to the server behind.
+// readable adds a resource, a template and a prompt to the server "up".
 func (w *world) readable() {
 	w.t.Helper()
 	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
@@ -93,8 +93,8 @@ func TestResourcesAndPrompts(t *testing.T) {
 	})
 }
 
-// Changes of resources are told as long as a client watches, also after the server was started
-// again; and the server is not stopped meanwhile.
+// Subscribers receive updates after a restart of the server, too, and a subscription keeps the
+// server from being stopped.
 func TestResourceUpdates(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
@@ -122,7 +122,7 @@ func TestResourceUpdates(t *testing.T) {
 						"it is in use")
 
 					w.mu.Lock()
-					live := w.behind
+					live := w.upConn
 					w.mu.Unlock()
 					live.Close()
 				}

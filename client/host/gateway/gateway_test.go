@@ -31,37 +31,36 @@ import (
 
 var quiet = slog.New(slog.DiscardHandler)
 
-// A world is a gateway with one server behind it, "up", and clients in front.
+// A world is a gateway with the upstream server "up" and clients.
 type world struct {
-	t       *testing.T
-	era     mcp.Era // of up
-	up      *server.Server
-	gateway *gateway.Gateway
-	front   *server.Server
-	serving sync.WaitGroup
-	mu      sync.Mutex
-	behind  net.Conn // the latest connection to up
+	t          *testing.T
+	era        mcp.Era // of up
+	up         *server.Server
+	gateway    *gateway.Gateway
+	downstream *server.Server
+	serving    sync.WaitGroup
+	mu         sync.Mutex
+	upConn     net.Conn // the latest connection to up
 }
 
 const result = `{"x-new":[1.50,9007199254740993],"resultType":"complete","content":[{"type":"later","x":"\u00e9"}],"structuredContent":{"b":1,"a":2}}`
 
-// inWorld runs a test in a bubble, with a server behind that speaks an era.
+// inWorld runs a test in a bubble, with the server "up" of an era.
 func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, era: era}
 		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
-		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
 		w.add("verbatim",
 			func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 				return json.RawMessage(result), nil
 			})
-		w.front = server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+		w.downstream = server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 			dispatch.NewCatalog())
-		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", era)))
-		time.Sleep(5 * time.Second) // changes are told with some delay
+		time.Sleep(5 * time.Second) // list changes are delayed
 		test(t, w)
 		w.gateway.Close()
 		w.serving.Wait()
@@ -77,14 +76,14 @@ func (w *world) server(id string, era mcp.Era) host.Server {
 
 // pipe serves a server at one end of a pipe.
 func (w *world) pipe(s *server.Server) client.Transport {
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	if s == w.up {
 		w.mu.Lock()
-		w.behind = there
+		w.upConn = serverEnd
 		w.mu.Unlock()
 	}
-	w.serving.Go(func() { _ = s.Serve(context.Background(), there) })
-	return client.Stream(here)
+	w.serving.Go(func() { _ = s.Serve(context.Background(), serverEnd) })
+	return client.Stream(clientEnd)
 }
 
 func (w *world) add(name string,
@@ -100,7 +99,7 @@ func (w *world) add(name string,
 func (w *world) client(o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
 	o.Logger = quiet
-	c, err := o.Connect(w.t.Context(), w.pipe(w.front))
+	c, err := o.Connect(w.t.Context(), w.pipe(w.downstream))
 	assert.NilError(w.t, err)
 	f(c)
 	assert.NilError(w.t, c.Close())
@@ -207,14 +206,14 @@ func TestQuestions(t *testing.T) {
 				`[{"name":"first 1"} {"name":"secon 2"}]`)
 			assert.Equal(t, asked, 2)
 		})
-		w.client(client.Options{Era: era}, func(c *client.Client) { // that cannot be asked
+		w.client(client.Options{Era: era}, func(c *client.Client) { // which cannot be asked
 			_, err := c.CallTool(t.Context(), "up__ask", nil)
 			assert.Assert(t, err != nil)
 		})
 	})
 }
 
-// A question of a legacy server is nobody's while another call is under way, also one whose client
+// A question of a legacy server is refused while another call is in flight, even one whose client
 // cannot be asked.
 func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 	for _, era := range eras {
@@ -279,7 +278,7 @@ func TestListFollows(t *testing.T) {
 	})
 }
 
-// Who does not want to wait until a server that has died is started again can have that at once.
+// Manager.Restart starts a server that has failed at once.
 func TestRestart(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)
@@ -289,7 +288,7 @@ func TestRestart(t *testing.T) {
 			for range 5 { // which is once too often to be started again by itself
 				time.Sleep(5 * time.Second)
 				w.mu.Lock()
-				live := w.behind
+				live := w.upConn
 				w.mu.Unlock()
 				live.Close()
 				synctest.Wait()
@@ -338,7 +337,7 @@ func TestServerComesAndGoes(t *testing.T) {
 	})
 }
 
-// Who wants to wait until all is there can; for what does not come, not for ever.
+// Settle waits until all servers are listed or could not be started, or until its context ends.
 func TestSettle(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		slow := w.server("slow", mcp.Modern)
@@ -375,13 +374,13 @@ func TestSettle(t *testing.T) {
 	})
 }
 
-// What a server had is offered before it is started; when it is used, what it has.
-func TestRemember(t *testing.T) {
+// Cached lists are offered before the server is started, and replaced by its lists when it is used.
+func TestCache(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	var starts atomic.Int64
 	gate := func(w *world, digest string) {
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, Remember: dir}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet, CacheDir: dir}.New(w.downstream)
 		s := w.server("up", mcp.Modern)
 		connect := s.Connect
 		s.Digest, s.Connect = digest,
@@ -429,15 +428,15 @@ func TestRemember(t *testing.T) {
 	})
 }
 
-// Who misses something in what is remembered has the server say what it has now.
+// Refresh replaces cached lists by the current ones.
 func TestRefresh(t *testing.T) {
 	dir := t.TempDir()
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		s := w.server("up", mcp.Modern)
 		s.Digest = "d"
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		w.add("more", gives(`{}`))
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 			assert.Equal(t, w.gateway.Manager().Status()[0].State, host.Stopped)
@@ -450,7 +449,7 @@ func TestRefresh(t *testing.T) {
 		s.Connect = func(context.Context, string, client.Options) (*client.Client, error) {
 			return nil, errors.New("no such program")
 		}
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		_, unavailable := errors.AsType[*host.UnavailableError](
 			w.gateway.Refresh(t.Context(), "up"))
 		assert.Assert(t, unavailable)
@@ -459,7 +458,7 @@ func TestRefresh(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		w.reopen(gateway.Options{Remember: dir}, s)
+		w.reopen(gateway.Options{CacheDir: dir}, s)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		assert.Assert(t, errors.Is(w.gateway.Refresh(ctx, "up"), context.DeadlineExceeded))
@@ -472,7 +471,7 @@ func TestRefresh(t *testing.T) {
 }
 
 // The list of twenty servers that are remembered is there at once, and none of them is started.
-func BenchmarkListOfRemembered(b *testing.B) {
+func BenchmarkListFromCache(b *testing.B) {
 	dir := b.TempDir()
 	up := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 		dispatch.NewCatalog())
@@ -486,29 +485,29 @@ func BenchmarkListOfRemembered(b *testing.B) {
 				}}))
 	}
 	open := func() (*gateway.Gateway, *server.Server) {
-		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 			dispatch.NewCatalog())
-		g := gateway.Options{Logger: quiet, Remember: dir}.New(front)
+		g := gateway.Options{Logger: quiet, CacheDir: dir}.New(downstream)
 		for i := range 20 {
 			assert.NilError(b,
 				g.Add(host.Server{ID: fmt.Sprint("s", i), Digest: "d",
 					Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client,
 						error) {
-						here, there := net.Pipe()
-						go up.Serve(context.Background(), there)
-						return o.Connect(ctx, client.Stream(here))
+						clientEnd, serverEnd := net.Pipe()
+						go up.Serve(context.Background(), serverEnd)
+						return o.Connect(ctx, client.Stream(clientEnd))
 					}}))
 		}
 		g.Settle(b.Context())
-		return g, front
+		return g, downstream
 	}
 	first, _ := open()
 	first.Close()
-	g, front := open()
+	g, downstream := open()
 	defer g.Close()
-	here, there := net.Pipe()
-	go front.Serve(context.Background(), there)
-	c, err := client.Connect(b.Context(), client.Stream(here))
+	clientEnd, serverEnd := net.Pipe()
+	go downstream.Serve(context.Background(), serverEnd)
+	c, err := client.Connect(b.Context(), client.Stream(clientEnd))
 	assert.NilError(b, err)
 	defer c.Close()
 	for b.Loop() {
@@ -523,8 +522,7 @@ func BenchmarkListOfRemembered(b *testing.B) {
 	}
 }
 
-// A tool that changes is withdrawn until somebody has accepted it; one that is new is not offered
-// before.
+// A tool that changes, and a tool that is new, is withheld until it is accepted.
 func TestPins(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
@@ -534,7 +532,7 @@ func TestPins(t *testing.T) {
 			w.gateway.Close()
 			var log bytes.Buffer
 			w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-				Pins: lock, PinsWarn: warn}.New(w.front)
+				Pins: lock, PinsWarn: warn}.New(w.downstream)
 			assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 			time.Sleep(5 * time.Second)
 			w.client(client.Options{}, func(c *client.Client) {
@@ -563,8 +561,8 @@ func TestPins(t *testing.T) {
 				assert.Equal(t, len(w.names(c)), 0)
 				_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err, "Unknown tool")
-				w.mount("up", func(c *client.Client) {
-					s, err := gateway.Pinned("up", c)
+				w.useUpstream("up", func(c *client.Client) {
+					s, err := gateway.PinServer("up", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
 					for text, err := range c.ToolDefinitions(t.Context()) {
@@ -574,7 +572,7 @@ func TestPins(t *testing.T) {
 					assert.NilError(t, lock.Accept(s, pin.Tool, definitions, "new"))
 				})
 				assert.NilError(t, w.gateway.Manager().Restart("up"))
-				w.mount("up", func(*client.Client) {})
+				w.useUpstream("up", func(*client.Client) {})
 				time.Sleep(5 * time.Second)
 				assert.DeepEqual(t, w.names(c), []string{"up__new"})
 				assert.NilError(t, lock.Forget("up"))
@@ -583,8 +581,8 @@ func TestPins(t *testing.T) {
 	}
 }
 
-// What a server has a moment after it was first seen belongs to its first use, but not a change of
-// what it had, nor what comes in another run.
+// Tools that a server adds shortly after its first use are pinned. Changed tools, and tools added
+// in a later run, are not.
 func TestPinsOfFirstUse(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
@@ -617,8 +615,8 @@ func TestPinsOfFirstUse(t *testing.T) {
 	})
 }
 
-// mount uses a server of the gateway.
-func (w *world) mount(id string, f func(c *client.Client)) {
+// useUpstream uses a server of the gateway.
+func (w *world) useUpstream(id string, f func(c *client.Client)) {
 	w.t.Helper()
 	assert.NilError(w.t,
 		w.gateway.Manager().Use(w.t.Context(), id, "", false, func(c *client.Client) error {
@@ -627,13 +625,13 @@ func (w *world) mount(id string, f func(c *client.Client)) {
 		}))
 }
 
-// Two names that become the same: the first keeps it, and the other is left out.
+// Of two items with the same public name, the first server's is offered and the other is withheld.
 func TestCollision(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		var log bytes.Buffer
-		front := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 			dispatch.NewCatalog())
-		g := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(front)
+		g := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(downstream)
 		second := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
 		assert.NilError(t,
@@ -662,11 +660,11 @@ func TestCollision(t *testing.T) {
 					return o.Connect(ctx, w.pipe(third))
 				}}))
 		time.Sleep(5 * time.Second)
-		c, err := client.Connect(t.Context(), w.pipe(front))
+		c, err := client.Connect(t.Context(), w.pipe(downstream))
 		assert.NilError(t, err)
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})
 		synctest.Wait()
-		assert.Assert(t, cmp.Contains(log.String(), "another has its name"))
+		assert.Assert(t, cmp.Contains(log.String(), "another server has its name"))
 		assert.Assert(t, g.Remove("a"))
 		time.Sleep(5 * time.Second)
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})
@@ -678,8 +676,8 @@ func TestCollision(t *testing.T) {
 	})
 }
 
-// A call of a legacy server whose client does not come back with the answer ends.
-func TestParkedCallEnds(t *testing.T) {
+// A suspended call of a legacy server is cancelled if its client does not return with the answer.
+func TestSuspendedCallExpires(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		ended := make(chan time.Duration, 1)
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -708,7 +706,7 @@ func TestParkedCallEnds(t *testing.T) {
 			_, err = c.CallTool(t.Context(), "up__ask", nil,
 				client.Answers(mcp.InputAnswers{InputResponses: answers,
 					RequestState: asked.Result.RequestState}))
-			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended meanwhile"))
+			assert.Assert(t, cmp.ErrorContains(err, "The call that asked has ended"))
 		})
 	})
 }

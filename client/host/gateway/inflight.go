@@ -6,8 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,30 +25,31 @@ const (
 	maxInflight = 10_000
 )
 
-// An inflightCall is a call of a legacy server: tools/call, prompts/get or resources/read. It
-// outlives a modern client's request that ends with a question; the client's next request, with the
-// answer, resumes it. Calls of clients that cannot be asked anything do not need one.
+// An inflightCall is a tools/call, prompts/get or resources/read request to a legacy server for a
+// client that can be asked questions. It outlives a modern client's request that ends with a
+// question; the client's next request, with the answer, resumes it.
 type inflightCall struct {
 	g         *Gateway
-	u         target
+	target    target
 	token     string
-	principal string    // who made the call
+	principal string    // the principal of the first request
 	logs      *logQueue // log messages for the current request
 	ctx       context.Context
 	cancel    context.CancelFunc
 	stop      func() bool // stops waiting for the end of the client's connection
 
-	// what the server asks; unbuffered, so that a suspended call blocks here
+	// questions has no buffer, so that a question waits while the call is suspended.
 	questions chan mcp.InputRequests
 	done      chan struct{}
-	result    any // when done
-	err       error
+	result    any   // set before done is closed
+	err       error // set before done is closed
 
-	mu      sync.Mutex
-	request context.Context // context of the request that waits for the result; nil while suspended
-	expiry  *time.Timer     // ends a suspended call; nil while a request waits
-	answers map[string]chan json.RawMessage
-	keys    int
+	mu sync.Mutex
+	// request is the context of the request that waits for the result; nil while suspended.
+	request context.Context
+	expiry  *time.Timer                     // ends a suspended call; nil while a request waits
+	answers map[string]chan json.RawMessage // by the key of the question; capacity 1
+	keys    int                             // number of keys so far
 }
 
 // inflightCalls are all in-flight calls by token.
@@ -62,49 +61,49 @@ type inflightCalls struct {
 }
 
 // wait blocks until all calls have ended. No call may start after it is called.
-func (fs *inflightCalls) wait() {
-	fs.mu.Lock()
-	fs.mu.Unlock() // who has begun one has counted it
-	fs.wg.Wait()
+func (calls *inflightCalls) wait() {
+	calls.mu.Lock()
+	calls.mu.Unlock() // a started call has been added to wg before mu was unlocked
+	calls.wg.Wait()
 }
 
 // resume returns the call with this token if it belongs to owner, and nil otherwise.
-func (fs *inflightCalls) resume(token, owner string) *inflightCall {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	f := fs.all[token]
-	if f == nil || f.u.owner != owner {
+func (calls *inflightCalls) resume(token, owner string) *inflightCall {
+	calls.mu.Lock()
+	defer calls.mu.Unlock()
+	f := calls.all[token]
+	if f == nil || f.target.owner != owner {
 		return nil
 	}
 	return f
 }
 
 // admit takes one call from the principal's share. The caller holds mu.
-func (fs *inflightCalls) admit(principal string) error {
-	if fs.all == nil {
-		fs.all, fs.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
+func (calls *inflightCalls) admit(principal string) error {
+	if calls.all == nil {
+		calls.all, calls.quota = make(map[string]*inflightCall), quota.NewPool(maxInflight)
 	}
-	return fs.quota.Take(principal, 1)
+	return calls.quota.Take(principal, 1)
 }
 
 var errTooManyCalls = rpc.Errorf(rpc.CodeBusy,
-	"too many calls wait for answers of their clients: try again later")
+	"too many calls are waiting for answers of their clients: try again later")
 
 // startInflight starts a call of a legacy server.
 func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[any]) *inflightCall {
-	f := &inflightCall{g: g, u: c.u, token: rand.Text(), principal: principal(ctx),
+	f := &inflightCall{g: g, target: c.target, token: rand.Text(), principal: principal(ctx),
 		questions: make(chan mcp.InputRequests), done: make(chan struct{}),
 		answers: make(map[string]chan json.RawMessage), logs: new(logQueue)}
 	f.ctx, f.cancel = context.WithCancel(g.ctx)
 	f.request = ctx
-	c.Arguments = bytes.Clone(c.Arguments) // which may outlive the request
-	fs := &g.inflight
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
+	c.Arguments = bytes.Clone(c.Arguments) // the call may outlive the request and its buffer
+	calls := &g.inflight
+	calls.mu.Lock()
+	defer calls.mu.Unlock()
 	switch {
 	case g.ctx.Err() != nil:
 		f.err = host.ErrClosed
-	case fs.admit(f.principal) != nil:
+	case calls.admit(f.principal) != nil:
 		f.err = errTooManyCalls
 	}
 	if f.err != nil {
@@ -112,20 +111,20 @@ func (g *Gateway) startInflight(ctx context.Context, c *call, do upstreamFunc[an
 		close(f.done)
 		return f
 	}
-	fs.all[f.token] = f
-	v := g.beginRequest(ctx, &f.u, f, true)
-	f.logs = &v.logs
-	leave := g.enterSession(&f.u)
+	calls.all[f.token] = f
+	r := g.beginRequest(ctx, &f.target, f, true)
+	f.logs = &r.logs
+	leave := g.enterSession(&f.target)
 	f.stop = func() bool { return false }
-	if f.u.conn != nil {
-		f.stop = context.AfterFunc(f.u.conn.Context(), f.expire)
+	if f.target.conn != nil {
+		f.stop = context.AfterFunc(f.target.conn.Context(), f.expire)
 	}
 	opts := append(metaOption(traceOf(ctx)), client.OnProgress(f.progress))
-	fs.wg.Go(func() {
+	calls.wg.Go(func() {
 		defer f.finish()
 		defer leave()
-		defer v.end()
-		f.err = g.manager.Use(f.ctx, f.u.id, f.u.session, f.u.idempotent,
+		defer r.end()
+		f.err = g.manager.Use(f.ctx, f.target.id, f.target.session, f.target.idempotent,
 			func(c *client.Client) (err error) {
 				g.raiseLevel(f.ctx, c, f.logs)
 				f.result, err = do(f.ctx, c, opts...)
@@ -144,14 +143,14 @@ func (f *inflightCall) finish() {
 
 // expire cancels a call that no request can resume any more.
 func (f *inflightCall) expire() {
-	fs := &f.g.inflight
-	fs.mu.Lock()
-	if fs.all[f.token] == f {
-		delete(fs.all, f.token)
-		fs.quota.Give(f.principal, 1)
+	calls := &f.g.inflight
+	calls.mu.Lock()
+	if calls.all[f.token] == f {
+		delete(calls.all, f.token)
+		calls.quota.Give(f.principal, 1)
 		f.stop()
 	}
-	fs.mu.Unlock()
+	calls.mu.Unlock()
 	f.cancel()
 	f.g.requests.mu.Lock()
 	f.g.requests.notifyEnded()
@@ -167,10 +166,10 @@ func (f *inflightCall) isAbandoned() bool {
 
 func (f *inflightCall) progress(p mcp.ProgressParams) {
 	f.mu.Lock()
-	rider := f.request
+	request := f.request
 	f.mu.Unlock()
-	if rider != nil {
-		report(rider, p)
+	if request != nil {
+		report(request, p)
 	}
 }
 
@@ -180,26 +179,26 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 	answers, _ := server.Inputs(ctx)
 	f.attach(ctx, answers)
 	defer f.logs.stop()
-	var nobody *inputUnavailableError // if the server has asked, and there is nobody to be
+	var unavailable *inputUnavailableError // set after a question that nobody can answer
 	for {
 		select {
 		case <-f.done:
 			f.expire()
-			if raw, _ := f.result.(json.RawMessage); nobody != nil &&
+			if raw, _ := f.result.(json.RawMessage); unavailable != nil &&
 				(f.err != nil || parseToolResult(raw).failed) {
-				nobody.result = raw
-				return nil, nobody
+				unavailable.result = raw
+				return nil, unavailable
 			}
 			return f.result, clientError(f.err)
 		case questions := <-f.questions:
 			err := f.requireInput(ctx, questions)
 			if u, ok := errors.AsType[*inputUnavailableError](err); ok {
-				nobody = u
+				unavailable = u
 			}
 			_, asked := errors.AsType[*inputRequired](err)
 			switch {
 			case ctx.Err() != nil || errors.Is(err, rpc.ErrClosed):
-				// a legacy client has given up, or is gone, before it answered
+				// The client has cancelled its request or disconnected.
 				f.expire()
 				f.detach()
 				return nil, err
@@ -212,7 +211,7 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 		case <-ctx.Done():
 			f.expire()
 			f.detach()
-			<-f.done // the server is told: who made the call may end the gateway next
+			<-f.done // the server has been notified, even if the gateway is closed next
 			return nil, context.Cause(ctx)
 		}
 	}
@@ -221,20 +220,20 @@ func (f *inflightCall) wait(ctx context.Context) (result any, err error) {
 // requireInput returns the *inputRequired that ends the request, or another error if the client
 // cannot be asked or does not answer in time.
 func (f *inflightCall) requireInput(ctx context.Context, questions mcp.InputRequests) error {
-	patience := maxSuspended
+	timeout := maxSuspended
 	for _, q := range questions {
 		switch {
 		case q.Method != mcp.MethodListRoots:
 		case server.CapabilitiesFrom(ctx).Roots == nil:
 			return errCannotAsk
 		default:
-			// which is no question to a person, and perhaps none that this call needs an answer to
-			patience = rootsWait
+			// No person has to answer, and the call may not need the roots.
+			timeout = rootsWait
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, patience)
+	limited, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	return requireInput(limited, questions, f.u.state(stateOfInflight, f.token))
+	return requireInput(limited, questions, f.target.state(stateOfInflight, f.token))
 }
 
 // detach leaves the call without a waiting request.
@@ -256,7 +255,7 @@ func (f *inflightCall) attach(ctx context.Context, answers mcp.InputResponses) {
 	}
 	for key, answer := range answers {
 		if to := f.answers[key]; to != nil {
-			to <- append(json.RawMessage(nil), answer...) // has room for one
+			to <- append(json.RawMessage(nil), answer...) // does not block: capacity 1
 			delete(f.answers, key)
 		}
 	}
@@ -280,88 +279,4 @@ func (f *inflightCall) refuse(questions mcp.InputRequests) {
 			delete(f.answers, key)
 		}
 	}
-}
-
-// errCannotAsk is the answer to a legacy server's question when its client cannot be asked.
-var errCannotAsk = rpc.Errorf(rpc.CodeMethodNotFound,
-	"Method not found: the client whose call this is cannot be asked that")
-
-// errCallEnded is the answer to a question that came after its call had ended.
-var errCallEnded = rpc.Errorf(rpc.CodeInvalidRequest, "the call that this was asked for has ended")
-
-// ask sends a question to the client and blocks until it answers or the call ends.
-func (f *inflightCall) ask(ctx context.Context, method string, params any) (json.RawMessage,
-	error) {
-	encoded, err := mcp.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	answer := make(chan json.RawMessage, 1)
-	f.mu.Lock()
-	f.keys++
-	key := "question" + strconv.Itoa(f.keys)
-	f.answers[key] = answer
-	f.mu.Unlock()
-	defer func() {
-		f.mu.Lock()
-		delete(f.answers, key)
-		f.mu.Unlock()
-	}()
-	select {
-	case f.questions <- mcp.InputRequests{key: {Method: method, Params: encoded}}:
-	case <-f.done:
-		return nil, errCallEnded
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	select {
-	case raw, ok := <-answer:
-		if !ok {
-			return nil, errCannotAsk
-		}
-		return raw, nil
-	case <-f.done:
-		return nil, errCallEnded
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-}
-
-// setQuestionHandlers sets the handlers that relay a server's elicitation and sampling requests.
-func (g *Gateway) setQuestionHandlers(o *client.Options, id, session string) {
-	from := (&target{id: id, session: session}).clientKey()
-	if o.OnElicit == nil {
-		o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
-		o.OnElicit = func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
-			return relayQuestion[mcp.ElicitResult](ctx, g, id, from, mcp.MethodElicit, params)
-		}
-	}
-	if o.OnSample == nil {
-		o.SampleTools = true
-		o.OnSample = func(ctx context.Context,
-			params mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-			return relayQuestion[mcp.CreateMessageResult](ctx, g, id, from, mcp.MethodCreateMessage,
-				params)
-		}
-	}
-}
-
-// relayQuestion sends a legacy server's question to the client whose call it belongs to.
-func relayQuestion[R any](ctx context.Context, g *Gateway, id, from, method string, params any) (*R,
-	error) {
-	f, ok := g.requests.awaitInflight(ctx, from)
-	if !ok {
-		g.o.Logger.Warn(
-			"gateway: a question cannot be passed on: the server does not say which of the calls it belongs to",
-			slog.String("server", id), slog.String("method", method))
-	}
-	if f == nil {
-		return nil, errCannotAsk
-	}
-	raw, err := f.ask(ctx, method, params)
-	if err != nil {
-		return nil, err
-	}
-	result := new(R)
-	return result, mcp.Unmarshal(raw, result)
 }

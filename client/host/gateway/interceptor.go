@@ -12,20 +12,20 @@ import (
 
 // An Interceptor inspects tool calls before or after they are made. It may replace Arguments before
 // the call, or Result after it, but must not modify their bytes. An error refuses the call, and the
-// client gets its text; arguments or a result that are not a JSON object refuse it as well. An
-// Interceptor must be safe for concurrent use and must respect ctx, which is that of the client's
-// request.
+// client gets its text. A replacement that is not a JSON object refuses the call as well. An
+// Interceptor must be safe for concurrent use and must return when ctx, the context of the client's
+// request, ends.
 type Interceptor func(ctx context.Context, e *Event) error
 
 // An Event is a call of a tool.
 type Event struct {
-	Server, Tool string // the ID of the server, and what it calls the tool
+	Server, Tool string // the ID of the server and its own name of the tool
 	Principal    string // the authenticated caller
 	Arguments    json.RawMessage
-	Result       json.RawMessage // nil before the call; may contain isError
+	Result       json.RawMessage // nil before the call; its isError may be true
 }
 
-// What refuses calls, as the audit log has it.
+// The values of refusedError.by and auditEntry.By.
 const (
 	byLimit  = "limit"
 	byBefore = "before"
@@ -41,13 +41,13 @@ type refusedError struct {
 func (r *refusedError) Error() string { return r.reason.Error() }
 func (r *refusedError) Unwrap() error { return r.reason }
 
-var errNotObject = errors.New("it was changed into what is no JSON object")
+var errNotObject = errors.New("the interceptor left a value that is not a JSON object")
 
 // intercept runs the interceptors in order.
 func (c *call) intercept(ctx context.Context, by string, all []Interceptor) error {
-	for _, look := range all {
+	for _, interceptor := range all {
 		e := c.Event
-		err := contain.Do(func() error { return look(ctx, &e) })
+		err := contain.Do(func() error { return interceptor(ctx, &e) })
 		if _, panicked := errors.AsType[*contain.PanicError](err); panicked {
 			return err
 		}

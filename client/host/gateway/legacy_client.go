@@ -12,7 +12,7 @@ import (
 // A legacyClient is a connected client of the legacy era. It can be asked for its roots and
 // receives log messages outside of requests.
 type legacyClient struct {
-	server    *server.Server // the server that it is connected to
+	server    *server.Server // the downstream server that it is connected to
 	conn      *server.Conn
 	ctx       context.Context // ends when the client disconnects
 	cancel    context.CancelFunc
@@ -26,14 +26,14 @@ type legacyClients struct {
 	all []*legacyClient
 }
 
-// servedBy returns the clients of a server: those of all downstream servers that offer it, or the
-// client of a session.
-func (gs *legacyClients) servedBy(m *upstreamServer, session string) (some []*legacyClient) {
-	fronts := m.downstreamServers()
-	for _, one := range gs.all {
-		if slices.Contains(fronts, one.server) &&
-			(!m.perSession || session != "" && one.conn.Session() == session) {
-			some = append(some, one)
+// servedBy returns the clients of an upstream server: the clients of all downstream servers that
+// offer it or, if it has a process for each session, the client of the session.
+func (cs *legacyClients) servedBy(u *upstreamServer, session string) (some []*legacyClient) {
+	servers := u.downstreamServers()
+	for _, lc := range cs.all {
+		if slices.Contains(servers, lc.server) &&
+			(!u.perSession || session != "" && lc.conn.Session() == session) {
+			some = append(some, lc)
 		}
 	}
 	return some
@@ -41,23 +41,23 @@ func (gs *legacyClients) servedBy(m *upstreamServer, session string) (some []*le
 
 // clientEvent handles an event of a downstream server's legacy client. It does not block.
 func (g *Gateway) clientEvent(s *server.Server, c *server.Conn, e server.ClientEvent) {
-	gs := &g.clients
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	i := slices.IndexFunc(gs.all, func(one *legacyClient) bool { return one.conn == c })
+	cs := &g.clients
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	i := slices.IndexFunc(cs.all, func(lc *legacyClient) bool { return lc.conn == c })
 	switch {
 	case e == server.ClientReady:
-		one := &legacyClient{server: s, conn: c, logQueues: make(map[string]*logQueue)}
-		one.ctx, one.cancel = context.WithCancel(g.ctx)
-		gs.all = append(gs.all, one)
+		lc := &legacyClient{server: s, conn: c, logQueues: make(map[string]*logQueue)}
+		lc.ctx, lc.cancel = context.WithCancel(g.ctx)
+		cs.all = append(cs.all, lc)
 		if c.Capabilities().Roots != nil {
-			g.rootsChanged(one)
+			g.rootsChanged(lc)
 		}
 		g.wakeLegacyServers()
 	case i < 0:
 	case e == server.ClientRoots:
-		gs.all[i].roots = nil
-		g.rootsChanged(gs.all[i])
+		cs.all[i].roots = nil
+		g.rootsChanged(cs.all[i])
 	case e == server.ClientLevel:
 		g.wakeLegacyServers()
 	case e == server.ClientGone:
@@ -67,73 +67,74 @@ func (g *Gateway) clientEvent(s *server.Server, c *server.Conn, e server.ClientE
 
 // removeLegacyClient removes a disconnected client. The caller holds clients.mu.
 func (g *Gateway) removeLegacyClient(i int) {
-	gs := &g.clients
-	one := gs.all[i]
-	gs.all = slices.Delete(gs.all, i, i+1)
-	g.background(one.end)
-	if one.roots != nil {
-		g.rootsChanged(one)
+	cs := &g.clients
+	lc := cs.all[i]
+	cs.all = slices.Delete(cs.all, i, i+1)
+	g.background(lc.end)
+	if lc.roots != nil {
+		g.rootsChanged(lc)
 	}
 	g.wakeLegacyServers()
 }
 
 // removeLegacyClientsOf removes all clients of a downstream server.
 func (g *Gateway) removeLegacyClientsOf(s *server.Server) {
-	gs := &g.clients
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	for i := len(gs.all) - 1; i >= 0; i-- {
-		if gs.all[i].server == s {
+	cs := &g.clients
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for i := len(cs.all) - 1; i >= 0; i-- {
+		if cs.all[i].server == s {
 			g.removeLegacyClient(i)
 		}
 	}
 }
 
 // end stops all work for legacy clients.
-func (gs *legacyClients) end() {
-	gs.mu.Lock()
-	all := gs.all
-	gs.all = nil
-	gs.mu.Unlock()
-	for _, one := range all {
-		one.end()
+func (cs *legacyClients) end() {
+	cs.mu.Lock()
+	all := cs.all
+	cs.all = nil
+	cs.mu.Unlock()
+	for _, lc := range all {
+		lc.end()
 	}
 }
 
 // end stops all work for the client.
-func (one *legacyClient) end() {
-	one.cancel()
-	for _, f := range one.logQueues {
-		f.stop()
+func (lc *legacyClient) end() {
+	lc.cancel()
+	for _, q := range lc.logQueues {
+		q.stop()
 	}
 }
 
-// level returns the most verbose level that the clients of a server want.
-func (gs *legacyClients) level(m *upstreamServer, session string) (level mcp.LoggingLevel) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	for _, one := range gs.servedBy(m, session) {
-		level = moreVerbose(level, one.conn.LogLevel())
+// level returns the most verbose level that a client of a server wants, or "".
+func (cs *legacyClients) level(u *upstreamServer, session string) (level mcp.LoggingLevel) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, lc := range cs.servedBy(u, session) {
+		level = moreVerbose(level, lc.conn.LogLevel())
 	}
 	return level
 }
 
-// logQueuesFor returns the queues for a log message that belongs to no request.
-func (gs *legacyClients) logQueuesFor(m *upstreamServer, session string,
+// logQueuesFor returns the queues of the clients that want a log message that belongs to no
+// request.
+func (cs *legacyClients) logQueuesFor(u *upstreamServer, session string,
 	level mcp.LoggingLevel) (to []*logQueue) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	for _, one := range gs.servedBy(m, session) {
-		if !level.AtLeast(one.conn.LogLevel()) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for _, lc := range cs.servedBy(u, session) {
+		if !level.AtLeast(lc.conn.LogLevel()) {
 			continue
 		}
-		f := one.logQueues[m.id]
-		if f == nil {
-			f = &logQueue{server: m.id, send: one.conn.Log}
-			f.start(one.ctx)
-			one.logQueues[m.id] = f
+		q := lc.logQueues[u.id]
+		if q == nil {
+			q = &logQueue{server: u.id, send: lc.conn.Log}
+			q.start(lc.ctx)
+			lc.logQueues[u.id] = q
 		}
-		to = append(to, f)
+		to = append(to, q)
 	}
 	return to
 }

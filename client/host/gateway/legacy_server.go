@@ -15,20 +15,20 @@ import (
 const (
 	// legacyTimeout limits a logging/setLevel request and a roots notification to a legacy server.
 	legacyTimeout = 2 * time.Second
-	// lowerLevelDelay is how long a server keeps a log level that no client needs any more, because
-	// the next call may need it again.
+	// lowerLevelDelay is how long a server keeps a log level that no client wants any more, because
+	// the next call may want it again.
 	lowerLevelDelay = 30 * time.Second
 )
 
 // A legacyServer is a running server of the legacy era. It is notified when the roots change, and
 // its log level is set; a modern server gets both with each request.
 type legacyServer struct {
-	g       *Gateway
-	m       *upstreamServer
-	session string
-	c       *client.Client
-	wake    chan struct{} // capacity 1
-	roots   atomic.Bool   // the roots may have changed
+	g        *Gateway
+	upstream *upstreamServer
+	session  string
+	c        *client.Client
+	wake     chan struct{} // capacity 1
+	roots    atomic.Bool   // the roots may have changed
 
 	levelLock chan struct{}    // capacity 1: held while the level is set
 	level     mcp.LoggingLevel // the level set last; "" for none
@@ -38,40 +38,41 @@ type legacyServer struct {
 type legacyServers struct {
 	mu    sync.Mutex
 	all   map[*client.Client]*legacyServer
-	roots int // number of changes so far
+	roots int // number of changes of roots so far
 }
 
 // connect calls connect and registers a legacy server.
-func (m *upstreamServer) connect(ctx context.Context, session string, o client.Options,
+func (u *upstreamServer) connect(ctx context.Context, session string, o client.Options,
 	connect func(context.Context, string, client.Options) (*client.Client, error)) (*client.Client,
 	error) {
-	ls := &m.g.legacyServers
+	ls := &u.g.legacyServers
 	ls.mu.Lock()
 	before := ls.roots
 	ls.mu.Unlock()
 	var modern atomic.Bool
-	o.TapLog = func(params json.RawMessage) { m.forwardLog(session, modern.Load(), params) }
+	o.TapLog = func(params json.RawMessage) { u.forwardLog(session, modern.Load(), params) }
 	c, err := connect(ctx, session, o)
 	if err != nil || c.Era() == mcp.Modern {
 		modern.Store(err == nil)
 		return c, err
 	}
-	l := &legacyServer{g: m.g, m: m, session: session, c: c, wake: make(chan struct{}, 1),
+	l := &legacyServer{g: u.g, upstream: u, session: session, c: c, wake: make(chan struct{}, 1),
 		levelLock: make(chan struct{}, 1), level: o.LogLevel}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if !m.g.background(l.run) {
+	if !u.g.background(l.run) {
 		return c, nil
 	}
 	if ls.all == nil {
 		ls.all = make(map[*client.Client]*legacyServer)
 	}
 	ls.all[c] = l
-	l.roots.Store(ls.roots != before) // it may have asked before
+	l.roots.Store(ls.roots != before) // the server may have asked before the change
 	l.notify()
 	return c, nil
 }
 
+// legacyServerOf returns the legacy server of a client, or nil.
 func (g *Gateway) legacyServerOf(c *client.Client) *legacyServer {
 	g.legacyServers.mu.Lock()
 	defer g.legacyServers.mu.Unlock()
@@ -94,6 +95,7 @@ func (l *legacyServer) notify() {
 	}
 }
 
+// run notifies the server of changed roots and adjusts its log level until it ends.
 func (l *legacyServer) run() {
 	defer func() {
 		l.g.legacyServers.mu.Lock()
@@ -102,7 +104,7 @@ func (l *legacyServer) run() {
 	}()
 	timer := time.NewTimer(lowerLevelDelay)
 	defer timer.Stop()
-	var quiet time.Time // since when less is wanted; zero if it is not
+	var lowerSince time.Time // since when clients want less; zero if they do not
 	for {
 		select {
 		case <-l.wake:
@@ -115,31 +117,32 @@ func (l *legacyServer) run() {
 		if l.roots.Swap(false) {
 			ctx, cancel := context.WithTimeout(l.g.ctx, legacyTimeout)
 			if l.c.RootsChanged(ctx) != nil && ctx.Err() != nil && l.g.ctx.Err() == nil {
-				l.g.o.Logger.Warn("gateway: a server does not read that there are other roots",
-					slog.String("server", l.m.id))
+				l.g.o.Logger.Warn("gateway: a server does not receive roots/list_changed",
+					slog.String("server", l.upstream.id))
 			}
 			cancel()
 		}
-		less := l.adjustLevel(l.g.ctx, !quiet.IsZero() && time.Since(quiet) >= lowerLevelDelay)
+		less := l.adjustLevel(l.g.ctx,
+			!lowerSince.IsZero() && time.Since(lowerSince) >= lowerLevelDelay)
 		switch {
 		case !less:
-			quiet = time.Time{}
-		case quiet.IsZero():
-			quiet = time.Now()
+			lowerSince = time.Time{}
+		case lowerSince.IsZero():
+			lowerSince = time.Now()
 			timer.Reset(lowerLevelDelay)
 		}
 	}
 }
 
-// wantedLevel returns the most verbose level that is wanted of the server now.
+// wantedLevel returns the most verbose level that the options or a client want of the server.
 func (l *legacyServer) wantedLevel() mcp.LoggingLevel {
-	address := (&target{id: l.m.id, session: l.session}).clientKey()
-	return moreVerbose(moreVerbose(l.m.level, l.g.requests.level(address)),
-		l.g.clients.level(l.m, l.session))
+	key := (&target{id: l.upstream.id, session: l.session}).clientKey()
+	return moreVerbose(moreVerbose(l.upstream.level, l.g.requests.level(key)),
+		l.g.clients.level(l.upstream, l.session))
 }
 
-// adjustLevel sets the wanted level. A level that logs less is set only with lower; otherwise less
-// is true.
+// adjustLevel sets the wanted level. A level that logs less is set only if lower is true; otherwise
+// adjustLevel returns true.
 func (l *legacyServer) adjustLevel(ctx context.Context, lower bool) (less bool) {
 	select {
 	case l.levelLock <- struct{}{}:
@@ -152,7 +155,7 @@ func (l *legacyServer) adjustLevel(ctx context.Context, lower bool) (less bool) 
 	case level == l.level:
 		return false
 	case moreVerbose(level, l.level) == level:
-	case level == "" && l.level == mcp.LevelEmergency: // there is no less
+	case level == "" && l.level == mcp.LevelEmergency: // the level that logs least
 		return false
 	case !lower:
 		return true
@@ -188,7 +191,7 @@ func (l *legacyServer) setLevel(ctx context.Context, level mcp.LoggingLevel) {
 		select {
 		case <-l.c.Done():
 		default:
-			l.m.warn("a server does not log what clients want to hear", err)
+			l.upstream.warn("the log level of a server cannot be set", err)
 		}
 	}
 }

@@ -24,13 +24,13 @@ type logQueue struct {
 	send   func(context.Context, mcp.LoggingMessageParams) error
 
 	mu              sync.Mutex
-	ctx             context.Context // nil if there is no client to send to
+	ctx             context.Context // for send; nil while the queue accepts no messages
 	queued          []queuedLog
 	bytes           int
 	dropped         int           // messages dropped since the last report
 	droppedReported time.Time     // time of the last report
 	drained         chan struct{} // closed when run returns; nil if it is not running
-	wasRequested    bool          // some request has asked for log messages
+	wasRequested    bool          // a request has asked for log messages
 }
 
 type queuedLog struct {
@@ -38,92 +38,92 @@ type queuedLog struct {
 	size int
 }
 
-// start sends messages in ctx: to the client of its request, if it has one.
-func (f *logQueue) start(ctx context.Context) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ctx = ctx
-	f.wasRequested = f.wasRequested || server.LogLevelFrom(ctx) != ""
+// start accepts messages and sends them with ctx: to the client of its request, if it has one.
+func (q *logQueue) start(ctx context.Context) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ctx = ctx
+	q.wasRequested = q.wasRequested || server.LogLevelFrom(ctx) != ""
 }
 
-// stop sends the queued messages and accepts no more. It blocks until they are sent or the context
-// ends, and reports whether a client has ever asked for messages.
-func (f *logQueue) stop() (wanted bool) {
-	f.mu.Lock()
-	f.ctx = nil
-	idle, wanted := f.drained, f.wasRequested
-	f.mu.Unlock()
-	if idle != nil {
-		<-idle
+// stop accepts no more messages. It blocks until the queued ones are sent or the context ends, and
+// reports whether a request has ever asked for messages.
+func (q *logQueue) stop() (wanted bool) {
+	q.mu.Lock()
+	q.ctx = nil
+	drained, wanted := q.drained, q.wasRequested
+	q.mu.Unlock()
+	if drained != nil {
+		<-drained
 	}
 	return wanted
 }
 
 // level returns the level that the request's client wants.
-func (f *logQueue) level() mcp.LoggingLevel {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ctx == nil {
+func (q *logQueue) level() mcp.LoggingLevel {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ctx == nil {
 		return ""
 	}
-	return server.LogLevelFrom(f.ctx)
+	return server.LogLevelFrom(q.ctx)
 }
 
 // enqueue adds a message. It does not block.
-func (f *logQueue) enqueue(m mcp.LoggingMessageParams, size int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ctx == nil {
+func (q *logQueue) enqueue(m mcp.LoggingMessageParams, size int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.ctx == nil {
 		return
 	}
-	f.queued = append(f.queued, queuedLog{m, size})
-	f.bytes += size
-	for len(f.queued) > maxLogs || f.bytes > maxLogBytes {
-		f.dequeue()
-		f.dropped++
+	q.queued = append(q.queued, queuedLog{m, size})
+	q.bytes += size
+	for len(q.queued) > maxLogs || q.bytes > maxLogBytes {
+		q.dequeue()
+		q.dropped++
 	}
-	if f.drained == nil {
-		f.drained = make(chan struct{})
-		go f.run(f.ctx, f.drained)
+	if q.drained == nil {
+		q.drained = make(chan struct{})
+		go q.run(q.ctx, q.drained)
 	}
 }
 
-func (f *logQueue) dequeue() mcp.LoggingMessageParams {
-	first := f.queued[0]
-	f.queued[0] = queuedLog{}
-	f.queued = f.queued[1:]
-	f.bytes -= first.size
+func (q *logQueue) dequeue() mcp.LoggingMessageParams {
+	first := q.queued[0]
+	q.queued[0] = queuedLog{}
+	q.queued = q.queued[1:]
+	q.bytes -= first.size
 	return first.LoggingMessageParams
 }
 
 // run sends messages until the queue is empty.
-func (f *logQueue) run(ctx context.Context, idle chan struct{}) {
-	defer close(idle)
+func (q *logQueue) run(ctx context.Context, drained chan struct{}) {
+	defer close(drained)
 	for {
-		m, ok := f.next()
+		m, ok := q.next()
 		if !ok {
 			return
 		}
-		_ = f.send(ctx, m) // one without data cannot be sent, and nothing to who has gone
+		_ = q.send(ctx, m) // fails for a message without data and a client that has disconnected
 	}
 }
 
 // next returns the next message to send, which may be a report of dropped ones.
-func (f *logQueue) next() (m mcp.LoggingMessageParams, ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.dropped > 0 &&
-		(len(f.queued) == 0 || time.Since(f.droppedReported) >= droppedReportInterval) {
-		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: f.server,
+func (q *logQueue) next() (m mcp.LoggingMessageParams, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.dropped > 0 &&
+		(len(q.queued) == 0 || time.Since(q.droppedReported) >= droppedReportInterval) {
+		m = mcp.LoggingMessageParams{Level: mcp.LevelWarning, Logger: q.server,
 			Data: fmt.Appendf(nil,
 				`{"message":"log messages were dropped: they come faster than they are read","dropped":%d}`,
-				f.dropped)}
-		f.dropped, f.droppedReported = 0, time.Now()
+				q.dropped)}
+		q.dropped, q.droppedReported = 0, time.Now()
 		return m, true
 	}
-	if len(f.queued) == 0 {
-		f.drained, f.queued = nil, nil
+	if len(q.queued) == 0 {
+		q.drained, q.queued = nil, nil
 		return m, false
 	}
-	return f.dequeue(), true
+	return q.dequeue(), true
 }

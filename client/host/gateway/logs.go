@@ -12,28 +12,28 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// forwardLog forwards a server's log message. It runs when the message arrives, so that the
-// requests then under way decide where it goes. A modern server logs only within requests; a
-// message that comes after its request is dropped.
-func (m *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
+// forwardLog forwards a server's log message. It runs when the message arrives, because the
+// requests in flight at that time determine the receivers. A modern server logs only within
+// requests; a message that arrives after its request is dropped.
+func (u *upstreamServer) forwardLog(session string, modern bool, params json.RawMessage) {
 	name, _ := jsonscan.Text(jsonscan.Member(params, "level"))
 	level := mcp.LoggingLevel(name)
 	if !level.Valid() {
 		return
 	}
-	one, busy, several := m.g.requests.logQueueFor(
-		(&target{id: m.id, session: session}).clientKey(), level)
-	to := []*logQueue{one}
+	q, busy, several := u.g.requests.logQueueFor(
+		(&target{id: u.id, session: session}).clientKey(), level)
+	to := []*logQueue{q}
 	switch {
 	case !busy && modern:
 		return
 	case !busy:
-		to = m.g.clients.logQueuesFor(m, session, level)
-	case one == nil:
+		to = u.g.clients.logQueuesFor(u, session, level)
+	case q == nil:
 		return
 	case several:
-		if n := m.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
-			m.warn("log messages are dropped: the server does not say which client's call they belong to",
+		if n := u.ambiguousLogs.Add(1); n == 1 || n%1000 == 0 {
+			u.warn("log messages are dropped: the server does not say which client's call they belong to",
 				fmt.Errorf("%w; %d so far", errAmbiguousLog, n))
 		}
 		return
@@ -47,17 +47,17 @@ func (m *upstreamServer) forwardLog(session string, modern bool, params json.Raw
 	}
 	switch message.Logger {
 	case "":
-		message.Logger = m.id
+		message.Logger = u.id
 	default:
-		message.Logger = m.id + "/" + message.Logger
+		message.Logger = u.id + "/" + message.Logger
 	}
-	for _, f := range to {
-		f.enqueue(message, len(params))
+	for _, q := range to {
+		q.enqueue(message, len(params))
 	}
 }
 
 var errAmbiguousLog = errors.New(
-	"calls of several clients are under way; such a server is better not shared, with PerSession")
+	"several clients have requests in flight; set perSession to give each client its own process")
 
 // moreVerbose returns the level that logs more; "" logs nothing.
 func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
@@ -67,10 +67,10 @@ func moreVerbose(a, b mcp.LoggingLevel) mcp.LoggingLevel {
 	return a
 }
 
-// raiseLevel raises a legacy server's log level to what the client of a call wants, before the
-// call.
-func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, f *logQueue) {
-	level := f.level()
+// raiseLevel raises the log level of a legacy server to the level that the client of a call wants.
+// It is called before the call.
+func (g *Gateway) raiseLevel(ctx context.Context, c *client.Client, q *logQueue) {
+	level := q.level()
 	if level == "" {
 		return
 	}

@@ -64,7 +64,7 @@ func (w *world) chatty() {
 	time.Sleep(5 * time.Second)
 }
 
-// What a server logs during a call is its client's, as far as that wants to hear.
+// A log message during a call goes to the client of the call if it wants messages of that level.
 func TestLogsWithinCall(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.chatty()
@@ -89,8 +89,8 @@ func TestLogsWithinCall(t *testing.T) {
 	})
 }
 
-// Outside of calls, legacy clients hear what a legacy server logs, each from its level on; the
-// server is asked for as much as the most talkative wants, and not more for long.
+// Outside of calls, legacy clients receive a legacy server's log messages from their levels on. The
+// server's level is the most verbose of these, and is lowered after a delay.
 func TestLogsOutsideOfCalls(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.chatty()
@@ -112,8 +112,8 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 					mcp.LoggingMessageParams{Level: level, Logger: "l",
 						Data: json.RawMessage(`1`)}))
 		}
-		var debug, errors, silent, modern logbook
-		w.client(silent.options(mcp.Legacy, ""), func(*client.Client) {
+		var debug, errors, assumed, modern logbook
+		w.client(assumed.options(mcp.Legacy, ""), func(*client.Client) {
 			w.client(modern.options(mcp.Modern, mcp.LevelDebug), func(m *client.Client) {
 				w.client(errors.options(mcp.Legacy, mcp.LevelError), func(*client.Client) {
 					assert.Equal(t, <-levels, mcp.LevelError)
@@ -143,15 +143,15 @@ func TestLogsOutsideOfCalls(t *testing.T) {
 				say(mcp.LevelEmergency)
 			})
 		})
-		assert.Equal(t, silent.took(), "")
+		assert.Equal(t, assumed.took(), "")
 		assert.Equal(t, debug.took(), "")
 		modern.took()
 		assert.Equal(t, len(levels), 0)
 	})
 }
 
-// With calls of two clients under way on a server that is shared, nobody gets the other one's logs,
-// progress or questions; with one's own server each gets all of it.
+// At a shared server with calls of two clients, neither client receives the other's logs, progress
+// or questions. At servers with PerSession each receives its own.
 func TestTwoClients(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		for _, perSession := range []bool{false, true} {
@@ -194,7 +194,7 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 	s.PerSession = perSession
 	var log bytes.Buffer
 	w.gateway.Close()
-	w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+	w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 	assert.NilError(w.t, w.gateway.Add(s))
 	time.Sleep(5 * time.Second)
 
@@ -253,8 +253,8 @@ func (w *world) twoClients(t *testing.T, first, second mcp.Era, perSession bool)
 	assert.Equal(t, astray, map[bool]int{false: 1, true: 0}[perSession])
 }
 
-// A server that floods neither delays others nor fills the memory; what is missing is counted, and
-// the newest is not.
+// A flood of log messages delays no other client and uses bounded memory. The oldest messages are
+// dropped and counted.
 func TestLogFlood(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		const flood = 20_000
@@ -315,8 +315,8 @@ func TestLogFlood(t *testing.T) {
 	})
 }
 
-// A client that does not read its logs holds up neither the server nor other clients.
-func TestLogsNobodyReads(t *testing.T) {
+// A client that does not read its logs delays neither the server nor other clients.
+func TestUnreadLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		conns := make(chan *server.Conn, 10)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
@@ -348,8 +348,8 @@ func TestLogsNobodyReads(t *testing.T) {
 	})
 }
 
-// What a modern server still has to say of a request that has ended is nobody's.
-func TestLogsTooLate(t *testing.T) {
+// A modern server's log message for a request that has ended is dropped.
+func TestLateLogs(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.add("late", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
@@ -372,9 +372,8 @@ func TestLogsTooLate(t *testing.T) {
 	})
 }
 
-// A client that has stopped reading in the middle of its call, of which there is much to log, does
-// not hold up the end of the gateway.
-func TestEndWhileNobodyReadsLogs(t *testing.T) {
+// A client that stops reading during a call with many log messages does not block Close.
+func TestCloseWithUnreadLogs(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for ctx.Err() == nil {
@@ -406,8 +405,8 @@ func TestEndWhileNobodyReadsLogs(t *testing.T) {
 	})
 }
 
-// What makes no sense is nobody's.
-func TestLogsWithoutSense(t *testing.T) {
+// Invalid log messages are dropped.
+func TestInvalidLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var b logbook
 		w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(*client.Client) {
@@ -443,9 +442,9 @@ func (w *world) scripted(id string, lines <-chan string) host.Server {
 
 // script answers initialize, and nothing else.
 func (w *world) script(lines <-chan string) client.Transport {
-	here, there := net.Pipe()
+	clientEnd, serverEnd := net.Pipe()
 	w.serving.Go(func() {
-		in := bufio.NewScanner(there)
+		in := bufio.NewScanner(serverEnd)
 		for in.Scan() {
 			var m struct {
 				ID     json.RawMessage
@@ -454,21 +453,21 @@ func (w *world) script(lines <-chan string) client.Transport {
 			assert.Check(w.t, json.Unmarshal(in.Bytes(), &m))
 			switch m.Method {
 			case mcp.MethodInitialize:
-				fmt.Fprintf(there,
+				fmt.Fprintf(serverEnd,
 					`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{}},"serverInfo":{"name":"s","version":"1"}}}`+
 						"\n", m.ID)
 			case mcp.NotificationInitialized:
 				w.serving.Go(func() {
 					for line := range lines {
-						fmt.Fprintln(there, line)
+						fmt.Fprintln(serverEnd, line)
 					}
 				})
 			default:
 				if m.ID != nil {
-					fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
+					fmt.Fprintf(serverEnd, `{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
 				}
 			}
 		}
 	})
-	return client.Stream(here)
+	return client.Stream(clientEnd)
 }

@@ -9,21 +9,31 @@ import (
 	"github.com/stdwire/stdwire/internal/uritemplate"
 )
 
-// A nameKey is a kind and a public name or URI.
+// A nameKey identifies a kind and a public name or URI.
 type nameKey struct{ kind, public string }
+
+// newNameKey returns the key of a public name. Names of operations that differ only in '.' and '_'
+// have the same key, because [dispatch.Catalog.Register] refuses the second.
+func newNameKey(kind, public string) nameKey {
+	if kind == kindOperation {
+		public = strings.ReplaceAll(public, ".", "_")
+	}
+	return nameKey{kind, public}
+}
 
 // A nameOwner is a server and its own name for an item.
 type nameOwner struct{ id, own string }
 
 // A nameTable records which servers have which names, and the order of the servers. A name belongs
-// to the first server in order that has it; a URI also to one with a template that matches it.
+// to the first server in order that has it, and a URI to the first server that has it or a template
+// that matches it.
 type nameTable struct {
 	mu        sync.RWMutex
-	ranks     map[string]int // the lowest rank is first in order
-	next      int            // rank of the next server that is added
-	names     map[nameKey]map[string]string
-	templates map[string]*templateSet
-	unlisted  map[string]bool // servers that are not listed yet
+	ranks     map[string]int                // by server ID; the first server has the lowest rank
+	next      int                           // the rank of the next server that is added
+	names     map[nameKey]map[string]string // own names by server ID
+	templates map[string]*templateSet       // by server ID
+	unlisted  map[string]bool               // IDs of servers that are not listed yet
 }
 
 // A templateSet holds the URI templates of one server.
@@ -38,100 +48,100 @@ func newNameTable() *nameTable {
 }
 
 // addServer puts a server last in the order, unless it has a rank, and marks it as not listed.
-func (c *nameTable) addServer(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, known := c.ranks[id]; !known {
-		c.ranks[id] = c.next
-		c.next++
+func (t *nameTable) addServer(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.ranks[id]; !known {
+		t.ranks[id] = t.next
+		t.next++
 	}
-	c.unlisted[id] = true
+	t.unlisted[id] = true
 }
 
-// setListed records that a server was listed or could not be.
-func (c *nameTable) setListed(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.unlisted, id)
+// setListed records that a server was listed or cannot be started.
+func (t *nameTable) setListed(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.unlisted, id)
 }
 
 // removeServer removes a server without names from the order.
-func (c *nameTable) removeServer(id string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.ranks, id)
-	delete(c.unlisted, id)
+func (t *nameTable) removeServer(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.ranks, id)
+	delete(t.unlisted, id)
 }
 
 // setOrder puts these servers first, in this order.
-func (c *nameTable) setOrder(ids []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	rest := slices.DeleteFunc(slices.Collect(maps.Keys(c.ranks)),
+func (t *nameTable) setOrder(ids []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	rest := slices.DeleteFunc(slices.Collect(maps.Keys(t.ranks)),
 		func(id string) bool { return slices.Contains(ids, id) })
-	slices.SortFunc(rest, func(a, b string) int { return c.ranks[a] - c.ranks[b] })
-	clear(c.ranks)
-	c.next = 0
+	slices.SortFunc(rest, func(a, b string) int { return t.ranks[a] - t.ranks[b] })
+	clear(t.ranks)
+	t.next = 0
 	for _, id := range append(slices.Clone(ids), rest...) {
-		c.ranks[id] = c.next
-		c.next++
+		t.ranks[id] = t.next
+		t.next++
 	}
 }
 
-// replace replaces the names that a server has of one kind and returns the later servers that this
-// may affect.
-func (c *nameTable) replace(kind, id string, before, now map[string]string) (affected []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	behind := map[string]bool{}
+// replace replaces a server's names of one kind, which are own names by public name, and returns
+// the IDs of the later servers that this may affect.
+func (t *nameTable) replace(kind, id string, before, now map[string]string) (affected []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	later := map[string]bool{}
 	changed := func(public string) {
-		for other := range c.names[nameKey{kind, public}] {
-			behind[other] = true
+		for other := range t.names[newNameKey(kind, public)] {
+			later[other] = true
 		}
 	}
 	different := false
 	for public := range before {
-		if _, still := now[public]; still {
+		if _, kept := now[public]; kept {
 			continue
 		}
-		n := nameKey{kind, public}
-		if delete(c.names[n], id); len(c.names[n]) == 0 {
-			delete(c.names, n)
+		n := newNameKey(kind, public)
+		if delete(t.names[n], id); len(t.names[n]) == 0 {
+			delete(t.names, n)
 		}
 		changed(public)
 		different = true
 	}
 	for public, own := range now {
-		n := nameKey{kind, public}
-		if c.names[n] == nil {
-			c.names[n] = make(map[string]string)
+		n := newNameKey(kind, public)
+		if t.names[n] == nil {
+			t.names[n] = make(map[string]string)
 		}
-		c.names[n][id] = own
+		t.names[n][id] = own
 		if _, had := before[public]; !had {
 			changed(public)
 			different = true
 		}
 	}
 	if kind == kindTemplate && different {
-		c.compileTemplates(id, now)
-		for other := range c.ranks {
-			behind[other] = true
+		t.compileTemplates(id, now)
+		for other := range t.ranks {
+			later[other] = true
 		}
 	}
-	for other := range behind {
-		if c.ranks[other] > c.ranks[id] {
+	for other := range later {
+		if t.ranks[other] > t.ranks[id] {
 			affected = append(affected, other)
 		}
 	}
 	return affected
 }
 
-// maxTemplates limits the bytes of one server's templates that take part in URI ownership, because
-// every URI of each later server is matched against them.
+// maxTemplates limits the total size in bytes of the templates of one server that own URIs, because
+// every URI of each later server is matched against them. The rest own none.
 const maxTemplates = 16 << 10
 
 // compileTemplates compiles a server's templates. The caller holds mu.
-func (c *nameTable) compileTemplates(id string, texts map[string]string) {
+func (t *nameTable) compileTemplates(id string, texts map[string]string) {
 	ts := new(templateSet)
 	var parsed []*uritemplate.Template
 	size := 0
@@ -139,21 +149,21 @@ func (c *nameTable) compileTemplates(id string, texts map[string]string) {
 		if size += len(text); size > maxTemplates {
 			break
 		}
-		if t, err := uritemplate.Parse(text); err == nil {
-			ts.texts, parsed = append(ts.texts, text), append(parsed, t)
+		if template, err := uritemplate.Parse(text); err == nil {
+			ts.texts, parsed = append(ts.texts, text), append(parsed, template)
 		}
 	}
 	if parsed == nil {
-		delete(c.templates, id)
+		delete(t.templates, id)
 		return
 	}
 	ts.set = uritemplate.NewSet(parsed...)
-	c.templates[id] = ts
+	t.templates[id] = ts
 }
 
-// firstAhead returns the first server ahead of id that has the name or, for a resource or template,
+// firstBefore returns the first server before id that has the name or, for a resource or template,
 // a template that matches its URIs.
-func (c *nameTable) firstAhead(n nameKey, id string) (first nameOwner, found bool) {
+func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bool) {
 	uri := ""
 	switch n.kind {
 	case kindResource:
@@ -161,19 +171,19 @@ func (c *nameTable) firstAhead(n nameKey, id string) (first nameOwner, found boo
 	case kindTemplate:
 		uri = exampleURI(n.public)
 	}
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.first(n, uri, func(other string) bool { return c.ranks[other] < c.ranks[id] })
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.first(n, uri, func(other string) bool { return t.ranks[other] < t.ranks[id] })
 }
 
-// first returns the first server in order, of those that counts accepts, that has a name or a
-// template for a URI. The caller holds mu.
-func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
+// first returns the first server in order, of those that counts accepts, that has the name or, if
+// uri is not "", a template that matches uri. The caller holds mu.
+func (t *nameTable) first(n nameKey, uri string, counts func(id string) bool) (first nameOwner,
 	found bool) {
 	earlier := func(id string) bool {
-		return counts(id) && (!found || c.ranks[id] < c.ranks[first.id])
+		return counts(id) && (!found || t.ranks[id] < t.ranks[first.id])
 	}
-	for id, own := range c.names[n] {
+	for id, own := range t.names[n] {
 		if earlier(id) {
 			first, found = nameOwner{id, own}, true
 		}
@@ -181,7 +191,7 @@ func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 	if uri == "" {
 		return first, found
 	}
-	for id, ts := range c.templates {
+	for id, ts := range t.templates {
 		if !earlier(id) {
 			continue
 		}
@@ -192,40 +202,40 @@ func (c *nameTable) first(n nameKey, uri string, counts func(id string) bool) (f
 	return first, found
 }
 
-// reader returns the server that answers for a URI, of those that counts accepts, and the resource
-// or template that makes it so.
-func (c *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
+// reader returns the server that a URI belongs to, of those that counts accepts, and the key of its
+// resource or template.
+func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, by nameKey,
 	found bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+	t.mu.RLock()
+	defer t.mu.RUnlock()
 	exact := nameKey{kindResource, uri}
-	first, found := c.first(exact, uri, counts)
-	if _, listed := c.names[exact][first.id]; listed {
+	first, found := t.first(exact, uri, counts)
+	if _, listed := t.names[exact][first.id]; listed {
 		return first.id, exact, found
 	}
 	return first.id, nameKey{kindTemplate, first.own}, found
 }
 
-// waitsForAhead reports whether a server ahead of id, of those that counts accepts, is not listed
+// hasUnlistedBefore reports whether a server before id, of those that counts accepts, is not listed
 // yet.
-func (c *nameTable) waitsForAhead(id string, counts func(id string) bool) bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for other := range c.unlisted {
-		if c.ranks[other] < c.ranks[id] && counts(other) {
+func (t *nameTable) hasUnlistedBefore(id string, counts func(id string) bool) bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for other := range t.unlisted {
+		if t.ranks[other] < t.ranks[id] && counts(other) {
 			return true
 		}
 	}
 	return false
 }
 
-// serversByScheme returns the servers, of those that count, that have resources of the scheme of a
-// URI, in order.
-func (c *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
+// serversByScheme returns the IDs of the servers, of those that counts accepts, that have resources
+// or templates with the scheme of uri, in order.
+func (t *nameTable) serversByScheme(uri string, counts func(id string) bool) (ids []string) {
 	scheme, _, _ := strings.Cut(uri, ":")
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for n, owners := range c.names {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for n, owners := range t.names {
 		if n.kind != kindResource && n.kind != kindTemplate ||
 			!strings.HasPrefix(n.public, scheme+":") {
 			continue
@@ -236,7 +246,7 @@ func (c *nameTable) serversByScheme(uri string, counts func(id string) bool) (id
 			}
 		}
 	}
-	slices.SortFunc(ids, func(a, b string) int { return c.ranks[a] - c.ranks[b] })
+	slices.SortFunc(ids, func(a, b string) int { return t.ranks[a] - t.ranks[b] })
 	return ids
 }
 

@@ -14,45 +14,45 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// kindOperation is the kind of a tool as an operation, which has a name of its own.
+// kindOperation is the kind of a tool as an operation, whose public name is another.
 const kindOperation = "tool as an operation"
 
 // operationList returns the list that offers the server's tools as operations.
-func (m *upstreamServer) operationList(
+func (u *upstreamServer) operationList(
 	catalog *dispatch.Catalog) *itemList[mcp.Tool, *dispatch.Catalog] {
-	return &itemList[mcp.Tool, *dispatch.Catalog]{m: m, kind: kindOperation, add: m.putOperation,
-		remove:      (*dispatch.Catalog).Remove,
+	return &itemList[mcp.Tool, *dispatch.Catalog]{upstream: u, kind: kindOperation,
+		add: u.putOperation, remove: (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(t *mcp.Tool) (string, string) {
-			if !m.filter.Allows(t.Name) {
+			if !u.filter.Allows(t.Name) {
 				return t.Name, ""
 			}
-			return t.Name, host.OperationName(m.id, t.Name)
+			return t.Name, host.OperationName(u.id, t.Name)
 		}}
 }
 
 // putOperation registers a tool as an operation, or replaces it.
-func (m *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
+func (u *upstreamServer) putOperation(catalog *dispatch.Catalog, name string,
 	d definition[mcp.Tool]) error {
 	t := d.item
-	op, err := m.operation(name, t, t.InputSchema)
+	op, err := u.operation(name, t, t.InputSchema)
 	if err != nil {
-		strict := err
-		if op, err = m.operation(name, t, nil); err != nil {
+		schemaErr := err
+		if op, err = u.operation(name, t, nil); err != nil {
 			return err
 		}
-		m.g.warnLater("gateway: the arguments of an operation are checked by its server only",
-			slog.String("operation", name), slog.String("server", m.id),
-			slog.String("tool", t.Name), slog.Any("error", strict))
+		u.g.warnLater("gateway: the arguments of an operation are checked by its server only",
+			slog.String("operation", name), slog.String("server", u.id),
+			slog.String("tool", t.Name), slog.Any("error", schemaErr))
 	}
-	if _, again := m.tools.operations.offeredAt[catalog][name]; again {
+	if _, registered := u.tools.operations.offeredAt[catalog][name]; registered {
 		return catalog.Replace(op)
 	}
 	return catalog.Register(op)
 }
 
 // operation returns a tool as an operation. Without an input schema it accepts any arguments.
-func (m *upstreamServer) operation(name string, t *mcp.Tool,
+func (u *upstreamServer) operation(name string, t *mcp.Tool,
 	input json.RawMessage) (*dispatch.Operation, error) {
 	spec := dispatch.Spec{
 		Name: name, Summary: summary(t.Description), Description: t.Description,
@@ -65,13 +65,14 @@ func (m *upstreamServer) operation(name string, t *mcp.Tool,
 		spec.Title = title
 	}
 	spec.Summary = cmp.Or(spec.Summary, spec.Title,
-		fmt.Sprintf("The tool %q of the server %q.", t.Name, m.id))
+		fmt.Sprintf("The tool %q of the server %q.", t.Name, u.id))
 	a := t.Annotations
-	silent := a.Destructive() && (a == nil || a.DestructiveHint == nil)
+	// An absent destructiveHint means true (2026-07-28, ToolAnnotations).
+	assumed := a.Destructive() && (a == nil || a.DestructiveHint == nil)
 	switch {
 	case a.ReadOnly():
 		spec.Kind = dispatch.Read
-	case silent: // it may be destructive then (2026-07-28, ToolAnnotations)
+	case assumed:
 		spec.Errors = append(spec.Errors, dispatch.ConfirmationRequired)
 	case a.Destructive():
 		spec.Kind = dispatch.Destructive
@@ -79,16 +80,16 @@ func (m *upstreamServer) operation(name string, t *mcp.Tool,
 	idempotent, own := spec.Idempotent, t.Name
 	return dispatch.New(spec,
 		func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
-			if silent {
+			if assumed {
 				if err := dispatch.Confirm(ctx,
-					"The server %q does not say that its tool %q takes nothing away for good.",
-					m.id, own); err != nil {
+					"The server %q does not say whether its tool %q is destructive.",
+					u.id, own); err != nil {
 					return nil, err
 				}
 			}
-			u := m.target(ctx, own, idempotent)
-			u.answersQuestions = m.answersQuestions
-			return m.g.callOperation(ctx, u)
+			target := u.target(ctx, own, idempotent)
+			target.answersQuestions = u.answersQuestions
+			return u.g.callOperation(ctx, target)
 		})
 }
 
@@ -103,26 +104,26 @@ func summary(description string) string {
 }
 
 // callOperation calls a tool for the operation call in ctx, and forwards its arguments unchanged.
-func (g *Gateway) callOperation(ctx context.Context, u target) (json.RawMessage, error) {
+func (g *Gateway) callOperation(ctx context.Context, t target) (json.RawMessage, error) {
 	call := dispatch.CallFrom(ctx)
 	arguments := call.Arguments
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
-	result, err := g.callTool(ctx, u, arguments)
+	result, err := g.callTool(ctx, t, arguments)
 	if err != nil {
 		return nil, operationError(ctx, err)
 	}
 	if jsonscan.Valid(result) != nil || result[jsonscan.Space(result, 0)] != '{' {
 		return nil, dispatch.Errorf(dispatch.UpstreamError,
-			"server %q: tool %q: its result is no JSON object", u.id, u.name)
+			"server %q: tool %q: its result is not a JSON object", t.id, t.name)
 	}
-	a := parseToolResult(result)
-	if a.failed {
-		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", a.message()).With(result)
+	r := parseToolResult(result)
+	if r.failed {
+		return nil, dispatch.Errorf(dispatch.UpstreamError, "%s", r.message()).With(result)
 	}
-	if a.hasMoreThanData() {
+	if r.hasMoreThanData() {
 		call.Original = result
 	}
-	return a.data(), nil
+	return r.data(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,7 +61,7 @@ func operationNames(c *dispatch.Catalog) (names []string) {
 	return names
 }
 
-// offer adds a tool to the server behind.
+// offer adds a tool to the server "up".
 func (w *world) offer(tool mcp.Tool,
 	forward func(context.Context, json.RawMessage) (json.RawMessage, error)) {
 	w.t.Helper()
@@ -74,9 +75,9 @@ func gives(result string) func(context.Context, json.RawMessage) (json.RawMessag
 	}
 }
 
-const settle = 5 * time.Second // changes are told with some delay
+const settle = 5 * time.Second // list changes are delayed
 
-func TestOperationIsDescribed(t *testing.T) {
+func TestOperationSpec(t *testing.T) {
 	yes, no := true, false
 	asOperations(t, gateway.Options{}, nil,
 		func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -118,7 +119,7 @@ func TestOperationIsDescribed(t *testing.T) {
 			d := dispatch.NewDispatcher(c, dispatch.Options{Logger: quiet})
 			for name, want := range map[string]string{"reads": "", "adds": "",
 				"destroys": "Does it. This cannot be undone.",
-				"silent":   `The server "up" does not say that its tool "silent" takes nothing away for good.`} {
+				"silent":   `The server "up" does not say whether its tool "silent" is destructive.`} {
 				e := d.Dispatch(t.Context(),
 					&dispatch.Call{Operation: "up." + name, Arguments: json.RawMessage(`{"m":1}`)})
 				if want == "" {
@@ -135,8 +136,8 @@ func TestOperationIsDescribed(t *testing.T) {
 		})
 }
 
-// Nothing of a result is lost, and nothing occurs twice without need.
-func TestOperationGives(t *testing.T) {
+// An operation returns the whole result without needless duplicates.
+func TestOperationResults(t *testing.T) {
 	asOperations(t, gateway.Options{}, nil,
 		func(t *testing.T, w *world, _ *dispatch.Catalog, call func(string, string) string) {
 			ok := func(data, original string) string {
@@ -207,9 +208,9 @@ func text2(structured json.RawMessage) json.RawMessage {
 		`}`)
 }
 
-// Operations come and go with the tools; what another has is left out, and comes when the other
-// goes.
-func TestOperationsFollow(t *testing.T) {
+// Operations are added and removed with the tools. An operation that collides is offered when the
+// other one is removed.
+func TestOperationsFollowTools(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Filter.Deny = []string{"secret*"}
 	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -243,25 +244,30 @@ func TestOperationsFollow(t *testing.T) {
 			assert.NilError(t, w.gateway.Add(w.server(id, w.era)))
 			time.Sleep(settle)
 		}
-		assert.DeepEqual(t, operationNames(c),
-			[]string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b",
-				"up_a.b", "up_a.secret.one"})
+		// up_a.b and up.a.b are one name in MCP.
+		want := []string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b",
+			"up_a.secret.one"}
+		assert.DeepEqual(t, operationNames(c), want)
 		assert.Equal(t, call("other.b", `{}`), `{"success":true,"data":1,"error":null}`)
+		assert.Assert(t, slices.Contains(w.gateway.Withheld()["up.a"],
+			gateway.WithheldItem{Kind: "tool as an operation", Name: "b",
+				Reason: gateway.ReasonCollision, Detail: "up"}))
 		w.gateway.Remove("up.a")
 		time.Sleep(settle)
-		// those that were left out
-		assert.DeepEqual(t, operationNames(c),
-			[]string{"other.a.b", "other.b", "other.secret.one", "up.a.b", "up.b", "up_a.a.b",
-				"up_a.b", "up_a.secret.one"})
+		assert.DeepEqual(t, operationNames(c), want) // up_a offers what up.a did
+		w.gateway.Remove("up")
+		assert.DeepEqual(t, operationNames(c), []string{"other.a.b", "other.b", "other.secret.one",
+			"up_a.a.b", "up_a.b", "up_a.secret.one"})
 		w.gateway.Remove("up_a")
 		w.gateway.Remove("other")
-		assert.DeepEqual(t, operationNames(c), []string{"other.b", "up.a.b", "up.b"})
+		assert.DeepEqual(t, operationNames(c), []string{"other.b"})
 		w.gateway.Close()
 		assert.DeepEqual(t, operationNames(c), []string{"other.b"})
 	})
 }
 
-// A schema that is of no use here is the server's to check by, and that is told.
+// If an input schema does not compile, the server alone checks the arguments, and a warning is
+// logged.
 func TestOperationWithoutSchema(t *testing.T) {
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
@@ -271,7 +277,7 @@ func TestOperationWithoutSchema(t *testing.T) {
 			gives(`{"content":[]}`))
 		w.gateway.Close()
 		w.gateway = gateway.Options{Catalog: c,
-			Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+			Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(settle)
 		op, ok := c.Lookup("up.strange")
@@ -288,11 +294,11 @@ func TestOperationWithoutSchema(t *testing.T) {
 			`the arguments of an operation are checked by its server only" operation=up.strange server=up tool=strange error=`))
 }
 
-// The first of two tools of one name counts, and goes like any other.
-func TestOperationOfTwins(t *testing.T) {
-	here, there := net.Pipe()
+// Of two tools with the same name the first is an operation, until it is removed.
+func TestOperationOfDuplicateTool(t *testing.T) {
+	clientEnd, serverEnd := net.Pipe()
 	go func() {
-		for lines := bufio.NewScanner(there); lines.Scan(); {
+		for lines := bufio.NewScanner(serverEnd); lines.Scan(); {
 			var m struct {
 				ID     json.RawMessage
 				Method string
@@ -303,20 +309,20 @@ func TestOperationOfTwins(t *testing.T) {
 				"tools/list": `"result":{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`,
 			}[m.Method]
 			if m.ID != nil {
-				fmt.Fprintf(there, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
+				fmt.Fprintf(serverEnd, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
 					gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
 			}
 		}
 	}()
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
-	s := server.Options{Logger: quiet}.New(server.Info{Name: "front", Version: "1"},
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
 		dispatch.NewCatalog())
 	g := gateway.Options{Catalog: c, Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(s)
 	assert.NilError(t,
 		g.Add(host.Server{ID: "up",
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				return o.Connect(ctx, client.Stream(here))
+				return o.Connect(ctx, client.Stream(clientEnd))
 			}}))
 	g.Settle(t.Context())
 	assert.DeepEqual(t, operationNames(c), []string{"up.a"})
@@ -326,10 +332,10 @@ func TestOperationOfTwins(t *testing.T) {
 	assert.DeepEqual(t, operationNames(c), []string(nil))
 	assert.Assert(t,
 		cmp.Contains(log.String(),
-			`a tool is left out, as clients could not take its definition" server=up own_name=a error="the server has two of that name"`))
+			`a tool is withheld: its definition is invalid" server=up own_name=a error="the server has two with this name"`))
 }
 
-func TestOperationFails(t *testing.T) {
+func TestOperationErrors(t *testing.T) {
 	asOperations(t, gateway.Options{}, func(s *host.Server) {
 		s.Options.CallTimeout = 20 * time.Second
 	}, func(t *testing.T, w *world, c *dispatch.Catalog, call func(string, string) string) {
@@ -350,7 +356,7 @@ func TestOperationFails(t *testing.T) {
 		w.add("dies", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return nil, w.behind.Close()
+			return nil, w.upConn.Close()
 		})
 		time.Sleep(settle)
 		for tool, want := range map[string]string{
@@ -400,9 +406,8 @@ func TestOperationFails(t *testing.T) {
 	})
 }
 
-// What a server asks is refused where nobody can be asked, and answered by who has added it, if
-// that one does.
-func TestOperationAsks(t *testing.T) {
+// A question within an operation is refused, or answered by OnElicit of the server's options.
+func TestOperationQuestions(t *testing.T) {
 	ask := func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 		answer, err := server.Elicit(ctx, "name",
 			mcp.ElicitParams{Message: "Name?",
@@ -420,7 +425,7 @@ func TestOperationAsks(t *testing.T) {
 			got := call("up.asks", `{}`)
 			assert.Assert(t,
 				cmp.Contains(got,
-					`"error":{"code":"not_implemented","message":"the server wants to ask something (elicitation/create), and nobody can be asked here: `))
+					`"error":{"code":"not_implemented","message":"the server asks a question (elicitation/create), and nobody can answer it here: `))
 			assert.Assert(t, cmp.Contains(got, `"details":{"questions":["elicitation/create"]}`))
 
 			w.add("asks-and-answers",
@@ -459,9 +464,8 @@ func TestOperationAsks(t *testing.T) {
 	assert.Equal(t, asked, 2)
 }
 
-// A question of a legacy server, which does not say what it belongs to, never goes to the client of
-// another call.
-func TestOperationIsNotAskedForByAnother(t *testing.T) {
+// A question of a legacy server never goes to the client of another call.
+func TestOperationQuestionOfLegacyServer(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		c := dispatch.NewCatalog()
 		w.reopen(gateway.Options{Catalog: c}, w.server("up", mcp.Legacy))
@@ -502,8 +506,8 @@ func TestOperationIsNotAskedForByAnother(t *testing.T) {
 	})
 }
 
-// Calls of operations pass the limits, the interceptors and the audit log.
-func TestOperationIsControlled(t *testing.T) {
+// The limits, the interceptors and the audit log apply to calls of operations.
+func TestOperationControl(t *testing.T) {
 	var audit bytes.Buffer
 	o := gateway.Options{Audit: &audit}
 	o.Before = []gateway.Interceptor{func(_ context.Context, e *gateway.Event) error {

@@ -15,13 +15,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// errNoClient is the answer to questions of a server when there is no client.
-var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: nobody can be asked here")
+// errNoClient is the answer to questions of a server that is examined without a client.
+var errNoClient = rpc.Errorf(rpc.CodeMethodNotFound, "Method not found: no client can be asked")
 
-// Declare makes a client declare the capabilities of a gateway's clients, so that a server offers
-// it the same tools; its handlers refuse every request. Use it to compare a server's tools with
-// pins.
-func Declare(o *client.Options) {
+// DeclareCapabilities sets handlers in o so that a client declares the same capabilities as a
+// gateway and a server offers it the same tools. The handlers refuse every request. Use it to
+// compare a server's definitions with pins.
+func DeclareCapabilities(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.SampleTools = true
 	o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -33,21 +33,22 @@ func Declare(o *client.Options) {
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
 }
 
-// Pinned returns the identity under which pins know the server of c, a client with the capabilities
-// of [Declare]. Pins cover all definitions as received: see [client.Client.ToolDefinitions].
-func Pinned(id string, c *client.Client) (pin.Server, error) {
-	return pinServer(id, c.ServerInfo().Name)
+// PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
+// of [DeclareCapabilities].
+func PinServer(id string, c *client.Client) (pin.Server, error) {
+	return newPinServer(id, c.ServerInfo().Name)
 }
 
-func pinServer(id, name string) (pin.Server, error) {
-	var like client.Options
-	Declare(&like)
-	declared, err := mcp.Marshal(like.Capabilities())
+func newPinServer(id, name string) (pin.Server, error) {
+	var identity client.Options
+	DeclareCapabilities(&identity)
+	declared, err := mcp.Marshal(identity.Capabilities())
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
-// Definitions returns a server's definitions of a kind as pins know them, without those that have
-// no name or URI or a duplicate one. A server that does not implement the kind has none.
+// Definitions returns a server's definitions of one kind as the gateway pins them: as received,
+// without those that have no name or URI or a duplicate one. A server that does not implement the
+// kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
 	list := map[pin.Kind]func(context.Context,
@@ -67,36 +68,36 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 	return pin.Distinct(kind, all), nil
 }
 
-// firstUse is how long after a server was pinned new items are pinned as well: many servers add
-// tools after they have seen the client's capabilities.
+// firstUse is how long after the first pins of a server new items are pinned as well, because many
+// servers add tools after they have received the client's capabilities.
 const firstUse = 10 * time.Second
 
 // A pinChecker compares one list with its pins. It is used by upstreamServer.run only.
 type pinChecker struct {
-	pinnedAt time.Time         // when the list was pinned; zero if it was before this run
-	warned   map[string]string // warnings logged so far, by name
+	pinnedAt time.Time         // the time of the first pins; zero if they are from an earlier run
+	warned   map[string]string // the latest warnings, by name
 }
 
 // check compares definitions with their pins.
-func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
+func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 	definitions []json.RawMessage) (pin.Report, error) {
 	report, err := lock.Check(server, kind, definitions)
 	if err != nil {
 		return report, err
 	}
 	if report.First {
-		j.pinnedAt = time.Now()
+		p.pinnedAt = time.Now()
 	}
-	var more []string
+	var added []string
 	for _, v := range report.Verdicts {
 		if v.State == pin.New {
-			more = append(more, v.Name)
+			added = append(added, v.Name)
 		}
 	}
-	if more == nil || report.IdentityChange != "" || time.Since(j.pinnedAt) > firstUse {
+	if added == nil || report.IdentityChange != "" || time.Since(p.pinnedAt) > firstUse {
 		return report, nil
 	}
-	if err := lock.Accept(server, kind, definitions, more...); err != nil {
+	if err := lock.Accept(server, kind, definitions, added...); err != nil {
 		return report, err
 	}
 	return lock.Check(server, kind, definitions)
@@ -104,25 +105,25 @@ func (j *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
-func (s *itemList[T, F]) admit(server string, all []definition[T],
-	withheld map[string]Withheld) (usable []definition[T]) {
-	lock := s.m.g.o.Pins
+func (l *itemList[T, S]) admit(server string, all []definition[T],
+	withheld map[string]WithheldItem) (usable []definition[T]) {
+	lock := l.upstream.g.o.Pins
 	if lock == nil {
 		return all
 	}
 	withhold := func(d definition[T], reason Reason, detail string) {
-		if own, public := s.name(d.item); public != "" {
-			withheld[public] = Withheld{Kind: s.kind, Name: own, Reason: reason, Detail: detail}
+		if own, public := l.name(d.item); public != "" {
+			withheld[public] = WithheldItem{Kind: l.kind, Name: own, Reason: reason, Detail: detail}
 		}
 	}
-	like, err := pinServer(s.m.id, server)
+	identity, err := newPinServer(l.upstream.id, server)
 	var report pin.Report
 	if err == nil {
-		report, err = s.pins.check(lock, like, pin.Kind(s.kind), definitionTexts(all))
+		report, err = l.pins.check(lock, identity, pin.Kind(l.kind), definitionTexts(all))
 	}
 	if err != nil {
 		if len(all) > 0 {
-			s.m.warn("its "+s.kind+"s cannot be compared with what they were, and are not offered",
+			l.upstream.warn("its "+l.kind+"s cannot be compared with their pins and are not offered",
 				err)
 		}
 		for _, d := range all {
@@ -130,15 +131,15 @@ func (s *itemList[T, F]) admit(server string, all []definition[T],
 		}
 		return nil
 	}
-	told := make(map[string]string)
+	warned := make(map[string]string)
 	for i, v := range report.Verdicts {
-		if v.Usable() || s.m.g.o.PinsWarn {
+		if v.Usable() || l.upstream.g.o.PinsWarn {
 			usable = append(usable, all[i])
 		}
 		if v.Usable() {
 			continue
 		}
-		attrs := []any{slog.String("server", s.m.id), slog.String(s.kind, v.Name),
+		attrs := []any{slog.String("server", l.upstream.id), slog.String(l.kind, v.Name),
 			slog.String("state", string(v.State)), slog.String("see", "stdwire pin diff")}
 		reason, detail := ReasonNew, ""
 		if len(v.Changes) > 0 {
@@ -146,27 +147,27 @@ func (s *itemList[T, F]) admit(server string, all []definition[T],
 			attrs = append(attrs, slog.String("first_change", detail))
 		}
 		if report.IdentityChange != "" {
-			reason, detail = ReasonAnother, report.IdentityChange
+			reason, detail = ReasonIdentity, report.IdentityChange
 			attrs = append(attrs, slog.String("another", report.IdentityChange))
 		}
-		if told[v.Name] = fmt.Sprint(attrs...); s.pins.warned[v.Name] != told[v.Name] {
-			s.m.g.o.Logger.Warn("gateway: a "+s.kind+" is not what it was when it was first used",
+		if warned[v.Name] = fmt.Sprint(attrs...); l.pins.warned[v.Name] != warned[v.Name] {
+			l.upstream.g.o.Logger.Warn("gateway: a "+l.kind+" does not match its pin",
 				attrs...)
 		}
-		if !s.m.g.o.PinsWarn {
+		if !l.upstream.g.o.PinsWarn {
 			withhold(all[i], reason, detail)
 		}
 	}
-	s.pins.warned = told
+	l.pins.warned = warned
 	return usable
 }
 
-// Recheck compares the lists of all servers with their pins after these have changed. It starts no
-// server and does not block.
+// Recheck makes the gateway compare the latest lists with Options.Pins again, after these have
+// changed. It starts no server and does not wait for the comparison.
 func (g *Gateway) Recheck() {
-	for _, m := range g.allUpstreams() {
+	for _, u := range g.allUpstreams() {
 		select {
-		case m.recheck <- struct{}{}:
+		case u.recheck <- struct{}{}:
 		default:
 		}
 	}

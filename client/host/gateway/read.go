@@ -11,40 +11,40 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// owner returns the server that answers for a URI at f: the first in order that lists it or a
-// template for it, or nil. The error says that it is withheld.
-func (g *Gateway) owner(f *downstream, uri string) (*upstreamServer, error) {
-	id, by, found := g.names.reader(uri, f.includes)
+// owner returns the server that answers for a URI at d: the first in order that lists it or a
+// template for it, or nil. An error says that the URI is withheld.
+func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
+	id, by, found := g.names.reader(uri, d.includes)
 	g.mu.Lock()
-	m := g.upstreams[id]
+	u := g.upstreams[id]
 	g.mu.Unlock()
-	if !found || m == nil {
+	if !found || u == nil {
 		return nil, nil
 	}
-	standing := m.resources.status
+	status := u.resources.status
 	if by.kind == kindTemplate {
-		standing = m.templates.status
+		status = u.templates.status
 	}
-	switch offered, reason := standing(by.public); {
-	case reason == ReasonChanged || reason == ReasonAnother:
+	switch offered, reason := status(by.public); {
+	case reason == ReasonChanged || reason == ReasonIdentity:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"The %s %q of the server %q is withheld: it is not what it was when it was first used",
+			"The %s %q of the server %q is withheld: it has changed since its first use",
 			by.kind, by.public, id)
-	case !offered && g.names.waitsForAhead(id, f.includes):
+	case !offered && g.names.hasUnlistedBefore(id, d.includes):
 		return nil, server.ResourceNotFound(uri)
 	}
-	return m, nil
+	return u, nil
 }
 
-// readMatched reads a URI that a template of m matches at s, from the server that the URI belongs
-// to.
-func (m *upstreamServer) readMatched(ctx context.Context, s *server.Server,
+// readMatched reads a URI that a template of u matches at s, from the server that the URI belongs
+// to, which may be an earlier one.
+func (u *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 	uri string) (*mcp.ReadResourceResult, error) {
-	for _, f := range m.g.allDownstreams() {
-		if f.server != s {
+	for _, d := range u.g.allDownstreams() {
+		if d.server != s {
 			continue
 		}
-		owner, err := m.g.owner(f, uri)
+		owner, err := u.g.owner(d, uri)
 		if err != nil {
 			return nil, err
 		}
@@ -52,34 +52,34 @@ func (m *upstreamServer) readMatched(ctx context.Context, s *server.Server,
 			return owner.read(ctx, uri)
 		}
 	}
-	return m.read(ctx, uri)
+	return u.read(ctx, uri)
 }
 
-// readUnlisted reads a URI that no list at f contains, such as a link in a result. It asks the
-// server that has the URI withheld as new, or the only server; otherwise those that have URIs of
-// its scheme, in order.
-func (g *Gateway) readUnlisted(ctx context.Context, f *downstream,
+// readUnlisted reads a URI that no list at d contains, such as a link in a result. It asks the
+// server that has the URI but has it withheld as new, or the only server; otherwise the servers
+// with URIs of its scheme, in order.
+func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	uri string) (*mcp.ReadResourceResult, error) {
-	m, err := g.owner(f, uri)
+	u, err := g.owner(d, uri)
 	if err != nil {
 		return nil, err
 	}
-	if m == nil {
-		m = g.onlyUpstream(f)
+	if u == nil {
+		u = g.onlyUpstream(d)
 	}
-	if m != nil {
-		return m.readUnlisted(ctx, uri)
+	if u != nil {
+		return u.readUnlisted(ctx, uri)
 	}
-	what, id, _ := stateFrom(ctx)
-	for _, m := range g.candidates(f, uri) {
-		if what != "" && m.id != id { // the answer is not for this one
+	stateKind, id, _ := stateFrom(ctx)
+	for _, u := range g.candidates(d, uri) {
+		if stateKind != "" && u.id != id { // the client answers another server's question
 			continue
 		}
-		result, err := m.read(ctx, uri)
-		if errors.Is(err, ErrNoSession) { // it is nothing to this client
+		result, err := u.read(ctx, uri)
+		if errors.Is(err, ErrNoSession) { // this client cannot use the server
 			continue
 		}
-		if what != "" || !isNotFound(err) {
+		if stateKind != "" || !isNotFound(err) {
 			return result, err
 		}
 	}
@@ -87,9 +87,9 @@ func (g *Gateway) readUnlisted(ctx context.Context, f *downstream,
 }
 
 // readUnlisted reads a URI that only this server can have, and returns its error unchanged.
-func (m *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult,
+func (u *upstreamServer) readUnlisted(ctx context.Context, uri string) (*mcp.ReadResourceResult,
 	error) {
-	result, err := m.read(ctx, uri)
+	result, err := u.read(ctx, uri)
 	if _, undeclared := errors.AsType[*client.UndeclaredError](err); undeclared {
 		return nil, server.ResourceNotFound(uri)
 	}
@@ -106,20 +106,30 @@ func isNotFound(err error) bool {
 			refusal.Code == rpc.CodeMethodNotFound)
 }
 
-// candidates returns the servers of f that may have a URI, in order, without those behind a server
-// that is not listed yet.
-func (g *Gateway) candidates(f *downstream, uri string) (likely []*upstreamServer) {
-	ids := g.names.serversByScheme(uri, f.includes)
+// candidates returns the servers of d that may have an unlisted URI, in order, without those that
+// follow a server that is not listed yet.
+func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamServer) {
+	ids := g.names.serversByScheme(uri, d.includes)
 	if all := slices.DeleteFunc(g.manager.IDs(),
-		func(id string) bool { return !f.includes(id) }); len(all) == 1 {
+		func(id string) bool { return !d.includes(id) }); len(all) == 1 {
 		ids = all
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, id := range ids {
-		if m := g.upstreams[id]; m != nil && !g.names.waitsForAhead(id, f.includes) {
-			likely = append(likely, m)
+		if u := g.upstreams[id]; u != nil && !g.names.hasUnlistedBefore(id, d.includes) {
+			upstreams = append(upstreams, u)
 		}
 	}
-	return likely
+	return upstreams
+}
+
+// read reads a URI from the server.
+func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
+	return forwardTyped(ctx, u.g, c,
+		func(ctx context.Context, to *client.Client,
+			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
+			return to.ReadResource(ctx, uri, opts...)
+		})
 }

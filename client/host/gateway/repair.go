@@ -8,12 +8,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// optionalMembers are the optional members of an object and, nested, those of their values or array
-// elements.
+// optionalMembers are the names of the optional members of an object, each with the optional
+// members of its value or, if that is an array, of the elements.
 type optionalMembers map[string]optionalMembers
 
 // definitionOptionals are the optional members of definitions. Some servers write null for an
-// absent one, for which strict clients refuse the whole list. Read only.
+// absent member, and strict clients then refuse the whole list. The map is never modified.
 var definitionOptionals = optionalMembers{
 	"title": nil, "description": nil, "mimeType": nil, "size": nil, "_meta": nil,
 	"icons": {"mimeType": nil, "sizes": nil, "theme": nil},
@@ -39,7 +39,7 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 	case input == nil:
 		return setMember(text, "inputSchema", []byte(`{"type":"object"}`)), nil
 	case input[0] != '{':
-		return nil, errors.New("its inputSchema is no object")
+		return nil, errors.New("its inputSchema is not an object")
 	case jsonscan.Member(input, "type") == nil:
 		typed := []byte(`{"type":"object"`)
 		for key, value := range jsonscan.Members(input) {
@@ -49,7 +49,7 @@ func repair(kind string, text json.RawMessage) (json.RawMessage, error) {
 		text = setMember(text, "inputSchema", input)
 	}
 	if output := jsonscan.Member(text, "outputSchema"); output != nil && output[0] != '{' {
-		return nil, errors.New("its outputSchema is no object")
+		return nil, errors.New("its outputSchema is not an object")
 	}
 	return text, checkInput(input)
 }
@@ -61,21 +61,21 @@ func checkInput(schema []byte) error {
 	}
 	if properties := jsonscan.Member(schema, "properties"); properties != nil {
 		if properties[0] != '{' {
-			return errors.New("the properties of its inputSchema are no object")
+			return errors.New("the properties of its inputSchema are not an object")
 		}
 		for name, property := range jsonscan.Members(properties) {
 			if c := property[0]; c != '{' && c != 't' && c != 'f' {
-				return fmt.Errorf("the property %.100s of its inputSchema is no schema", name)
+				return fmt.Errorf("the property %.100s of its inputSchema is not a schema", name)
 			}
 		}
 	}
 	if required := jsonscan.Member(schema, "required"); required != nil {
 		if required[0] != '[' {
-			return errors.New("what its inputSchema requires is no array")
+			return errors.New("required of its inputSchema is not an array")
 		}
 		for name := range jsonscan.Elements(required) {
 			if name[0] != '"' {
-				return errors.New("what its inputSchema requires is no array of names")
+				return errors.New("required of its inputSchema is not an array of names")
 			}
 		}
 	}
@@ -124,14 +124,14 @@ func (o optionalMembers) withoutNulls(value json.RawMessage) json.RawMessage {
 // setMember returns object with a member replaced, or appended if it is absent.
 func setMember(object []byte, name string, value []byte) []byte {
 	b := []byte{'{'}
-	there := false
+	found := false
 	for key, old := range jsonscan.Members(object) {
 		if jsonscan.KeyIs(key, name) {
-			old, there = value, true
+			old, found = value, true
 		}
 		b = appendMember(b, key, old)
 	}
-	if !there {
+	if !found {
 		b = appendMember(b, jsonscan.AppendString(nil, name), value)
 	}
 	return append(b, '}')

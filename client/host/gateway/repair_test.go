@@ -30,9 +30,9 @@ type scripted map[string]string // results by method
 func (s scripted) server(id string, serving *sync.WaitGroup) host.Server {
 	return host.Server{ID: id, Options: client.Options{Era: mcp.Legacy, Logger: quiet},
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			here, there := net.Pipe()
-			serving.Go(func() { s.serve(there) })
-			return o.Connect(ctx, client.Stream(here))
+			clientEnd, serverEnd := net.Pipe()
+			serving.Go(func() { s.serve(serverEnd) })
+			return o.Connect(ctx, client.Stream(clientEnd))
 		}}
 }
 
@@ -53,10 +53,10 @@ func (s scripted) peer(stream io.ReadWriteCloser) *rpc.Peer {
 		}})
 }
 
-// One definition that clients cannot take costs neither the others of its server nor those of other
-// servers: it is repaired where what it means is clear, and withheld otherwise.
-func TestOddDefinitions(t *testing.T) {
-	odd := scripted{
+// An invalid definition is repaired if its meaning is clear and withheld otherwise. Other
+// definitions are offered.
+func TestInvalidDefinitions(t *testing.T) {
+	invalid := scripted{
 		mcp.MethodListTools: `{"tools":[
 			{"name":"a_empty","inputSchema":{},"x":1.50},
 			{"name":"b_none"},
@@ -87,9 +87,9 @@ func TestOddDefinitions(t *testing.T) {
 		lock, err := pin.Open(filepath.Join(t.TempDir(), "mcp.lock"))
 		assert.NilError(t, err)
 		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
-			NoDescriptionPrefix: true, Pins: lock}.New(w.front)
+			NoDescriptionPrefix: true, Pins: lock}.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
-		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
+		assert.NilError(t, w.gateway.Add(invalid.server("odd", &w.serving)))
 		w.gateway.Settle(t.Context())
 		want := []string{
 			`{"name":"odd__a_empty","inputSchema":{"type":"object"},"x":1.50}`,
@@ -129,7 +129,7 @@ func TestOddDefinitions(t *testing.T) {
 func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	t.Helper()
 	var o client.Options
-	gateway.Declare(&o)
+	gateway.DeclareCapabilities(&o)
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
 	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A server that is replaced keeps its place; what is under way ends, and what is called then is the
-// other's.
+// A replaced server keeps its place in the order. Its calls in flight fail, and later calls go to
+// its replacement.
 func TestReplace(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		working := make(chan struct{})
@@ -40,7 +40,7 @@ func TestReplace(t *testing.T) {
 			<-working
 			replacement := w.server("up", mcp.Modern)
 			replacement.Filter.Deny = []string{"hang"}
-			release := w.front.Integration().DeferListChanged()
+			release := w.downstream.Integration().DeferListChanged()
 			assert.NilError(t, w.gateway.Add(replacement))
 			assert.ErrorContains(t, <-ended, `server "up"`)
 			w.gateway.Settle(t.Context())
@@ -60,9 +60,9 @@ func TestReplace(t *testing.T) {
 	})
 }
 
-// A server that is disabled from the beginning is there when it is enabled; one that has failed too
-// often when it is restarted.
-func TestEnabledLater(t *testing.T) {
+// The items of a disabled server are offered when it is enabled, and those of a failed server when
+// it is restarted.
+func TestEnable(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		off := w.server("off", mcp.Modern)
 		off.Disabled = true
@@ -83,7 +83,7 @@ func TestEnabledLater(t *testing.T) {
 		assert.DeepEqual(t, w.gateway.Tools(), map[string]int{"up": 1, "off": 1})
 
 		broken.Store(true)
-		assert.NilError(t, w.behind.Close())
+		assert.NilError(t, w.upConn.Close())
 		time.Sleep(time.Hour)
 		assert.Equal(t, m.Status()[1].State, host.Failed)
 		w.client(client.Options{}, func(c *client.Client) {

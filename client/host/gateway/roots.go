@@ -15,9 +15,10 @@ import (
 const (
 	// rootsWait is how long a server waits for clients that do not return their roots.
 	rootsWait = 5 * time.Second
-	// rootsTimeout limits roots/list to a client. A late answer is sent to the servers as a change.
+	// rootsTimeout limits a roots/list request to a client. Servers are notified of a late answer
+	// as of a change.
 	rootsTimeout = time.Minute
-	// maxRoots limits the roots that a server is sent.
+	// maxRoots limits the roots in an answer to a server.
 	maxRoots = 10_000
 )
 
@@ -26,16 +27,16 @@ const (
 type rootsRequest struct {
 	done   chan struct{}
 	roots  []mcp.Root // valid once done is closed
-	missed bool       // a server was answered without them; guarded by clients.mu
+	missed bool       // an answer to a server lacks them; guarded by clients.mu
 }
 
 // setRootsHandler sets the handler that answers roots/list with the roots of the gateway's clients.
-func (m *upstreamServer) setRootsHandler(o *client.Options, session string) {
+func (u *upstreamServer) setRootsHandler(o *client.Options, session string) {
 	if o.Roots != nil || o.OnRoots != nil {
 		return
 	}
 	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
-		f, ok := m.g.requests.inflightFor((&target{id: m.id, session: session}).clientKey())
+		f, ok := u.g.requests.inflightFor((&target{id: u.id, session: session}).clientKey())
 		if ok && f == nil {
 			return nil, nil
 		}
@@ -52,38 +53,38 @@ func (m *upstreamServer) setRootsHandler(o *client.Options, session string) {
 				return nil, err
 			}
 		}
-		return m.g.rootsOf(ctx, m, session), nil
+		return u.g.rootsOf(ctx, u, session), nil
 	}
 }
 
 // rootsOf returns the roots of all clients of a server, without duplicates.
-func (g *Gateway) rootsOf(ctx context.Context, m *upstreamServer, session string) (all []mcp.Root) {
+func (g *Gateway) rootsOf(ctx context.Context, u *upstreamServer, session string) (all []mcp.Root) {
 	ctx, cancel := context.WithTimeout(ctx, rootsWait)
 	defer cancel()
-	gs := &g.clients
-	gs.mu.Lock()
-	var asked []*rootsRequest
-	for _, one := range gs.servedBy(m, session) {
-		if one.conn.Capabilities().Roots != nil {
-			asked = append(asked, g.requestRoots(one))
+	cs := &g.clients
+	cs.mu.Lock()
+	var requests []*rootsRequest
+	for _, lc := range cs.servedBy(u, session) {
+		if lc.conn.Capabilities().Roots != nil {
+			requests = append(requests, g.requestRoots(lc))
 		}
 	}
-	gs.mu.Unlock()
+	cs.mu.Unlock()
 	seen := make(map[string]bool)
-	for _, a := range asked {
+	for _, r := range requests {
 		select {
-		case <-a.done:
+		case <-r.done:
 		case <-ctx.Done():
 		}
-		gs.mu.Lock()
+		cs.mu.Lock()
 		var roots []mcp.Root
 		select {
-		case <-a.done:
-			roots = a.roots
+		case <-r.done:
+			roots = r.roots
 		default:
-			a.missed = true
+			r.missed = true
 		}
-		gs.mu.Unlock()
+		cs.mu.Unlock()
 		for _, root := range roots {
 			if !seen[root.URI] && len(all) < maxRoots {
 				seen[root.URI] = true
@@ -96,36 +97,36 @@ func (g *Gateway) rootsOf(ctx context.Context, m *upstreamServer, session string
 
 // requestRoots asks a client for its roots, or returns the earlier request. The caller holds
 // clients.mu.
-func (g *Gateway) requestRoots(one *legacyClient) *rootsRequest {
-	if one.roots != nil {
-		return one.roots
+func (g *Gateway) requestRoots(lc *legacyClient) *rootsRequest {
+	if lc.roots != nil {
+		return lc.roots
 	}
-	a := &rootsRequest{done: make(chan struct{})}
-	one.roots = a
+	r := &rootsRequest{done: make(chan struct{})}
+	lc.roots = r
 	if !g.background(func() {
-		ctx, cancel := context.WithTimeout(one.ctx, rootsTimeout)
+		ctx, cancel := context.WithTimeout(lc.ctx, rootsTimeout)
 		defer cancel()
-		roots, err := one.conn.Roots(ctx)
-		if err != nil && one.ctx.Err() == nil {
-			g.o.Logger.Warn("gateway: a client has not said its roots", slog.Any("error", err))
+		roots, err := lc.conn.Roots(ctx)
+		if err != nil && lc.ctx.Err() == nil {
+			g.o.Logger.Warn("gateway: a client does not return its roots", slog.Any("error", err))
 		}
 		g.clients.mu.Lock()
 		defer g.clients.mu.Unlock()
-		a.roots = roots
-		close(a.done)
-		if a.missed && len(roots) > 0 {
-			g.rootsChanged(one)
+		r.roots = roots
+		close(r.done)
+		if r.missed && len(roots) > 0 {
+			g.rootsChanged(lc)
 		}
 	}) {
-		close(a.done)
+		close(r.done)
 	}
-	return a
+	return r
 }
 
-// rootsChanged notifies the servers that a client's roots have changed.
-func (g *Gateway) rootsChanged(one *legacyClient) {
+// rootsChanged notifies the servers of a client that its roots have changed.
+func (g *Gateway) rootsChanged(lc *legacyClient) {
 	g.notifyLegacyServers(func(l *legacyServer) bool {
-		return !l.m.perSession || l.session == one.conn.Session()
+		return !l.upstream.perSession || l.session == lc.conn.Session()
 	})
 }
 
@@ -148,7 +149,7 @@ func (g *Gateway) notifyLegacyServers(some func(*legacyServer) bool) {
 	}
 }
 
-// noRoots is the answer of a client without roots.
+// noRoots is the answer to roots/list on behalf of a client without roots.
 var noRoots = json.RawMessage(`{"roots":[]}`)
 
 // withoutRoots returns the questions that a client without roots has to answer, and the keys of the

@@ -38,7 +38,8 @@ func rooted(names ...string) []mcp.Root {
 	return roots
 }
 
-// Within a call its client is asked; one that has no roots has none, whatever else it is asked.
+// A roots/list request within a call goes to the client of the call. For a client without roots the
+// answer is an empty list.
 func TestRootsWithinCall(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -101,9 +102,9 @@ func TestRootsWithinCall(t *testing.T) {
 	})
 }
 
-// A client that has roots and does not say them does not hold up its call for long, if the server
-// can do without.
-func TestRootsThatDoNotCome(t *testing.T) {
+// A client that does not return its roots delays its call by at most 5 s if the server does not
+// need them.
+func TestRootsTimeout(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			roots, err := server.Roots(ctx, "roots")
@@ -125,11 +126,11 @@ func TestRootsThatDoNotCome(t *testing.T) {
 	})
 }
 
-// What is declared to servers is what pins know.
-func TestDeclare(t *testing.T) {
+// DeclareCapabilities declares the capabilities that a gateway declares.
+func TestDeclareCapabilities(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var o client.Options
-		gateway.Declare(&o)
+		gateway.DeclareCapabilities(&o)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
 			assert.DeepEqual(t, c.Capabilities(), o.Capabilities())
 		})()
@@ -137,8 +138,8 @@ func TestDeclare(t *testing.T) {
 	})
 }
 
-// A modern server that asks for nothing but roots, and never has enough, ends.
-func TestRootsForever(t *testing.T) {
+// A modern server that asks for roots in every round gets an error.
+func TestRepeatedRootsRequests(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		asked := 0
 		w.add("roots", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -149,7 +150,7 @@ func TestRootsForever(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__roots", nil)
-			assert.ErrorContains(t, err, "again and again")
+			assert.ErrorContains(t, err, "asked 10 times for the roots of a client without roots")
 			assert.Equal(t, asked, 10)
 		})
 	})
@@ -190,8 +191,8 @@ func (q *curious) took(t *testing.T, wait time.Duration) string {
 	return strings.Join(q.answers, " ")
 }
 
-// A legacy server that asks outside of calls gets the roots of all clients that are there, and
-// hears when they change; clients are not asked twice.
+// A legacy server that asks outside of calls gets the roots of all connected clients, and is
+// notified of changes. Each client is asked once.
 func TestRootsOutsideOfCalls(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		q := new(curious)
@@ -233,13 +234,14 @@ func TestRootsOutsideOfCalls(t *testing.T) {
 	})
 }
 
-// A client that does not answer holds nobody up for long, and what it says after all is not lost;
-// one that fails has none.
+// A client that does not answer delays a server by at most 5 s, and its late answer is reported as
+// a change. A client that returns an error has no roots.
 func TestRootsOfSlowClients(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		var log bytes.Buffer
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}.New(w.front)
+		o := gateway.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
+		w.gateway = o.New(w.downstream)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Legacy)))
 		time.Sleep(5 * time.Second)
 		q := new(curious)
@@ -267,13 +269,13 @@ func TestRootsOfSlowClients(t *testing.T) {
 					assert.Equal(t, q.took(t, 3*time.Minute), "")
 				})
 				synctest.Wait()
-				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 1)
+				assert.Equal(t, strings.Count(log.String(), "a client does not return its roots"), 1)
 				q.took(t, time.Second)
 				w.client(slow(time.Second, rpc.Errorf(-1, "no")), func(*client.Client) {
 					assert.Equal(t, q.took(t, 4*time.Second), "[a 20s]")
 				})
 				synctest.Wait()
-				assert.Equal(t, strings.Count(log.String(), "a client has not said its roots"), 2)
+				assert.Equal(t, strings.Count(log.String(), "a client does not return its roots"), 2)
 			})
 		})
 		q.took(t, time.Second)

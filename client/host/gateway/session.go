@@ -6,33 +6,33 @@ import (
 	"sync"
 )
 
-// ErrNoSession matches the error of a request without a connection or session to a server with
-// host.Server.PerSession. The request's principal does not identify a client, because one principal
-// may have several.
+// ErrNoSession matches the error of a request that belongs to no connection or session, to a server
+// with host.Server.PerSession. The request's principal does not identify a client, because one
+// principal may have several.
 var ErrNoSession = errors.New(
-	"gives each client a process of its own, and a request without a session is no client's: " +
-		"use it on stdio or, over HTTP, in a session as MCP 2025-11-25 and earlier have it, or take perSession out of its configuration to share it")
+	"has a process for each client, and the request has no session: " +
+		"use it on stdio or, over HTTP, in a session of MCP 2025-11-25 or earlier, or remove perSession from its configuration to share it")
 
-// sessions are the clients with server processes of their own (host.Server.PerSession):
-// connections, and legacy sessions over HTTP.
+// sessions are the connections and legacy sessions over HTTP that have server processes of their
+// own (host.Server.PerSession), by [server.Conn.Session].
 type sessions struct {
 	mu  sync.Mutex
 	all map[string]*session
 }
 
-// A session is one client's use of such servers.
+// A session is one client of such servers.
 type session struct {
-	uses  int // requests under way
+	uses  int // requests in flight
 	ended bool
 }
 
 // enterSession records a use of a server; leave ends it. When the client disconnects, its servers
 // end after their last use.
-func (g *Gateway) enterSession(u *target) (leave func()) {
-	if u.session == "" {
+func (g *Gateway) enterSession(t *target) (leave func()) {
+	if t.session == "" {
 		return func() {}
 	}
-	name := u.session
+	name := t.session
 	ss := &g.sessions
 	ss.mu.Lock()
 	defer ss.mu.Unlock()
@@ -43,7 +43,7 @@ func (g *Gateway) enterSession(u *target) (leave func()) {
 			ss.all = make(map[string]*session)
 		}
 		ss.all[name] = s
-		context.AfterFunc(u.conn.Context(),
+		context.AfterFunc(t.conn.Context(),
 			func() { g.updateSession(name, s, func() { s.ended = true }) })
 	}
 	s.uses++
@@ -63,15 +63,4 @@ func (g *Gateway) updateSession(name string, s *session, change func()) {
 	if ended {
 		g.background(func() { g.manager.EndSession(name) })
 	}
-}
-
-// background runs f on a goroutine that Close waits for. It reports false if the gateway is closed.
-func (g *Gateway) background(f func()) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return false
-	}
-	g.wg.Go(f)
-	return true
 }

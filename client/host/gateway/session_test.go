@@ -59,35 +59,35 @@ func (w *world) own(change func(*host.Server)) (live func() int) {
 	}
 }
 
-// Each client has its server, which ends with it.
-func TestOwnServers(t *testing.T) {
+// Each client has its own process, which ends with the client.
+func TestPerSession(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		live := w.own(nil)
-		call := func(c *client.Client) {
+		isCall := func(c *client.Client) {
 			t.Helper()
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
 		}
 		w.client(client.Options{Era: era}, func(a *client.Client) {
 			assert.Equal(t, live(), 0, "it has not been used")
-			call(a)
-			call(a)
+			isCall(a)
+			isCall(a)
 			assert.Equal(t, live(), 1)
 			w.client(client.Options{Era: era}, func(b *client.Client) {
-				call(b)
+				isCall(b)
 				assert.Equal(t, live(), 2)
 			})
 			time.Sleep(time.Second)
 			assert.Equal(t, live(), 1)
-			call(a)
+			isCall(a)
 		})
 		time.Sleep(time.Second)
 		assert.Equal(t, live(), 0)
 	})
 }
 
-// What becomes of one client's server is not what others are offered.
-func TestOwnServersChangeForThemselves(t *testing.T) {
+// Changes of the lists of one client's process do not change the offered lists.
+func TestPerSessionLists(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		nothing := func(context.Context, json.RawMessage) (json.RawMessage,
 			error) {
@@ -122,9 +122,9 @@ func TestOwnServersChangeForThemselves(t *testing.T) {
 	})
 }
 
-// A client that goes while its server is being started leaves nothing behind; nor does one that
-// goes while its call is under way, or waits for an answer.
-func TestOwnServersOfClientsThatGo(t *testing.T) {
+// The process of a client that disconnects while the process starts, runs a call or waits for an
+// answer ends.
+func TestPerSessionDisconnect(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		began := make(chan struct{}, 1)
 		w.add("hold", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -179,8 +179,8 @@ func TestOwnServersOfClientsThatGo(t *testing.T) {
 	})
 }
 
-// There is a limit to how many there are, and whoever meets it is told.
-func TestTooManyOwnServers(t *testing.T) {
+// The error of a further session names the limit.
+func TestPerSessionLimit(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.own(func(s *host.Server) { s.MaxSessions = 1 })
 		w.client(client.Options{Era: era}, func(a *client.Client) {
@@ -189,7 +189,7 @@ func TestTooManyOwnServers(t *testing.T) {
 			w.client(client.Options{Era: era}, func(b *client.Client) {
 				_, err := b.CallTool(t.Context(), "up__verbatim", nil)
 				assert.ErrorContains(t, err,
-					`server "up": too many sessions have a server of their own: 1`)
+					`server "up": too many sessions have a server of their own: the maximum is 1`)
 			})
 			_, err = a.CallTool(t.Context(), "up__verbatim", nil)
 			assert.NilError(t, err)
@@ -202,9 +202,8 @@ func TestTooManyOwnServers(t *testing.T) {
 	})
 }
 
-// A server of one's own is told the roots of its client, and no other's; and nobody else hears its
-// logs.
-func TestOwnServersHearTheirClients(t *testing.T) {
+// A client's process gets the roots of that client only, and only that client gets its logs.
+func TestPerSessionRootsAndLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.own(nil)
 		var mu sync.Mutex
@@ -255,8 +254,8 @@ func TestOwnServersHearTheirClients(t *testing.T) {
 	})
 }
 
-// What a modern client over HTTP was asked another client of the same principal may answer, but
-// nobody else, nor a session of that principal.
+// Modern clients over HTTP with the same principal may answer each other's questions. Other
+// principals, and sessions of the same principal, may not.
 func TestPrincipalsAndSessions(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
@@ -274,9 +273,9 @@ func TestPrincipalsAndSessions(t *testing.T) {
 			error) {
 			return call(t, c, "up__ask", arguments)
 		}
-		ada, session, bob := w.front.Integration().Stateless("ada"),
-			w.front.Integration().NewConn(t.Context(), nil, "ada"),
-			w.front.Integration().Stateless("bob")
+		ada, session, bob := w.downstream.Integration().Stateless("ada"),
+			w.downstream.Integration().NewConn(t.Context(), nil, "ada"),
+			w.downstream.Integration().Stateless("bob")
 		defer session.Close()
 		asked, err := modern(ada, "")
 		assert.NilError(t, err)
@@ -288,18 +287,17 @@ func TestPrincipalsAndSessions(t *testing.T) {
 		_, err = modern(bob, answer)
 		assert.ErrorContains(t, err, "requestState was not made for this request")
 		_, err = modern(session, answer)
-		assert.ErrorContains(t, err, "The call that asked has ended meanwhile",
+		assert.ErrorContains(t, err, "The call that asked has ended",
 			"the principal alone does not do")
-		got, err := modern(w.front.Integration().Stateless("ada"), answer)
+		got, err := modern(w.downstream.Integration().Stateless("ada"), answer)
 		assert.NilError(t, err)
 		assert.Assert(t, strings.Contains(got, `{\"a\":\"b\"}`), got)
 	})
 }
 
-// Requests without a session, as of modern clients over HTTP and of who calls operations, are no
-// client's: they do not reach a server that is not shared, whoever's they are, nor do they see what
-// it has.
-func TestNoSessionNoOwnServer(t *testing.T) {
+// Requests without a session, as of modern clients over HTTP and callers of operations, cannot use
+// a server with PerSession and do not see its items.
+func TestPerSessionWithoutSession(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.readable()
 		w.second("shared")
@@ -317,9 +315,9 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 		s.PerSession = true
 		w.reopen(gateway.Options{Catalog: c}, s)
 		w.second("shared")
-		const why = `server "up" gives each client a process of its own, and a request without a session is no client's: `
+		const why = `server "up" has a process for each client, and the request has no session: `
 		for _, principal := range []string{"", "ada", "ada"} {
-			conn := w.front.Integration().Stateless(principal)
+			conn := w.downstream.Integration().Stateless(principal)
 			_, err := call(t, conn, "up__verbatim", "")
 			assert.Check(t, cmp.ErrorContains(err, why))
 			_, err = request(t, conn, "resources/read", `"uri":"mem://a"`)
@@ -349,7 +347,7 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 			assert.Check(t, cmp.Equal(e.Err.Code, dispatch.StateError))
 			assert.Check(t, cmp.ErrorContains(e.Err, why))
 		}
-		session := w.front.Integration().NewConn(t.Context(), nil, "ada")
+		session := w.downstream.Integration().NewConn(t.Context(), nil, "ada")
 		defer session.Close()
 		_, err := call(t, session, "up__verbatim", "")
 		assert.Check(t, err)
@@ -361,9 +359,9 @@ func TestNoSessionNoOwnServer(t *testing.T) {
 }
 
 // call calls a tool as [request] does.
-func call(t *testing.T, c *server.Conn, tool, more string) (string, error) {
+func call(t *testing.T, c *server.Conn, tool, members string) (string, error) {
 	t.Helper()
-	return request(t, c, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, tool, more))
+	return request(t, c, "tools/call", fmt.Sprintf(`"name":%q,"arguments":{}%s`, tool, members))
 }
 
 // request makes a modern request, as a transport without connections does, and returns its result.

@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 )
 
-// subscriptions are the resources of one server that clients of the gateway subscribe to, at any
-// downstream server. The gateway subscribes for them, which keeps the server in use.
+// subscriptions are the resources of one server that clients of any downstream server subscribe to.
+// The gateway subscribes on their behalf, and so the server is not stopped for lack of use.
 type subscriptions struct {
 	changed chan struct{} // capacity 1
 
@@ -16,20 +16,20 @@ type subscriptions struct {
 	uris []string
 }
 
-func (w *subscriptions) set(uris []string) {
-	w.mu.Lock()
-	w.uris = uris
-	w.mu.Unlock()
+func (s *subscriptions) set(uris []string) {
+	s.mu.Lock()
+	s.uris = uris
+	s.mu.Unlock()
 	select {
-	case w.changed <- struct{}{}:
+	case s.changed <- struct{}{}:
 	default:
 	}
 }
 
-func (w *subscriptions) get() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.uris
+func (s *subscriptions) get() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.uris
 }
 
 // distributeSubscriptions passes changed subscriptions to the servers that own the resources.
@@ -41,93 +41,102 @@ func (g *Gateway) distributeSubscriptions() {
 			return
 		}
 		uris := map[*upstreamServer][]string{}
-		for _, f := range g.allDownstreams() {
-			for _, uri := range f.server.Integration().SubscribedResources() {
-				if m := g.ownerOf(f, uri); m != nil {
-					uris[m] = append(uris[m], uri) // which some fronts have in common
+		for _, d := range g.allDownstreams() {
+			for _, uri := range d.server.Integration().SubscribedResources() {
+				if u := g.ownerOf(d, uri); u != nil {
+					uris[u] = append(uris[u], uri) // perhaps again, for another downstream
 				}
 			}
 		}
 		g.mu.Lock()
-		for _, m := range g.upstreams {
-			m.subscriptions.set(uris[m])
+		for _, u := range g.upstreams {
+			u.subscriptions.set(uris[u])
 		}
 		g.mu.Unlock()
 	}
 }
 
-// ownerOf returns the server that a URI at f belongs to, or nil. If f includes a single server,
+// ownerOf returns the server that a URI at d belongs to, or nil. If d includes a single server,
 // unlisted URIs belong to it.
-func (g *Gateway) ownerOf(f *downstream, uri string) *upstreamServer {
-	m, err := g.owner(f, uri)
-	if m != nil || err != nil {
-		return m
+func (g *Gateway) ownerOf(d *downstream, uri string) *upstreamServer {
+	u, err := g.owner(d, uri)
+	if u != nil || err != nil {
+		return u
 	}
-	return g.onlyUpstream(f)
+	return g.onlyUpstream(d)
 }
 
-// onlyUpstream returns the server of a downstream with a fixed single server, nil for any other.
-func (g *Gateway) onlyUpstream(f *downstream) *upstreamServer {
+// onlyUpstream returns the server of a downstream that offers exactly one ID, and nil for any other
+// downstream.
+func (g *Gateway) onlyUpstream(d *downstream) *upstreamServer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.upstreams[f.onlyServer()]
+	return g.upstreams[d.onlyServer()]
 }
 
-// resubscribeDelay is the pause before a retry after a subscription has failed.
+// resubscribeDelay is the pause before subscriptions are retried.
 const resubscribeDelay = 5 * time.Second
 
-// keepSubscribed holds the server's subscriptions until the server is removed.
-func (m *upstreamServer) keepSubscribed() {
+// keepSubscribed renews the server's subscriptions until the server is removed.
+func (u *upstreamServer) keepSubscribed() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
-		case <-m.subscriptions.changed:
+		case <-u.subscriptions.changed:
 		case <-timer.C:
-		case <-m.ctx.Done():
+		case <-u.ctx.Done():
 			return
 		}
-		if len(m.subscriptions.get()) == 0 {
+		if len(u.subscriptions.get()) == 0 {
 			continue
 		}
-		err := m.g.manager.Use(m.ctx, m.id, "", true, m.subscribe)
-		if err != nil && m.ctx.Err() == nil {
-			m.warn("changes of resources are not noticed for a while", err)
+		err := u.g.manager.Use(u.ctx, u.id, "", true, u.subscribe)
+		if err != nil && u.ctx.Err() == nil {
+			u.warn("subscriptions to resources have failed and are retried", err)
 		}
 		timer.Reset(resubscribeDelay)
 	}
 }
 
 // subscribe keeps c subscribed to the wanted resources until there are none or c ends.
-func (m *upstreamServer) subscribe(c *client.Client) error {
+func (u *upstreamServer) subscribe(c *client.Client) error {
 	subscribed := map[string]bool{}
 	for {
 		wanted := map[string]bool{}
-		for _, uri := range m.subscriptions.get() {
+		for _, uri := range u.subscriptions.get() {
 			if wanted[uri] = true; subscribed[uri] {
 				continue
 			}
-			if err := c.Subscribe(m.ctx, uri); err != nil {
-				m.warn("changes of a resource are not noticed", err)
+			if err := c.Subscribe(u.ctx, uri); err != nil {
+				u.warn("a resource cannot be subscribed to", err)
 			}
-			subscribed[uri] = true // or was tried
-			m.updated(uri)         // nobody knows what has happened before
+			subscribed[uri] = true // also after an error, which is not retried with this client
+			u.updated(uri)         // it may have changed before
 		}
 		for uri := range subscribed {
 			if !wanted[uri] {
 				delete(subscribed, uri)
-				_ = c.Unsubscribe(m.ctx, uri) // what is told all the same goes to nobody
+				_ = c.Unsubscribe(u.ctx, uri) // updates that arrive nevertheless are dropped
 			}
 		}
 		if len(wanted) == 0 {
 			return nil
 		}
 		select {
-		case <-m.subscriptions.changed:
+		case <-u.subscriptions.changed:
 		case <-c.Done():
 			return c.Err()
-		case <-m.ctx.Done():
-			return m.ctx.Err()
+		case <-u.ctx.Done():
+			return u.ctx.Err()
 		}
+	}
+}
+
+// notifySubscriptions wakes distributeSubscriptions. It does not block.
+func (g *Gateway) notifySubscriptions() {
+	select {
+	case g.subscriptionsChanged <- struct{}{}:
+	default:
 	}
 }

@@ -15,57 +15,57 @@ import (
 // A toolResult is the result of tools/call, parsed for an operation.
 type toolResult struct {
 	result     json.RawMessage
-	content    json.RawMessage // an array, nil for none
-	structured json.RawMessage // nil for none
+	content    json.RawMessage // nil if absent
+	structured json.RawMessage // nil if absent or null
 	envelope   dispatch.Envelope
-	enveloped  bool // the structured content is an envelope: the server is built on stdwire
-	failed     bool
+	enveloped  bool // the structured content is an envelope, as of a server built on stdwire
+	failed     bool // isError
 }
 
 // parseToolResult parses a JSON object.
 func parseToolResult(result json.RawMessage) *toolResult {
-	a := &toolResult{result: result, content: jsonscan.Member(result, "content"),
+	r := &toolResult{result: result, content: jsonscan.Member(result, "content"),
 		structured: jsonscan.Member(result, "structuredContent")}
-	a.failed = string(jsonscan.Member(result, "isError")) == "true"
-	if string(a.structured) == "null" {
-		a.structured = nil
+	r.failed = string(jsonscan.Member(result, "isError")) == "true"
+	if string(r.structured) == "null" {
+		r.structured = nil
 	}
-	a.envelope, a.enveloped = dispatch.ParseEnvelope(a.structured)
-	return a
+	r.envelope, r.enveloped = dispatch.ParseEnvelope(r.structured)
+	return r
 }
 
-// data returns the structured content, or the data of its envelope; without structured content, the
-// content.
-func (a *toolResult) data() json.RawMessage {
+// data returns the data of an operation: the data of the envelope, or else the structured content,
+// or else the content.
+func (r *toolResult) data() json.RawMessage {
 	switch {
-	case a.enveloped && a.envelope.Success():
-		return a.envelope.Data
-	case a.structured != nil:
-		return a.structured
-	case a.content != nil:
-		return a.content
+	case r.enveloped && r.envelope.Success():
+		return r.envelope.Data
+	case r.structured != nil:
+		return r.structured
+	case r.content != nil:
+		return r.content
 	}
-	return a.result
+	return r.result
 }
 
 // hasMoreThanData reports whether the result contains anything beyond its data. A text copy of the
 // structured content does not count.
-func (a *toolResult) hasMoreThanData() bool {
-	if a.structured == nil && a.content == nil {
-		return false // it is all data
+func (r *toolResult) hasMoreThanData() bool {
+	if r.structured == nil && r.content == nil {
+		return false // data returns the whole result
 	}
-	for token, value := range jsonscan.Members(a.result) {
+	for token, value := range jsonscan.Members(r.result) {
 		name, _ := jsonscan.Text(token)
 		switch {
 		case name == "structuredContent", name == "isError", name == "resultType" &&
 			string(value) == `"complete"`:
-		case name == "content" && (a.structured == nil || a.contentRepeatsStructured()):
+		case name == "content" && (r.structured == nil || r.contentRepeatsStructured()):
 		case name == "_meta" && hasOnlyServerInfo(value):
 		default:
 			return true
 		}
 	}
-	return a.enveloped && (a.envelope.Session != "" || a.envelope.Original != nil)
+	return r.enveloped && (r.envelope.Session != "" || r.envelope.Original != nil)
 }
 
 // hasOnlyServerInfo reports whether a _meta only names the server, as in every modern result.
@@ -80,9 +80,9 @@ func hasOnlyServerInfo(meta []byte) bool {
 
 // contentRepeatsStructured reports whether the content is only a text copy of the structured
 // content.
-func (a *toolResult) contentRepeatsStructured() bool {
+func (r *toolResult) contentRepeatsStructured() bool {
 	blocks := 0
-	for block := range jsonscan.Elements(a.content) {
+	for block := range jsonscan.Elements(r.content) {
 		blocks++
 		text, _ := jsonscan.Unquote(jsonscan.Member(block, "text"))
 		if blocks > 1 || string(jsonscan.Member(block, "type")) != `"text"` ||
@@ -94,9 +94,9 @@ func (a *toolResult) contentRepeatsStructured() bool {
 				return false
 			}
 		}
-		one, err := jsondiff.Canonical(text)
-		other, otherErr := jsondiff.Canonical(a.structured)
-		if err != nil || otherErr != nil || !bytes.Equal(one, other) {
+		text1, err := jsondiff.Canonical(text)
+		text2, otherErr := jsondiff.Canonical(r.structured)
+		if err != nil || otherErr != nil || !bytes.Equal(text1, text2) {
 			return false
 		}
 	}
@@ -106,12 +106,12 @@ func (a *toolResult) contentRepeatsStructured() bool {
 const maxMessage = 4 << 10 // bytes of a tool's error message; the details have all of it
 
 // message returns the tool's error message.
-func (a *toolResult) message() string {
-	if a.enveloped && !a.envelope.Success() {
-		return a.envelope.Err.Error()
+func (r *toolResult) message() string {
+	if r.enveloped && !r.envelope.Success() {
+		return r.envelope.Err.Error()
 	}
 	var texts []string
-	for block := range jsonscan.Elements(a.content) {
+	for block := range jsonscan.Elements(r.content) {
 		if text, ok := jsonscan.Text(jsonscan.Member(block, "text")); ok {
 			texts = append(texts, strings.TrimSpace(text))
 		}

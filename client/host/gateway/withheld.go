@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A Withheld is an item that a server has and the gateway does not offer.
-type Withheld struct {
+// A WithheldItem is an item that a server has and the gateway does not offer.
+type WithheldItem struct {
 	Kind   string // tool, prompt, resource, resource template, or tool as an operation
-	Name   string // the server's name for it, its URI or its URI template
+	Name   string // the server's own name for it, its URI or its URI template
 	Reason Reason
 	Detail string // the first change, the ID of the colliding server, or the error
 }
@@ -18,40 +18,41 @@ type Withheld struct {
 type Reason string
 
 const (
-	ReasonChanged Reason = "changed" // it is not what it was when it was first used
-	ReasonNew     Reason = "new"     // its server did not have it when it was first used
-	ReasonAnother Reason = "another" // its server is another than it was
-	// a server ahead of this one has its name, URI, or a template for it
+	ReasonChanged  Reason = "changed" // its definition differs from its pin
+	ReasonNew      Reason = "new"     // the server did not have it at first use
+	ReasonIdentity Reason = "another" // the server's identity differs from that of its pins
+	// an earlier server has its name, its URI, or a template that matches its URI
 	ReasonCollision Reason = "collision"
-	// it cannot be compared with what it was, or cannot be offered at all
+	// its definition is invalid or cannot be compared with its pin
 	ReasonUnusable Reason = "unusable"
 )
 
 // Withheld returns the items that are not offered, by server ID, sorted by kind and name.
-func (g *Gateway) Withheld() map[string][]Withheld {
-	all := map[string][]Withheld{}
-	for _, m := range g.allUpstreams() {
-		for _, s := range m.lists {
-			all[m.id] = append(all[m.id], s.withheldItems()...)
+func (g *Gateway) Withheld() map[string][]WithheldItem {
+	all := map[string][]WithheldItem{}
+	for _, u := range g.allUpstreams() {
+		for _, s := range u.lists {
+			all[u.id] = append(all[u.id], s.withheldItems()...)
 		}
-		if all[m.id] == nil {
-			delete(all, m.id)
+		if all[u.id] == nil {
+			delete(all, u.id)
 		}
 	}
 	return all
 }
 
-// withheldItems returns the withheld items.
-func (s *itemList[T, F]) withheldItems() (all []Withheld) {
-	s.mu.Lock()
-	all = slices.Collect(maps.Values(s.withheld))
-	for _, w := range s.unoffered {
+// withheldItems returns the withheld items, sorted by name, followed by those that are withheld as
+// operations.
+func (l *itemList[T, S]) withheldItems() (all []WithheldItem) {
+	l.mu.Lock()
+	all = slices.Collect(maps.Values(l.withheld))
+	for _, w := range l.unoffered {
 		all = append(all, w)
 	}
-	s.mu.Unlock()
-	slices.SortFunc(all, func(a, b Withheld) int { return cmp.Compare(a.Name, b.Name) })
-	if s.operations != nil {
-		all = append(all, s.operations.withheldItems()...)
+	l.mu.Unlock()
+	slices.SortFunc(all, func(a, b WithheldItem) int { return cmp.Compare(a.Name, b.Name) })
+	if l.operations != nil {
+		all = append(all, l.operations.withheldItems()...)
 	}
 	return all
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Kind is what a definition is of.
+// A Kind is the kind of a definition.
 type Kind string
 
 const (
@@ -16,21 +16,22 @@ const (
 	Template Kind = "resource template"
 )
 
-// Kinds returns all of them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template} }
 
-// nameMembers are the members by which definitions are known.
+// nameMembers are the members that identify definitions.
 var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri",
 	Template: "uriTemplate"}
 
-// Name returns by which name or URI a definition is known; "" if it has none.
+// Name returns the name of a tool or prompt, the URI of a resource, or the URI template, from its
+// definition. It returns "" if the definition has none.
 func (kind Kind) Name(definition json.RawMessage) string {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMembers[kind]))
 	return name
 }
 
-// Distinct returns those definitions that have a name, and of several with the same the first: what
-// can be pinned, and used.
+// Distinct returns the definitions that have a name, and only the first of several with the same
+// name. [Lock.Check] returns an error for others.
 func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMessage) {
 	seen := map[string]bool{"": true}
 	for _, definition := range definitions {
@@ -40,38 +41,4 @@ func Distinct(kind Kind, definitions []json.RawMessage) (distinct []json.RawMess
 		}
 	}
 	return distinct
-}
-
-// withoutContentFields returns the definition of a resource without what changes with its content
-// (2025-06-18, Resource and Annotations). The JSON is valid.
-func withoutContentFields(definition []byte) []byte {
-	if len(definition) == 0 || definition[0] != '{' {
-		return definition
-	}
-	return removeMember(definition, "size", func(key, value []byte) []byte {
-		if jsonscan.KeyIs(key, "annotations") && len(value) > 0 && value[0] == '{' {
-			return removeMember(value, "lastModified", nil)
-		}
-		return value
-	})
-}
-
-// removeMember returns an object without a member, and with the values that change makes of the
-// others; nil leaves them.
-func removeMember(object []byte, member string,
-	change func(key, value []byte) []byte) json.RawMessage {
-	b := []byte{'{'}
-	for key, value := range jsonscan.Members(object) {
-		if jsonscan.KeyIs(key, member) {
-			continue
-		}
-		if change != nil {
-			value = change(key, value)
-		}
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, key...), ':'), value...)
-	}
-	return append(b, '}')
 }

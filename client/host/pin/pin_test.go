@@ -35,11 +35,15 @@ func lock(t *testing.T) *Lock {
 	return l
 }
 
-// states is a report on one line.
+// states returns a report on one line.
 func states(r Report) string {
 	var parts []string
 	for _, v := range r.Verdicts {
-		parts = append(parts, v.Name+" "+string(v.State))
+		state := string(v.State)
+		if r.First && v.Usable() {
+			state = "first"
+		}
+		parts = append(parts, v.Name+" "+state)
 	}
 	for _, name := range r.Missing {
 		parts = append(parts, name+" missing")
@@ -64,7 +68,7 @@ func TestFirstUse(t *testing.T) {
 	check(t, l, files, "a first, b first", tool("a"), tool("b"))
 	check(t, l, files, "a same, b same", tool("a"), tool("b"))
 	check(t, l, files, "b same, c new, a missing", tool("b"), tool("c"))
-	// nothing is pinned by itself
+	// A new definition is not pinned until it is accepted.
 	check(t, l, files, "c new, a same, b missing", tool("c"), tool("a"))
 	info, err := os.Stat(l.path)
 	assert.NilError(t, err)
@@ -76,7 +80,7 @@ func TestFirstUse(t *testing.T) {
 	check(t, again, files, "a same, b same", tool("a"), tool("b"))
 }
 
-// Whatever changes trips the pin, and what means the same does not.
+// A difference of any kind is a change, and a different encoding of the same JSON is not.
 func TestChanged(t *testing.T) {
 	l := lock(t)
 	check(t, l, files, "read first", read)
@@ -99,7 +103,7 @@ func TestChanged(t *testing.T) {
 		r := check(t, l, files, "read changed", now)
 		assert.Equal(t, r.Verdicts[0].Changes[0].String(), tt.want)
 		assert.Assert(t, !r.Verdicts[0].Usable())
-		check(t, l, files, "read changed", now) // and again: it is not forgotten
+		check(t, l, files, "read changed", now) // the pin stays
 	}
 	for _, same := range []string{
 		strings.ReplaceAll(read, ",", " ,\n\t"), strings.Replace(read, "Reads", `\u0052eads`, 1),
@@ -109,7 +113,7 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-func TestAnotherServer(t *testing.T) {
+func TestIdentityChange(t *testing.T) {
 	l := lock(t)
 	check(t, l, files, "read first", read)
 	other := files
@@ -148,10 +152,10 @@ func TestAcceptAndForget(t *testing.T) {
 	check(t, l, files, "a first", a)
 }
 
-func TestBadDefinitions(t *testing.T) {
+func TestInvalidDefinitions(t *testing.T) {
 	l := lock(t)
 	for _, tt := range []struct{ tool, want string }{
-		{`{`, "is no JSON"}, {`{}`, "has no name"}, {`{"name":1}`, "has no name"},
+		{`{`, "is not valid JSON"}, {`{}`, "has no name"}, {`{"name":1}`, "has no name"},
 		{`[]`, "has no name"},
 		{`{"name":"a","name":"b"}`, `"name" occurs twice`},
 		{`{"name":"a","x":{"k":1,"\u006b":2}}`, `"k" occurs twice`},
@@ -162,26 +166,26 @@ func TestBadDefinitions(t *testing.T) {
 		assert.Assert(t, cmp.ErrorContains(err, tt.want))
 	}
 	_, err := l.Check(files, Tool, raw(`{"name":"a"}`, `{"name":"a"}`))
-	assert.ErrorContains(t, err, `two tools of the name "a"`)
+	assert.ErrorContains(t, err, `two tools have the name "a"`)
 	_, err = l.Check(files, Tool,
 		raw(`{"name":"a","description":"`+strings.Repeat("x", maxKind)+`"}`))
-	assert.ErrorContains(t, err, "larger than 4194304 bytes")
+	assert.ErrorContains(t, err, "more than 4194304 bytes")
 	_, err = os.Stat(l.path)
 	assert.Assert(t, errors.Is(err, os.ErrNotExist))
 }
 
-// A file that is not one, or that somebody has changed, is left alone and makes nothing usable.
-func TestBadFiles(t *testing.T) {
+// Check returns an error for a file that is invalid or was edited, and does not change it.
+func TestInvalidFiles(t *testing.T) {
 	l := lock(t)
 	check(t, l, files, "read first", read)
 	good, err := os.ReadFile(l.path)
 	assert.NilError(t, err)
 	for _, tt := range []struct{ text, want string }{
-		{`{"version":2}`, "is of version 2"}, {`nonsense`, "is no file of pins"},
-		{`[]`, "is no file of pins"},
-		{`{"version":1,"servers":{"x":null}}`, `nothing is known of the server "x"`},
+		{`{"version":2}`, "has version 2"}, {`nonsense`, "is not a file of pins"},
+		{`[]`, "is not a file of pins"},
+		{`{"version":1,"servers":{"x":null}}`, `the server "x" is null`},
 		{strings.Replace(string(good), "Reads", "Writes", 1),
-			`the pin does not fit its definition: the tool "read" of the server "files"`},
+			`the pin does not match its definition: the tool "read" of the server "files"`},
 	} {
 		assert.NilError(t, os.WriteFile(l.path, []byte(tt.text), 0o600))
 		_, err := l.Check(files, Tool, raw(read))
@@ -196,8 +200,7 @@ func TestBadFiles(t *testing.T) {
 	check(t, l, files, "read first", read)
 }
 
-// What a server has of the other kinds is pinned as tools are, each kind from its first use on. A
-// file that was written before has the tools only.
+// Each kind is pinned at its first use. A file of an earlier version has pins of tools only.
 func TestKinds(t *testing.T) {
 	l := lock(t)
 	old := `{"version":1,"servers":{"files":{"name":"filesystem","declared":{"elicitation":{"form":{}},"roots":{}},"tools":{}}}}`
@@ -234,8 +237,8 @@ func TestKinds(t *testing.T) {
 	check(Template, "x:{a} new", `{"uriTemplate":"x:{a}","name":"All"}`)
 }
 
-// Of a server that has become another, nothing is of first use, also when some of it was accepted.
-func TestAnotherServerHasNoFirstUse(t *testing.T) {
+// A server whose identity has changed has no first use, even after some definitions were accepted.
+func TestIdentityChangeHasNoFirstUse(t *testing.T) {
 	l := lock(t)
 	check(t, l, files, "read first", read)
 	other := files
@@ -251,8 +254,8 @@ func TestAnotherServerHasNoFirstUse(t *testing.T) {
 	report("p new")
 }
 
-// Two processes write different servers, and neither loses what the other has written.
-func TestShared(t *testing.T) {
+// Concurrent first uses of different servers keep all pins.
+func TestConcurrentChecks(t *testing.T) {
 	l := lock(t)
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -273,19 +276,19 @@ func TestShared(t *testing.T) {
 func FuzzCanonical(f *testing.F) {
 	f.Add([]byte(read), []byte(`{"name":"b","a":[1,{"x":null}]}`))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		_, p, err := Tool.newEntry(a)
+		_, e, err := Tool.newEntry(a)
 		if err != nil {
 			return
 		}
-		_, again, err := Tool.newEntry(p.Definition)
+		_, again, err := Tool.newEntry(e.Definition)
 		assert.NilError(t, err)
-		assert.Equal(t, string(again.Definition), string(p.Definition), "canonical is canonical")
+		assert.Equal(t, string(again.Definition), string(e.Definition), "canonical is canonical")
 		var x, y any
 		assert.NilError(t, json.Unmarshal(a, &x))
-		assert.NilError(t, json.Unmarshal(p.Definition, &y))
+		assert.NilError(t, json.Unmarshal(e.Definition, &y))
 		if _, q, err := Tool.newEntry(b); err == nil {
-			assert.Equal(t, len(jsondiff.Diff(p.Definition, q.Definition)) == 0,
-				p.SHA256 == q.SHA256)
+			assert.Equal(t, len(jsondiff.Diff(e.Definition, q.Definition)) == 0,
+				e.SHA256 == q.SHA256)
 		}
 	})
 }

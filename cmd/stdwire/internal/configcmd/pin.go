@@ -79,8 +79,8 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	if p.action == "rm" {
 		return p.failure(lock.Forget(id, p.names...))
 	}
-	return p.target.UseWith(ctx, std, gateway.Declare, func(c *client.Client) error {
-		server, err := gateway.Pinned(id, c)
+	return p.target.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
+		server, err := gateway.PinServer(id, c)
 		if err != nil {
 			return err
 		}

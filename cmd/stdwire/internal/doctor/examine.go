@@ -27,7 +27,7 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 	if p.server != nil {
 		o = p.server.Options(o)
 	}
-	gateway.Declare(&o) // as stdwire serve does, so that there are the same tools
+	gateway.DeclareCapabilities(&o) // as stdwire serve does, so that there are the same tools
 	saw := new(handshakeObserver)
 	o.Name, o.Info = p.id, mcp.Implementation{Name: "stdwire", Version: command.Version()}
 	o.StartTimeout = cmp.Or(d.startTimeout, o.StartTimeout, 60*time.Second)

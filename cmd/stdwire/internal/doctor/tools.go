@@ -226,7 +226,7 @@ func (chart *Report) addForTools(severity, what string, names []string, hint str
 // comparePins adds what differs from the pins. It pins nothing.
 func (chart *Report) comparePins(lock *pin.Lock, c *client.Client,
 	all map[pin.Kind][]json.RawMessage, p *subject) {
-	server, err := gateway.Pinned(chart.ID, c)
+	server, err := gateway.PinServer(chart.ID, c)
 	if err != nil {
 		chart.add(Warning, "it cannot be compared with what it was: "+err.Error(),
 			"stdwire serve offers nothing of it")

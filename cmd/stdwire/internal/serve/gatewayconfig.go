@@ -130,7 +130,7 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 			return nil, err
 		}
 	}
-	o.Remember = RememberDir()
+	o.CacheDir = RememberDir()
 	st := newReloader(m, o.New(s), s, std, log)
 	st.current, st.pins = c.All, o.Pins
 	err = ops.Register(catalog, st.hostOptions())

@@ -91,7 +91,7 @@ func (f *ServerOperations) open() error {
 	// Nobody connects to the server: it is there because a gateway has one.
 	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()},
 		dispatch.NewCatalog())
-	f.gateway = gateway.Options{Logger: f.log, Pins: pins, Remember: RememberDir(),
+	f.gateway = gateway.Options{Logger: f.log, Pins: pins, CacheDir: RememberDir(),
 		Catalog: f.catalog}.New(s)
 	var ids []string
 	for _, s := range f.selection.Servers {

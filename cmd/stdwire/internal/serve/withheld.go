@@ -13,9 +13,9 @@ import (
 // withheldReasons maps reasons to explanations and remedies; %s is the detail, and the id of the
 // server.
 var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
-	gateway.ReasonChanged: {"it is not what it was when it was first used (%s)", pinRemedy},
-	gateway.ReasonNew:     {"its server did not have it when it was first used%s", pinRemedy},
-	gateway.ReasonAnother: {"its server is another than it was (%s)", pinRemedy},
+	gateway.ReasonChanged:  {"it is not what it was when it was first used (%s)", pinRemedy},
+	gateway.ReasonNew:      {"its server did not have it when it was first used%s", pinRemedy},
+	gateway.ReasonIdentity: {"its server is another than it was (%s)", pinRemedy},
 	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too",
 		"take it out of one of the two, or one of the servers out of the configuration"},
 	gateway.ReasonUnusable: {"it cannot be used: %s", "stdwire doctor %s may tell more"},

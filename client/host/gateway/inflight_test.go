@@ -18,8 +18,9 @@ import (
 var who = mcp.ElicitParams{Message: "Who?",
 	RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 
-// A call that is given up while its client is asked ends, and keeps nobody else from being asked.
-func TestQuestionGivenUp(t *testing.T) {
+// A call that is cancelled while its client is asked ends, and does not block questions of other
+// calls.
+func TestCancelledQuestion(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		ended := make(chan error, 1)
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {

@@ -20,8 +20,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// another returns one more front, with what these servers have.
-func (w *world) another(ids ...string) *server.Server {
+// addDownstream returns another server that offers these upstream servers.
+func (w *world) addDownstream(ids ...string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"},
 		dispatch.NewCatalog())
 	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
@@ -29,13 +29,13 @@ func (w *world) another(ids ...string) *server.Server {
 	return s
 }
 
-// at returns a client of a front, for f.
-func (w *world) at(front *server.Server, o client.Options, f func(c *client.Client)) {
+// clientAt calls f with a client of a downstream server.
+func (w *world) clientAt(downstream *server.Server, o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
-	was := w.front
-	w.front = front
+	was := w.downstream
+	w.downstream = downstream
 	w.client(o, f)
-	w.front = was
+	w.downstream = was
 }
 
 func reads(name string) func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -62,23 +62,23 @@ func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	return up, starts
 }
 
-// Several servers offer what some of the upstream servers have, each of which is started once.
-func TestFronts(t *testing.T) {
+// Several servers offer some of the upstream servers each, from the same processes.
+func TestDownstreams(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		o := client.Options{Era: era}
-		early := w.another("b", "later") // before there is any of them
+		early := w.addDownstream("b", "later") // before there is any of them
 		b, starts := w.second("b")
-		both := w.another("b", "up")
-		w.at(both, o, func(c *client.Client) {
+		both := w.addDownstream("b", "up")
+		w.clientAt(both, o, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"})
 		})
-		w.at(w.front, o, func(c *client.Client) {
+		w.clientAt(w.downstream, o, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"b__who", "up__verbatim"})
 		})
 		changes := make(chan int, 10)
-		watching := o
-		watching.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
-		w.at(early, watching, func(c *client.Client) {
+		subscribing := o
+		subscribing.OnToolsChanged = func(tools []*mcp.Tool, err error) { changes <- len(tools) }
+		w.clientAt(early, subscribing, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"b__who"})
 			raw, err := c.CallToolRaw(t.Context(), "b__who", nil)
 			assert.NilError(t, err)
@@ -86,7 +86,7 @@ func TestFronts(t *testing.T) {
 			_, err = c.CallToolRaw(t.Context(), "up__verbatim", nil)
 			assert.ErrorContains(t, err, "Unknown tool")
 
-			w.add("more", reads("up")) // which is nothing to this front
+			w.add("more", reads("up")) // this downstream does not offer it
 			time.Sleep(5 * time.Second)
 			assert.Equal(t, len(changes), 0)
 			assert.NilError(t,
@@ -101,7 +101,7 @@ func TestFronts(t *testing.T) {
 			assert.Assert(t, w.gateway.Remove("later"))
 			assert.Equal(t, <-changes, 2)
 		})
-		w.at(both, o, func(c *client.Client) {
+		w.clientAt(both, o, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c),
 				[]string{"b__more", "b__who", "up__more", "up__verbatim"})
 		})
@@ -110,13 +110,13 @@ func TestFronts(t *testing.T) {
 	})
 }
 
-// What a front offers can be changed while clients are there, and taken away.
-func TestFrontChanges(t *testing.T) {
+// Offer replaces the upstream servers of a downstream server while clients are connected.
+func TestOfferAgain(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.second("b")
-		front := w.another("b")
+		downstream := w.addDownstream("b")
 		changes := make(chan int, 10)
-		w.at(front, client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
+		w.clientAt(downstream, client.Options{OnToolsChanged: func(tools []*mcp.Tool, err error) {
 			changes <- len(tools)
 		}}, func(c *client.Client) {
 			for _, tt := range []struct {
@@ -125,7 +125,7 @@ func TestFrontChanges(t *testing.T) {
 			}{{[]string{"b", "up"}, []string{"b__who", "up__verbatim"}},
 				{[]string{"up"}, []string{"up__verbatim"}}, {nil, nil},
 				{[]string{"b"}, []string{"b__who"}}} {
-				w.gateway.Offer(front, tt.ids...)
+				w.gateway.Offer(downstream, tt.ids...)
 				assert.DeepEqual(t, w.names(c), tt.want) // at once
 				time.Sleep(5 * time.Second)
 				assert.DeepEqual(t, w.names(c), tt.want)
@@ -133,30 +133,31 @@ func TestFrontChanges(t *testing.T) {
 			assert.Assert(t, len(changes) >= 3)
 			w.gateway.Close()
 			assert.Equal(t, len(w.names(c)), 0)
-			w.gateway.Offer(front, "b", "up")
+			w.gateway.Offer(downstream, "b", "up")
 			assert.Equal(t, len(w.names(c)), 0)
 		})
 	})
 }
 
-// The server that the gateway was made with is a front like the others; or there is none.
-func TestNoFront(t *testing.T) {
+// Offer treats the server given to New like any other, and New accepts nil.
+func TestNewWithoutServer(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
-		w.gateway.Offer(w.front)
+		w.gateway.Offer(w.downstream)
 		w.client(client.Options{}, func(c *client.Client) { assert.Equal(t, len(w.names(c)), 0) })
 		w.gateway.Close()
 		w.gateway = gateway.Options{Logger: quiet}.New(nil)
 		assert.NilError(t, w.gateway.Add(w.server("up", mcp.Modern)))
 		w.gateway.Settle(t.Context())
-		w.gateway.Offer(w.front, "up")
+		w.gateway.Offer(w.downstream, "up")
 		w.client(client.Options{}, func(c *client.Client) {
 			assert.DeepEqual(t, w.names(c), []string{"up__verbatim"})
 		})
 	})
 }
 
-// A name is the same server's at all fronts, and when that goes the other's.
-func TestFrontCollision(t *testing.T) {
+// A name belongs to the same upstream server at all downstream servers, and to the next one after
+// that is removed.
+func TestDownstreamCollision(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		resource := func(text string) server.Resource {
 			return server.Resource{Resource: mcp.Resource{URI: "mem://x", Name: text},
@@ -169,26 +170,28 @@ func TestFrontCollision(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b, _ := w.second("b")
 		assert.NilError(t, b.AddResource(resource("b")))
-		onlyB, both := w.another("b"), w.another("b", "up")
+		onlyB, both := w.addDownstream("b"), w.addDownstream("b", "up")
 		time.Sleep(5 * time.Second)
-		read := func(front *server.Server) (text string) {
-			w.at(front, client.Options{}, func(c *client.Client) {
+		read := func(downstream *server.Server) (text string) {
+			w.clientAt(downstream, client.Options{}, func(c *client.Client) {
 				if r, err := c.ReadResource(t.Context(), "mem://x"); err == nil {
 					text = r.Contents[0].Text
 				}
 			})
 			return text
 		}
-		for _, front := range []*server.Server{w.front, both} {
-			assert.Equal(t, read(front), "up")
+		for _, downstream := range []*server.Server{w.downstream, both} {
+			assert.Equal(t, read(downstream), "up")
 		}
-		w.at(onlyB, client.Options{}, func(c *client.Client) { assert.Equal(t, len(w.uris(c)), 0) })
+		w.clientAt(onlyB, client.Options{}, func(c *client.Client) {
+			assert.Equal(t, len(w.uris(c)), 0)
+		})
 		assert.Equal(t, read(onlyB), "b", "it is on no list there, and nobody else's")
 		assert.Assert(t, w.gateway.Remove("up"))
 		time.Sleep(5 * time.Second)
-		for _, front := range []*server.Server{w.front, both, onlyB} {
-			assert.Equal(t, read(front), "b")
-			w.at(front, client.Options{}, func(c *client.Client) {
+		for _, downstream := range []*server.Server{w.downstream, both, onlyB} {
+			assert.Equal(t, read(downstream), "b")
+			w.clientAt(downstream, client.Options{}, func(c *client.Client) {
 				assert.DeepEqual(t, w.uris(c), []string{"mem://x"})
 			})
 		}
@@ -205,21 +208,21 @@ func (w *world) uris(c *client.Client) (uris []string) {
 	return uris
 }
 
-// Whoever watches a resource hears of it wherever it is offered, and the server is subscribed to as
-// long as anybody does.
-func TestFrontWatches(t *testing.T) {
+// Subscribers at all downstream servers receive updates, and the gateway stays subscribed until the
+// last of them unsubscribes.
+func TestDownstreamSubscriptions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
-		other := w.another("up")
+		other := w.addDownstream("up")
 		w.second("b")
-		without := w.another("b")
-		watch := func(front *server.Server, f func(c *client.Client, updates chan string)) {
+		without := w.addDownstream("b")
+		watch := func(downstream *server.Server, f func(c *client.Client, updates chan string)) {
 			updates := make(chan string, 100)
-			w.at(front, client.Options{Era: era, OnResourceUpdated: func(uri string) {
+			w.clientAt(downstream, client.Options{Era: era, OnResourceUpdated: func(uri string) {
 				updates <- uri
 			}}, func(c *client.Client) { f(c, updates) })
 		}
-		watch(w.front, func(first *client.Client, atFirst chan string) {
+		watch(w.downstream, func(first *client.Client, atFirst chan string) {
 			watch(other, func(second *client.Client, atSecond chan string) {
 				watch(without, func(third *client.Client, atThird chan string) {
 					assert.NilError(t, first.Subscribe(t.Context(), "mem://a"))
@@ -266,8 +269,8 @@ func (w *world) state(id string) host.State {
 	return ""
 }
 
-// Each client answers for itself, whichever front it is at.
-func TestFrontQuestions(t *testing.T) {
+// Each client answers its own questions, whatever downstream server it is connected to.
+func TestDownstreamQuestions(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.add("ask", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			answer, err := server.Elicit(ctx, "name",
@@ -279,16 +282,16 @@ func TestFrontQuestions(t *testing.T) {
 			}
 			return text("%s", answer.Content), nil
 		})
-		fronts := map[string]*server.Server{"first": w.another("up"),
-			"second": w.another("up", "b"), "main": w.front}
+		targets := map[string]*server.Server{"first": w.addDownstream("up"),
+			"second": w.addDownstream("up", "b"), "main": w.downstream}
 		time.Sleep(5 * time.Second)
-		for name, front := range fronts {
+		for name, downstream := range targets {
 			o := client.Options{Era: era,
 				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 						Content: json.RawMessage(`{"name":"` + name + `"}`)}, nil
 				}}
-			w.at(front, o, func(c *client.Client) {
+			w.clientAt(downstream, o, func(c *client.Client) {
 				result, err := c.CallTool(t.Context(), "up__ask", nil)
 				assert.NilError(t, err)
 				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, `{"name":"`+name+`"}`)
@@ -297,12 +300,12 @@ func TestFrontQuestions(t *testing.T) {
 	})
 }
 
-// What a server has stays while it is down, and who uses it waits until it is up again, or has it
-// started.
+// A server's items stay in the lists while it is down. A request waits until it restarts, or starts
+// it.
 func TestUseOfFailedServer(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet}.New(w.downstream)
 		s := w.server("up", w.era)
 		connect, down := s.Connect, new(atomic.Bool)
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
@@ -317,7 +320,7 @@ func TestUseOfFailedServer(t *testing.T) {
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			end := func() {
 				w.mu.Lock()
-				live := w.behind
+				live := w.upConn
 				w.mu.Unlock()
 				live.Close()
 				synctest.Wait()
@@ -348,9 +351,9 @@ func TestUseOfFailedServer(t *testing.T) {
 	})
 }
 
-// The clients of a front are nobody's but of those servers that it offers: their roots are no
-// others' business, and what others log is none of theirs.
-func TestFrontsKeepApart(t *testing.T) {
+// The clients of a downstream server exchange roots and logs only with the upstream servers that it
+// offers.
+func TestDownstreamIsolation(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		conns := make(chan *server.Conn, 1)
 		defer w.up.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
@@ -363,8 +366,8 @@ func TestFrontsKeepApart(t *testing.T) {
 		q := new(curious)
 		defer q.ask(other)()
 		q.took(t, time.Second)
-		only, both := w.another("up"), w.another("up", "b")
-		var here, there logbook
+		only, both := w.addDownstream("up"), w.addDownstream("up", "b")
+		var own, foreign logbook
 		say := func() {
 			t.Helper()
 			assert.NilError(t,
@@ -372,30 +375,30 @@ func TestFrontsKeepApart(t *testing.T) {
 					mcp.LoggingMessageParams{Level: mcp.LevelError, Logger: "l",
 						Data: json.RawMessage(`1`)}))
 		}
-		o := here.options(mcp.Legacy, mcp.LevelDebug)
+		o := own.options(mcp.Legacy, mcp.LevelDebug)
 		o.Roots = rooted("here")
-		w.at(only, o, func(*client.Client) {
+		w.clientAt(only, o, func(*client.Client) {
 			assert.Equal(t, q.took(t, time.Second), "[]", "it may have changed, but has not")
 			say()
-			assert.Equal(t, here.took(), "error up/l 1")
-			o := there.options(mcp.Legacy, mcp.LevelDebug)
+			assert.Equal(t, own.took(), "error up/l 1")
+			o := foreign.options(mcp.Legacy, mcp.LevelDebug)
 			o.Roots = rooted("there")
-			w.at(both, o, func(*client.Client) {
+			w.clientAt(both, o, func(*client.Client) {
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "error up/l 1")
-				assert.Equal(t, there.took(), "error up/l 1")
+				assert.Equal(t, own.took(), "error up/l 1")
+				assert.Equal(t, foreign.took(), "error up/l 1")
 				w.gateway.Offer(both, "b")
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "error up/l 1")
-				assert.Equal(t, there.took(), "")
+				assert.Equal(t, own.took(), "error up/l 1")
+				assert.Equal(t, foreign.took(), "")
 				w.gateway.Offer(only, "b")
 				assert.Equal(t, q.took(t, time.Second), "[here there]")
 				w.gateway.Offer(only)
 				assert.Equal(t, q.took(t, time.Second), "[there]")
 				say()
-				assert.Equal(t, here.took(), "")
+				assert.Equal(t, own.took(), "")
 			})
 		})
 	})

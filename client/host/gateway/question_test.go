@@ -97,8 +97,8 @@ func addAsking(t *testing.T, s *server.Server, uri, template string) {
 		})
 }
 
-// Servers may ask while they get a prompt or read a resource, too.
-func TestPromptsAndResourcesThatAsk(t *testing.T) {
+// Servers may ask questions within prompts/get and resources/read, too.
+func TestQuestionsOfPromptsAndResources(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		// One that is asked first for what is not in any list, and does not have it.
 		other := server.Options{Logger: quiet}.New(server.Info{Name: "first", Version: "1"},
@@ -132,7 +132,7 @@ func TestPromptsAndResourcesThatAsk(t *testing.T) {
 				assert.Equal(t, r.Contents[0].URI, uri)
 			}
 		})
-		w.client(client.Options{Era: era}, func(c *client.Client) { // that cannot be asked
+		w.client(client.Options{Era: era}, func(c *client.Client) { // which cannot be asked
 			_, err := c.GetPrompt(t.Context(), "up__greet", nil)
 			assert.Assert(t, err != nil)
 			_, err = c.ReadResource(t.Context(), "mem://a")
@@ -141,8 +141,8 @@ func TestPromptsAndResourcesThatAsk(t *testing.T) {
 	})
 }
 
-// Two clients read at once from servers of their own, and each is asked for what it reads.
-func TestEachIsAskedForItsOwn(t *testing.T) {
+// Two clients read at once from their own processes, and each is asked about its own request.
+func TestQuestionsOfTwoReaders(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		own := w.server("up", w.era)
 		own.PerSession = true
@@ -167,8 +167,8 @@ func TestEachIsAskedForItsOwn(t *testing.T) {
 	})
 }
 
-// What a client has answered to one server is not given to another that has the name meanwhile.
-func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
+// A client's answer to one server is not sent to another server that has got the name since.
+func TestAnswerAfterReplacement(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, era, func(t *testing.T, w *world) {
 			addAsking(t, w.up, "mem://a", "mem://all/{id}")
@@ -179,28 +179,27 @@ func TestAnswerIsOnlyForWhoAsked(t *testing.T) {
 			o := answering(mcp.Modern, "Ada")
 			o.OnElicit = func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
 				w.gateway.Remove("up")
-				behind := w.server("other", era)
-				behind.Connect = func(ctx context.Context, _ string,
+				later := w.server("other", era)
+				later.Connect = func(ctx context.Context, _ string,
 					o client.Options) (*client.Client, error) {
 					return o.Connect(ctx, w.pipe(other))
 				}
-				assert.NilError(t, w.gateway.Add(behind))
+				assert.NilError(t, w.gateway.Add(later))
 				time.Sleep(5 * time.Second)
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 					Content: json.RawMessage(`{"who":"Ada"}`)}, nil
 			}
 			w.client(o, func(c *client.Client) {
 				_, err := c.ReadResource(t.Context(), "mem://a")
-				assert.ErrorContains(t, err, "The call that asked has ended meanwhile")
+				assert.ErrorContains(t, err, "The call that asked has ended")
 			})
 		})
 	}
 }
 
-// What a legacy server asks while requests of two clients are under way there is asked of neither,
-// whatever they are; with those of one client it is asked of that one, unless it would be told
-// whose question it is.
-func TestNobodyKnowsWhoIsAsked(t *testing.T) {
+// A question of a legacy server with requests of two clients in flight is refused. With requests of
+// one client it goes to that client if it is unambiguous.
+func TestAmbiguousQuestion(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 			began, end := make(chan struct{}), make(chan struct{})
@@ -250,9 +249,9 @@ func TestNobodyKnowsWhoIsAsked(t *testing.T) {
 	}
 }
 
-// A client that does not read what is logged for its call keeps nobody else from being asked, once
-// the call has ended.
-func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
+// A client that does not read the logs of its call does not block questions of other calls after
+// its call has ended.
+func TestQuestionAfterUnreadLogs(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		w.add("flood", func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
 			for range 20 {
@@ -285,9 +284,8 @@ func TestWhoDoesNotReadKeepsNobodyFromBeingAsked(t *testing.T) {
 	})
 }
 
-// A question waits for the calls beside to end, and is then asked of whose call is left: it cannot
-// have been another's.
-func TestQuestionWaitsForTheOthersToEnd(t *testing.T) {
+// An ambiguous question waits until one call is left, and goes to the client of that call.
+func TestQuestionWaitsForOtherCalls(t *testing.T) {
 	for _, era := range eras {
 		inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 			w.add("busy", func(context.Context, json.RawMessage) (json.RawMessage, error) {

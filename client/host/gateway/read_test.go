@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A resource that is in no list is read where others of its kind are, and is not found where nobody
+// An unlisted resource is read from a server with URIs of its scheme, and is not found if no server
 // has it.
 func TestUnlistedResource(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
@@ -62,12 +62,12 @@ func TestUnlistedResource(t *testing.T) {
 					Read: reads("listed", "")}))
 		}
 		for id, s := range map[string]*server.Server{"other": other, "third": third} {
-			behind := w.server(id, era)
-			behind.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
+			later := w.server(id, era)
+			later.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
 				error) {
 				return o.Connect(ctx, w.pipe(s))
 			}
-			assert.NilError(t, w.gateway.Add(behind))
+			assert.NilError(t, w.gateway.Add(later))
 		}
 		time.Sleep(5 * time.Second)
 		read("mem://two", "of other")
@@ -79,12 +79,12 @@ func TestUnlistedResource(t *testing.T) {
 	})
 }
 
-// Where a front has one server only, resources that are on no list can be read and watched, the
-// server may ask for them, and what it says when it has not got one is the client's.
-func TestUnlistedOfOne(t *testing.T) {
+// At a downstream server with a single upstream server, unlisted resources can be read and
+// subscribed to, the server may ask questions, and its errors are forwarded.
+func TestUnlistedOfSingleServer(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
-		front := w.another("up")
+		downstream := w.addDownstream("up")
 		w.up.Integration().ReadUnlisted(
 			func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 				switch uri {
@@ -113,7 +113,7 @@ func TestUnlistedOfOne(t *testing.T) {
 				return &mcp.ElicitResult{Action: mcp.ElicitAccept,
 					Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 			}}
-		w.at(front, o, func(c *client.Client) {
+		w.clientAt(downstream, o, func(c *client.Client) {
 			r, err := c.ReadResource(t.Context(), "mem://secret")
 			assert.NilError(t, err)
 			assert.Equal(t, r.Contents[0].Text, "found")
@@ -139,8 +139,8 @@ func TestUnlistedOfOne(t *testing.T) {
 	})
 }
 
-// What a front does not include is not read through it, listed or not.
-func TestUnlistedElsewhere(t *testing.T) {
+// A downstream server does not read from upstream servers that it does not offer.
+func TestUnlistedOfOtherDownstream(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		w.readable()
 		asked := 0
@@ -151,29 +151,29 @@ func TestUnlistedElsewhere(t *testing.T) {
 					Contents: []mcp.ResourceContents{{URI: uri, Text: "up"}}}, nil
 			})
 		w.second("b")
-		reads := func(front *server.Server, can bool) {
+		reads := func(downstream *server.Server, can bool) {
 			t.Helper()
 			for _, uri := range []string{"mem://secret", "mem://a"} {
-				w.at(front, client.Options{Era: era}, func(c *client.Client) {
+				w.clientAt(downstream, client.Options{Era: era}, func(c *client.Client) {
 					_, err := c.ReadResource(t.Context(), uri)
 					assert.Equal(t, err == nil, can, "%s: %v", uri, err)
 				})
 			}
 		}
-		reads(w.another("b", "up"), true)
+		reads(w.addDownstream("b", "up"), true)
 		assert.Equal(t, asked, 1)
-		front := w.another("b")
-		reads(front, false)
-		reads(w.another("b", "none"), false)
+		downstream := w.addDownstream("b")
+		reads(downstream, false)
+		reads(w.addDownstream("b", "none"), false)
 		assert.Equal(t, asked, 1)
-		w.gateway.Offer(front, "up")
-		reads(front, true)
-		w.gateway.Offer(front)
-		reads(front, false)
+		w.gateway.Offer(downstream, "up")
+		reads(downstream, true)
+		w.gateway.Offer(downstream)
+		reads(downstream, false)
 		assert.Equal(t, asked, 2)
-		w.gateway.Offer(front, "up")
+		w.gateway.Offer(downstream, "up")
 		w.gateway.Close()
-		reads(front, false)
+		reads(downstream, false)
 		assert.Equal(t, asked, 2)
 	})
 }

@@ -87,7 +87,7 @@ func (w *world) places(o gateway.Options, all ...*place) {
 	w.t.Helper()
 	w.gateway.Close()
 	o.Logger = quiet
-	w.gateway = o.New(w.front)
+	w.gateway = o.New(w.downstream)
 	for i, p := range all {
 		assert.NilError(w.t, w.gateway.Add(w.host(p, string(rune('a'+i)))))
 	}
@@ -108,15 +108,15 @@ func (w *world) who(c *client.Client, uris ...string) string {
 	return strings.Join(names, " ")
 }
 
-// Of two servers with one URI the first in order has it, however slow it is, also while it is down,
-// and after a restart of the gateway in which the other is faster.
-func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
+// Of two servers with one URI the first in order owns it, even if it is slow or down, and after a
+// restart of the gateway in which the other is listed first.
+func TestOwnerOfURI(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		remember := t.TempDir()
 		first, second := newPlace(t, "first", "mem://x"),
 			newPlace(t, "second", "mem://x", "mem://y")
 		first.delay = 10 * time.Second
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			for range 5 {
 				if got := w.who(c, "mem://x"); got == "second" {
@@ -128,7 +128,7 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 			assert.Check(t, cmp.DeepEqual(w.uris(c), []string{"mem://x", "mem://y"}))
 		})
 		first.down.Store(true)
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(time.Minute)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y"), "- second"))
@@ -136,9 +136,9 @@ func TestFasterServerDoesNotAnswerForAnother(t *testing.T) {
 	})
 }
 
-// What a template of a server answers for, another server does not: neither by listing the URI, nor
-// by a template that says more of it.
-func TestTemplateIsNotCaptured(t *testing.T) {
+// URIs that match a server's template do not belong to a later server that lists them or has a more
+// specific template.
+func TestTemplateCollision(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		first := newPlace(t, "first", "mem://{+path}")
 		second := newPlace(t, "second", "mem://secret", "mem://secret/{x}", "other://1",
@@ -157,8 +157,9 @@ func TestTemplateIsNotCaptured(t *testing.T) {
 	})
 }
 
-// Templates of which neither has all of the other's: the first in order answers for what both have.
-func TestTemplatesThatOverlap(t *testing.T) {
+// Of two overlapping templates both are offered, and the first server in order answers for the
+// common URIs.
+func TestOverlappingTemplates(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		w.places(gateway.Options{}, newPlace(t, "first", "mem://{x}/b"),
 			newPlace(t, "second", "mem://a/{y}", "mem://{x}/c"))
@@ -170,8 +171,8 @@ func TestTemplatesThatOverlap(t *testing.T) {
 	})
 }
 
-// A resource, template or prompt that changes is withheld until somebody has accepted it, and so is
-// one that is new; another server does not get its URI.
+// A changed or new resource, template or prompt is withheld until it is accepted, and no other
+// server gets its URI.
 func TestResourcesAndPromptsArePinned(t *testing.T) {
 	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
 	assert.NilError(t, err)
@@ -211,7 +212,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 			assert.Check(t, cmp.Equal(list(), "mem://y"))
 			assert.Check(t, cmp.Equal(w.who(c, "mem://x", "mem://y", "all://1", "mem://new"),
 				"- first - first"))
-			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.Withheld{
+			assert.DeepEqual(t, w.gateway.Withheld(), map[string][]gateway.WithheldItem{
 				"a": {
 					{Kind: "prompt", Name: "p", Reason: gateway.ReasonChanged,
 						Detail: `+ description: "Tell nobody."`},
@@ -225,8 +226,8 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 				"b": {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision,
 					Detail: "a"}},
 			})
-			w.mount("a", func(up *client.Client) {
-				like, err := gateway.Pinned("a", up)
+			w.useUpstream("a", func(up *client.Client) {
+				identity, err := gateway.PinServer("a", up)
 				assert.NilError(t, err)
 				accept := func(kind pin.Kind, texts iter.Seq2[json.RawMessage, error],
 					names ...string) {
@@ -235,7 +236,7 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
-					assert.NilError(t, lock.Accept(like, kind, definitions, names...))
+					assert.NilError(t, lock.Accept(identity, kind, definitions, names...))
 				}
 				accept(pin.Prompt, up.PromptDefinitions(t.Context()), "p")
 				accept(pin.Resource, up.ResourceDefinitions(t.Context()))
@@ -249,16 +250,15 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 	})
 }
 
-// What a server had belongs to it also when it may have become another thing, until it has said
-// what it has now.
-func TestNamesAreKeptForServersThatChange(t *testing.T) {
+// The cached names of a server whose configuration has changed stay reserved until it is listed.
+func TestReservedNames(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		remember := t.TempDir()
 		first, second := newPlace(t, "first", "mem://x"), newPlace(t, "second", "mem://x")
-		w.places(gateway.Options{Remember: remember}, first, second)
+		w.places(gateway.Options{CacheDir: remember}, first, second)
 		time.Sleep(30 * time.Second)
 		w.gateway.Close()
-		w.gateway = gateway.Options{Remember: remember, Logger: quiet}.New(w.front)
+		w.gateway = gateway.Options{CacheDir: remember, Logger: quiet}.New(w.downstream)
 		first.down.Store(true)
 		a, b := w.host(first, "a"), w.host(second, "b")
 		a.Digest = "another version"
@@ -276,8 +276,8 @@ func TestNamesAreKeptForServersThatChange(t *testing.T) {
 	})
 }
 
-// The order says whose a URI is, also when it changes; a server that is disabled, replaced or
-// removed gives up what it had, but to nobody before the one in its place has said what it has.
+// Order determines the owner of a URI. A server that is disabled, replaced or removed loses its
+// URIs, but to no other server before its replacement is listed.
 func TestOrder(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		first, second := newPlace(t, "first", "mem://x"),
@@ -287,7 +287,7 @@ func TestOrder(t *testing.T) {
 		collision := func(id, other string) {
 			t.Helper()
 			assert.DeepEqual(t, w.gateway.Withheld(),
-				map[string][]gateway.Withheld{
+				map[string][]gateway.WithheldItem{
 					id: {{Kind: "resource", Name: "mem://x", Reason: gateway.ReasonCollision,
 						Detail: other}}})
 		}
@@ -324,9 +324,9 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// Only whose a URI is tells that it has changed, and where a client has one of the servers only,
-// its URIs are that one's.
-func TestUpdatesAndReadsOfFronts(t *testing.T) {
+// Only the owner of a URI sends updates for it. At a downstream server with a single upstream
+// server, that server owns its URIs.
+func TestUpdatesAndReadsOfDownstreams(t *testing.T) {
 	inWorld(t, mcp.Legacy, func(t *testing.T, w *world) {
 		first := newPlace(t, "first", "mem://x", "mem://all/{y}")
 		w.places(gateway.Options{}, first)
@@ -338,11 +338,11 @@ func TestUpdatesAndReadsOfFronts(t *testing.T) {
 		second := lists.server("b", &w.serving)
 		second.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client,
 			error) {
-			here, there := net.Pipe()
-			peer := lists.peer(there)
+			clientEnd, serverEnd := net.Pipe()
+			peer := lists.peer(serverEnd)
 			peers <- peer
 			w.serving.Go(func() { _ = peer.Wait() })
-			return o.Connect(ctx, client.Stream(here))
+			return o.Connect(ctx, client.Stream(clientEnd))
 		}
 		assert.NilError(t, w.gateway.Add(second))
 		time.Sleep(30 * time.Second)
@@ -368,7 +368,7 @@ func TestUpdatesAndReadsOfFronts(t *testing.T) {
 				assert.Equal(t, w.who(c, "mem://x"), "first")
 				assert.NilError(t, c.Unsubscribe(t.Context(), "mem://x", "mem://z", "mem://all/1"))
 			})
-		w.at(w.another("b"), client.Options{}, func(c *client.Client) {
+		w.clientAt(w.addDownstream("b"), client.Options{}, func(c *client.Client) {
 			// what is listed is the same everywhere
 			assert.DeepEqual(t, w.uris(c), []string{"mem://z"})
 			assert.Equal(t, w.who(c, "mem://x"), "second")

@@ -18,16 +18,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// die ends the connection to the server behind, and waits until the gateway has seen that.
+// die ends the connection to the server "up", and waits until the gateway has seen that.
 func (w *world) die() {
 	w.mu.Lock()
-	live := w.behind
+	live := w.upConn
 	w.mu.Unlock()
 	live.Close()
 	synctest.Wait()
 }
 
-// A server that has died keeps its place in the lists, and a call waits until it is started again.
+// The items of a server that has ended stay in the lists, and a call waits until it restarts.
 func TestListStaysWhileServerRestarts(t *testing.T) {
 	inEveryEra(t, func(t *testing.T, w *world, era mcp.Era) {
 		changes := make(chan int, 10)
@@ -61,12 +61,12 @@ func (w *world) retryIn(id string) time.Duration {
 	return 0
 }
 
-// A call that cannot wait for the restart says when that is.
-func TestCallSaysWhenServerRestarts(t *testing.T) {
+// The error of a call that cannot wait for the restart says when it is.
+func TestErrorSaysWhenServerRestarts(t *testing.T) {
 	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
 		catalog := dispatch.NewCatalog()
 		w.gateway.Close()
-		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.front)
+		w.gateway = gateway.Options{Logger: quiet, Catalog: catalog}.New(w.downstream)
 		s := w.server("up", mcp.Modern)
 		connect, down := s.Connect, new(atomic.Bool)
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
@@ -93,17 +93,17 @@ func TestCallSaysWhenServerRestarts(t *testing.T) {
 		assert.Assert(t, e.Err != nil)
 		assert.Equal(t, e.Err.Code, dispatch.UpstreamError)
 		assert.Equal(t, e.Err.Message,
-			`server "up" is not available: closed the connection; it is started again in 1s`)
+			`server "up" is not available: closed the connection; it restarts in 1s`)
 		assert.Equal(t, time.Since(began), time.Duration(0), "it cannot be there in time")
 		time.Sleep(10 * time.Second) // it has failed several times
 		e = operate(t.Context())
 		assert.Assert(t, e.Err != nil)
 		assert.ErrorContains(t, e.Err,
-			`server "up" is not available: it is down; it is started again in `)
+			`server "up" is not available: it is down; it restarts in `)
 		w.client(client.Options{}, func(c *client.Client) {
 			_, err := c.CallTool(t.Context(), "up__verbatim", nil)
 			assert.ErrorContains(t, err,
-				`server "up" is not available: it is down; it is started again in `)
+				`server "up" is not available: it is down; it restarts in `)
 		})
 		down.Store(false)
 		time.Sleep(time.Minute)

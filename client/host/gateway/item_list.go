@@ -1,0 +1,274 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// The kinds of items, as in [WithheldItem].Kind, pin.Kind and the log.
+const (
+	kindTool     = "tool"
+	kindPrompt   = "prompt"
+	kindResource = "resource"
+	kindTemplate = "resource template"
+)
+
+// An itemList holds the items of one kind of a server: tools, prompts, resources or resource
+// templates. S is where they are offered: *server.Server or *dispatch.Catalog.
+type itemList[T any, S comparable] struct {
+	upstream *upstreamServer
+	kind     string
+	// list fetches all items from the server.
+	list func(c *client.Client, ctx context.Context,
+		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
+	// name returns the server's own name of an item and its public name, which is "" for an item
+	// that is not to be offered.
+	name func(item *T) (own, public string)
+	// shared says that other servers may have the same names.
+	shared bool
+	// downstreams returns the servers or catalogs that currently offer the items.
+	downstreams func() []S
+	// add offers an item, and remove withdraws it by its public name.
+	add    func(to S, public string, d definition[T]) error
+	remove func(to S, public ...string) int
+	// operations, if set, offers the same items as operations.
+	operations *itemList[T, *dispatch.Catalog]
+
+	stale atomic.Bool // the list has changed since it was fetched
+
+	// Used by upstreamServer.run and, after its end, by withdraw.
+	server    string              // serverInfo.name when the list was fetched
+	listed    []definition[T]     // the valid items
+	unusable  []invalidDefinition // the invalid items
+	hasListed bool                // listed and unusable are set
+	pins      pinChecker
+
+	mu        sync.Mutex
+	claimed   map[string]string        // own names of all items, by public name
+	wanted    map[string]definition[T] // items whose definition and pin permit an offer
+	offered   map[string]definition[T] // wanted items whose name belongs to this server
+	waiting   bool                     // a wanted item waits until earlier servers are listed
+	withheld  map[string]WithheldItem  // items that are not wanted, by public name
+	unoffered map[string]WithheldItem  // wanted items that are not offered, by public name
+	offeredAt map[S]map[string]string  // definitions offered at each downstream, by public name
+}
+
+// sync fetches and offers the list if it has changed or isNew says that c is a new client.
+func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool) error {
+	if !l.stale.Swap(false) && !isNew {
+		return nil
+	}
+	all, invalid, err := parseDefinitions[T](l.kind, l.list(c, ctx))
+	// ErrMethodNotFound says that the server has no items of this kind.
+	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
+		l.stale.Store(true)
+		return err
+	}
+	l.setListed(c.ServerInfo().Name, all, invalid)
+	return nil
+}
+
+// setListed replaces the list and logs its invalid items. server is serverInfo.name.
+func (l *itemList[T, S]) setListed(server string, all []definition[T],
+	invalid []invalidDefinition) {
+	l.server, l.listed, l.unusable, l.hasListed = server, all, invalid, true
+	withheld := make(map[string]WithheldItem, len(invalid))
+	for _, d := range invalid {
+		withheld[unusablePrefix+d.own] = WithheldItem{Kind: l.kind, Name: d.own,
+			Reason: ReasonUnusable, Detail: d.err.Error()}
+	}
+	usable := l.admit(server, all, withheld)
+	g := l.upstream.g
+	defer g.lockOffers()()
+	g.updateOffers(append(g.upstreamsByID(l.claim(all, usable, withheld)), l.upstream))
+}
+
+// unusablePrefix begins the keys of invalid items in withheld, which have no public name.
+const unusablePrefix = "\x00"
+
+// recheck compares the latest list with its pins again.
+func (l *itemList[T, S]) recheck() {
+	if l.hasListed {
+		l.setListed(l.server, l.listed, l.unusable)
+	}
+}
+
+// reserve claims the names of cached items until the server is listed.
+func (l *itemList[T, S]) reserve(all []definition[T]) {
+	g := l.upstream.g
+	defer g.lockOffers()()
+	g.updateOffers(g.upstreamsByID(l.claim(all, nil, nil)))
+}
+
+// withdraw empties the list and returns the IDs of the servers that this may affect. The caller
+// holds offerMu.
+func (l *itemList[T, S]) withdraw() (affected []string) {
+	l.server, l.listed, l.unusable, l.hasListed = "", nil, nil, false
+	return l.claim(nil, nil, nil)
+}
+
+// claim takes the names of all items, marks the usable ones as wanted, and returns the IDs of the
+// servers that this may affect. The caller holds offerMu.
+func (l *itemList[T, S]) claim(all, usable []definition[T],
+	withheld map[string]WithheldItem) (affected []string) {
+	claimed, wanted := make(map[string]string, len(all)),
+		make(map[string]definition[T], len(usable))
+	for _, d := range all {
+		if own, public := l.name(d.item); own != "" && public != "" && claimed[public] == "" {
+			claimed[public] = own
+		}
+	}
+	for _, d := range usable {
+		own, public := l.name(d.item)
+		switch {
+		case own == "" || public == "":
+		case claimed[public] != own:
+			withheld[unusablePrefix+own] = WithheldItem{Kind: l.kind, Name: own,
+				Reason: ReasonUnusable, Detail: "the server has two with this name"}
+		default:
+			wanted[public] = d
+		}
+	}
+	l.mu.Lock()
+	for name, w := range withheld {
+		if w.Reason == ReasonUnusable && l.withheld[name] != w {
+			l.warnUnusable(w)
+		}
+	}
+	before := l.claimed
+	l.claimed, l.wanted, l.withheld = claimed, wanted, withheld
+	l.mu.Unlock()
+	affected = l.upstream.g.names.replace(l.kind, l.upstream.id, before, claimed)
+	if l.operations != nil {
+		affected = append(affected,
+			l.operations.claim(all, usable, make(map[string]WithheldItem))...)
+	}
+	return affected
+}
+
+// warnUnusable logs an item that is withheld because of its definition. The caller holds offerMu.
+func (l *itemList[T, S]) warnUnusable(w WithheldItem) {
+	l.upstream.g.warnLater("gateway: a "+l.kind+" is withheld: its definition is invalid",
+		slog.String("server", l.upstream.id), slog.String("own_name", w.Name),
+		slog.String("error", w.Detail), slog.String("see", "stdwire doctor "+l.upstream.id))
+}
+
+// removeStale withdraws items that are gone or belong to another server. The caller holds offerMu.
+func (l *itemList[T, S]) removeStale() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g, unoffered := l.upstream.g, make(map[string]WithheldItem)
+	offered := make(map[string]definition[T], len(l.wanted))
+	l.waiting = false
+	waits := l.shared && g.names.hasUnlistedBefore(l.upstream.id, func(string) bool { return true })
+	for public, d := range l.wanted {
+		if other, taken := g.names.firstBefore(newNameKey(l.kind, public), l.upstream.id); taken {
+			unoffered[public] = WithheldItem{Kind: l.kind, Name: l.claimed[public],
+				Reason: ReasonCollision, Detail: other.id}
+			if l.unoffered[public] != unoffered[public] {
+				g.warnLater("gateway: a "+l.kind+" is withheld: another server has its name",
+					slog.String("name", public), slog.String("server", l.upstream.id),
+					slog.String("own_name", l.claimed[public]),
+					slog.String("other_server", other.id), slog.String("other_name", other.own))
+			}
+			continue
+		}
+		if _, had := l.offered[public]; waits && !had {
+			l.waiting = true
+			continue
+		}
+		// addMissing tries it again and logs only a new error.
+		if failed := l.unoffered[public]; failed.Reason == ReasonUnusable {
+			unoffered[public] = failed
+		}
+		offered[public] = d
+	}
+	l.offered, l.unoffered = offered, unoffered
+	targets := l.downstreams()
+	for to, has := range l.offeredAt {
+		included := slices.Contains(targets, to)
+		for public := range has {
+			if _, kept := offered[public]; !kept || !included {
+				l.remove(to, public)
+				delete(has, public)
+			}
+		}
+		if !included {
+			delete(l.offeredAt, to)
+		}
+	}
+	if l.operations != nil {
+		l.operations.removeStale()
+	}
+}
+
+// addMissing offers the items that are not offered yet. The caller holds offerMu and has called
+// removeStale for all affected lists.
+func (l *itemList[T, S]) addMissing() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, to := range l.downstreams() {
+		if l.offeredAt[to] == nil {
+			if l.offeredAt == nil {
+				l.offeredAt = make(map[S]map[string]string)
+			}
+			l.offeredAt[to] = make(map[string]string)
+		}
+		for public, d := range l.offered {
+			if l.offeredAt[to][public] == string(d.text) {
+				continue
+			}
+			if err := l.add(to, public, d); err != nil {
+				failed := WithheldItem{Kind: l.kind, Name: l.claimed[public],
+					Reason: ReasonUnusable, Detail: err.Error()}
+				if l.unoffered[public] != failed {
+					l.warnUnusable(failed)
+				}
+				l.unoffered[public] = failed
+				delete(l.offered, public)
+				if _, had := l.offeredAt[to][public]; had { // an earlier definition
+					l.remove(to, public)
+					delete(l.offeredAt[to], public)
+				}
+				continue
+			}
+			l.offeredAt[to][public] = string(d.text)
+			delete(l.unoffered, public)
+		}
+	}
+	if l.operations != nil {
+		l.operations.addMissing()
+	}
+}
+
+// count returns the number of offered items.
+func (l *itemList[T, S]) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.offered)
+}
+
+// isWaiting reports whether an item waits until earlier servers are listed.
+func (l *itemList[T, S]) isWaiting() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waiting
+}
+
+// status reports whether an item is offered and, if it is withheld, why.
+func (l *itemList[T, S]) status(public string) (offered bool, reason Reason) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, offered = l.offered[public]
+	return offered, l.withheld[public].Reason
+}

@@ -1,0 +1,123 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// target returns the target with this own name for the client of the request in ctx.
+func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
+	t := target{perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
+		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
+		maxArguments: u.maxArguments, maxResult: u.maxResult}
+	if u.perSession && !t.isStateless() {
+		t.session = t.owner
+	}
+	return t
+}
+
+// publicName returns the public name of a tool or prompt.
+func (u *upstreamServer) publicName(own string) string {
+	if u.g.o.NoPrefix {
+		return own
+	}
+	return host.PublicName(u.id, own, u.g.o.MaxName)
+}
+
+// publicDefinition returns the definition of a tool or prompt with its public name and, unless
+// Options.NoDescriptionPrefix is set, with the prefix of the description.
+func (u *upstreamServer) publicDefinition(text json.RawMessage, own, public,
+	description string) json.RawMessage {
+	if !u.g.o.NoDescriptionPrefix {
+		return withName(text, public, "["+u.id+"] "+description)
+	}
+	if own == public {
+		return text
+	}
+	return withName(text, public, description)
+}
+
+func (u *upstreamServer) putTool(s *server.Server, public string, d definition[mcp.Tool]) error {
+	offered := *d.item
+	offered.Name = public
+	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
+	return s.AddRawTool(
+		server.RawTool{Tool: offered, NeedsSession: u.perSession,
+			Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
+			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
+				return u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
+			}})
+}
+
+func (u *upstreamServer) putPrompt(s *server.Server, public string,
+	d definition[mcp.Prompt]) error {
+	offered := *d.item
+	offered.Name = public
+	name := d.item.Name
+	return s.AddPrompt(
+		server.Prompt{Prompt: offered, NeedsSession: u.perSession,
+			Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
+			Get: func(ctx context.Context, arguments map[string]string) (*mcp.GetPromptResult,
+				error) {
+				text, err := mcp.Marshal(arguments)
+				if err != nil {
+					return nil, err
+				}
+				c := &call{kind: kindPrompt, target: u.target(ctx, name, true),
+					Event: Event{Arguments: text}}
+				return forwardTyped(ctx, u.g, c,
+					func(ctx context.Context, to *client.Client,
+						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
+						return to.GetPrompt(ctx, name, arguments, opts...)
+					})
+			},
+			Complete: u.complete(mcp.CompleteReference{Type: mcp.RefPrompt, Name: name}),
+		})
+}
+
+func (u *upstreamServer) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
+	return s.AddResource(
+		server.Resource{Resource: *d.item, NeedsSession: u.perSession, Definition: d.passed,
+			Read: u.read})
+}
+
+func (u *upstreamServer) putTemplate(s *server.Server, _ string,
+	d definition[mcp.ResourceTemplate]) error {
+	return s.AddResourceTemplate(
+		server.ResourceTemplate{ResourceTemplate: *d.item, NeedsSession: u.perSession,
+			Definition: d.passed,
+			Read: func(ctx context.Context, uri string,
+				_ map[string]string) (*mcp.ReadResourceResult, error) {
+				return u.readMatched(ctx, s, uri)
+			},
+			Complete: u.complete(
+				mcp.CompleteReference{Type: mcp.RefResource, URI: d.item.URITemplate}),
+		})
+}
+
+// complete returns a completer that asks the server. It suggests nothing if the server does not
+// declare completions.
+func (u *upstreamServer) complete(ref mcp.CompleteReference) server.Completer {
+	return func(ctx context.Context, argument, typed string,
+		resolved map[string]string) (mcp.Completion, error) {
+		var found mcp.Completion
+		t := u.target(ctx, "", true)
+		err := u.g.use(ctx, &t, false, func(c *client.Client) error {
+			completion, err := c.Complete(ctx, ref, argument, typed, resolved)
+			if err == nil {
+				found = *completion
+			}
+			return err
+		})
+		if _, none := errors.AsType[*client.UndeclaredError](err); none {
+			return mcp.Completion{Values: []string{}}, nil
+		}
+		return found, clientError(err)
+	}
+}

@@ -1,0 +1,50 @@
+package gateway
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// Options are the settings of a [Gateway]. The zero value is ready for use.
+type Options struct {
+	// MaxName limits the length of the public names of tools and prompts; 0 is
+	// [host.DefaultMaxName].
+	MaxName int
+	// NoPrefix keeps the servers' own names of tools and prompts, whatever MaxName is. Where two
+	// servers have the same name, the first in order offers it.
+	NoPrefix bool
+	// NoDescriptionPrefix keeps descriptions unchanged.
+	NoDescriptionPrefix bool
+	// CacheDir, if set, is a directory for the lists of servers with a Digest. The next gateway
+	// offers cached lists at once and starts a server only when it is used.
+	CacheDir string
+	// Pins, if set, records the definitions of tools, prompts, resources and templates at the first
+	// use of their server and up to 10 s after it. A definition that has changed since, or that a
+	// known server adds later, is withheld until [pin.Lock.Accept] accepts it and
+	// [Gateway.Recheck], or the server's next list, compares it again.
+	Pins *pin.Lock
+	// PinsWarn offers such definitions and only logs them.
+	PinsWarn bool
+	// Before runs before each tool call, and After on its result, unless that is an error or a
+	// question. Each interceptor sees the changes of the preceding ones.
+	Before, After []Interceptor
+	// Audit, if set, gets a line for each call: see Control in the package comment. No call waits
+	// for it, and its errors fail no call. A Write that never returns leaks a goroutine.
+	Audit io.Writer
+	// AuditValues adds the arguments themselves to the audit log.
+	AuditValues bool
+	// AuditKey is the HMAC key of the digests in the audit log: 32 random bytes, secret. If it is
+	// nil, each gateway generates one, and digests of different gateways do not match.
+	AuditKey []byte
+	// Catalog, if set, receives the tools as operations, for a command line or an HTTP API: see
+	// Operations in the package comment. [Gateway.AwaitOperation] is for its dispatcher. It must
+	// not be the catalog of the gateway's own server, which already has the tools.
+	Catalog *dispatch.Catalog
+	// Logger logs withheld items, failures to write the audit log, and questions and log messages
+	// that cannot be forwarded; nil is slog.Default(). It does not get the log messages of the
+	// servers.
+	Logger *slog.Logger
+}

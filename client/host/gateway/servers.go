@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+)
+
+// Add adds a server. It does not block: the server is started, and its lists are offered as soon as
+// it returns them. If they are cached, they are offered at once, and the server is started on first
+// use. The gateway sets TapLog and the change callbacks of the server's Options, and OnElicit,
+// OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
+//
+// A server with the same ID is replaced: Add blocks until it has ended, its items are withdrawn,
+// and its calls fail.
+func (g *Gateway) Add(s host.Server) error {
+	old := g.removeUpstream(s.ID)
+	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, callTimeout)
+	u := g.newUpstream(&s)
+	if connect := s.Connect; connect != nil {
+		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+			error) {
+			g.setQuestionHandlers(&o, s.ID, session)
+			u.setRootsHandler(&o, session)
+			if session == "" { // the lists come from the shared process only
+				u.setChangeHandlers(&o)
+			}
+			return u.connect(ctx, session, o, connect)
+		}
+	}
+	err := g.manager.Add(s)
+	if err == nil { // before the old server loses its names, so that no other server gets them
+		g.names.addServer(s.ID)
+	}
+	if old != nil {
+		old.withdraw()
+	}
+	if err != nil {
+		u.cancel()
+		g.manager.Remove(s.ID)
+		g.names.removeServer(s.ID)
+		g.serverListed(s.ID)
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		u.cancel()
+		return host.ErrClosed
+	}
+	g.upstreams[s.ID] = u
+	g.wg.Go(u.run)
+	return nil
+}
+
+// Remove removes a server and its items, and blocks until the server has ended. It reports false if
+// there is no such server.
+func (g *Gateway) Remove(id string) bool {
+	u := g.removeUpstream(id)
+	if u == nil {
+		return false
+	}
+	g.manager.Remove(id)
+	u.withdraw()
+	g.names.removeServer(id)
+	g.serverListed(id)
+	return true
+}
+
+// removeUpstream stops the goroutine of a server and returns the server, or nil if there is none.
+// The caller withdraws its items.
+func (g *Gateway) removeUpstream(id string) *upstreamServer {
+	g.mu.Lock()
+	u := g.upstreams[id]
+	delete(g.upstreams, id)
+	g.mu.Unlock()
+	if u != nil {
+		u.cancel()
+		<-u.done
+	}
+	return u
+}
+
+// Settle blocks until every added server has been listed or could not be started, or until ctx
+// ends. It is for clients that list only once.
+func (g *Gateway) Settle(ctx context.Context) {
+	g.mu.Lock()
+	upstreams := slices.Collect(maps.Values(g.upstreams))
+	g.mu.Unlock()
+	for _, u := range upstreams {
+		select {
+		case <-u.listedOnce:
+		case <-u.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Refresh starts a server unless it is running, and blocks until its current lists are offered or
+// ctx ends. The errors are those of [host.Manager.Use] and of the server's lists, or
+// [host.ErrClosed] if the server is removed meanwhile.
+func (g *Gateway) Refresh(ctx context.Context, id string) error {
+	g.mu.Lock()
+	u := g.upstreams[id]
+	g.mu.Unlock()
+	if u == nil {
+		return fmt.Errorf("server %q: %w", id, host.ErrUnknown)
+	}
+	refreshes, done := u.refreshes, make(chan error, 1)
+	for {
+		select {
+		case refreshes <- done:
+			refreshes = nil
+		case err := <-done:
+			if err != nil && u.ctx.Err() != nil {
+				return host.ErrClosed
+			}
+			return err
+		case <-u.done:
+			return host.ErrClosed
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Tools returns the number of offered tools of each server that offers any.
+func (g *Gateway) Tools() map[string]int {
+	all := map[string]int{}
+	for _, u := range g.allUpstreams() {
+		if n := u.tools.count(); n > 0 {
+			all[u.id] = n
+		}
+	}
+	return all
+}
+
+// allUpstreams returns the servers in no particular order.
+func (g *Gateway) allUpstreams() []*upstreamServer {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return slices.Collect(maps.Values(g.upstreams))
+}
+
+// upstreamsByID returns the servers with these IDs, each once.
+func (g *Gateway) upstreamsByID(ids []string) []*upstreamServer {
+	return slices.DeleteFunc(g.allUpstreams(),
+		func(u *upstreamServer) bool { return !slices.Contains(ids, u.id) })
+}
+
+// stateChanged updates the lists of a server that was started, enabled or disabled.
+func (g *Gateway) stateChanged(s host.Status) {
+	g.mu.Lock()
+	u := g.upstreams[s.ID]
+	g.mu.Unlock()
+	if u == nil || s.Session != "" {
+		return
+	}
+	switch s.State {
+	case host.Ready:
+		u.disabled.Store(false)
+	case host.Disabled:
+		u.disabled.Store(true)
+	case host.Stopped:
+		if !u.disabled.CompareAndSwap(true, false) {
+			return // stopped for lack of use, not enabled again
+		}
+	default: // its items stay in the lists while it is down
+		return
+	}
+	u.notify()
+}
+
+// callTimeout is the default limit of a call without progress. It exceeds a client's own, so that
+// the client times out first.
+const callTimeout = 10 * time.Minute

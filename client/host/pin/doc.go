@@ -1,0 +1,33 @@
+// Package pin records the definitions of tools, prompts, resources and resource templates at the
+// first use of their server, so that the server cannot change them unnoticed (a rug pull). A
+// definition that differs from its pin must not be used until the user has seen the difference and
+// accepted it.
+//
+//	lock, err := pin.Open(path)
+//	server := pin.Server{ID: "files", Name: "filesystem", Capabilities: capabilities}
+//	report, err := lock.Check(server, pin.Tool, tools)
+//	for _, v := range report.Verdicts {
+//		if !v.Usable() {
+//			… // v.Changes lists the differences
+//		}
+//	}
+//	err = lock.Accept(server, pin.Tool, tools, "read")
+//
+// # What is pinned
+//
+// A pin covers the whole definition: name, title, descriptions, schemas, annotations, icons, _meta
+// and unknown members. Definitions that are equal as JSON are equal: white space, the order of
+// members and escapes do not matter. The size and the annotation lastModified of a resource or
+// template do not matter either, because they change with the content.
+//
+// The pins of a server are valid while its name and the client's capabilities stay the same,
+// because servers offer different tools to different clients. If one of them changes, all
+// definitions of the server are [New].
+//
+// # First use
+//
+// The definitions of an unknown server are trusted and pinned, each [Kind] at its first
+// [Lock.Check]. A definition that the server adds later is [New] and must be accepted. A definition
+// that the server removes keeps its pin. After the first use only [Lock.Accept] changes a pin, and
+// only [Lock.Forget] removes one.
+package pin

@@ -1,0 +1,131 @@
+package pin
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An entry is a pin of one definition.
+type entry struct {
+	SHA256     string          `json:"sha256"` // of definition
+	Definition json.RawMessage `json:"definition"`
+}
+
+// serverPins are the pins of one server, by name. The map of a kind that was never checked is nil.
+type serverPins struct {
+	Name         string           `json:"name"`
+	Capabilities json.RawMessage  `json:"declared"`
+	Tools        map[string]entry `json:"tools,omitzero"`
+	Prompts      map[string]entry `json:"prompts,omitzero"`
+	Resources    map[string]entry `json:"resources,omitzero"`
+	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
+}
+
+// ofKind returns the pins of one kind.
+func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
+	switch kind {
+	case Tool:
+		return &sp.Tools
+	case Prompt:
+		return &sp.Prompts
+	case Resource:
+		return &sp.Resources
+	case Template:
+		return &sp.Templates
+	}
+	panic("pin: there is no kind " + string(kind))
+}
+
+// newEntry returns the name and the pin of a definition.
+func (kind Kind) newEntry(definition []byte) (name string, e entry, err error) {
+	if err := jsonscan.Valid(definition); err != nil {
+		return "", e, fmt.Errorf("the definition of a %s is not valid JSON: %w", kind, err)
+	}
+	key := nameMembers[kind]
+	name, ok := jsonscan.Text(jsonscan.Member(definition, key))
+	if !ok {
+		return "", e, fmt.Errorf("the definition of a %s has no %s", kind, key)
+	}
+	if kind == Resource || kind == Template {
+		definition = withoutContentFields(definition)
+	}
+	text, err := jsondiff.Canonical(definition)
+	if err != nil {
+		return name, e, fmt.Errorf("the definition of the %s %.100q cannot be pinned: %w", kind,
+			name, err)
+	}
+	sum := sha256.Sum256(text)
+	return name, entry{hex.EncodeToString(sum[:]), text}, nil
+}
+
+// newEntries returns the pins of definitions by name, and the names in order.
+func (kind Kind) newEntries(definitions []json.RawMessage) (names []string,
+	entries map[string]entry, err error) {
+	entries = make(map[string]entry, len(definitions))
+	size := 0
+	for _, definition := range definitions {
+		name, e, err := kind.newEntry(definition)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, duplicate := entries[name]; duplicate {
+			return nil, nil,
+				fmt.Errorf("two %ss have the %s %.100q", kind, nameMembers[kind], name)
+		}
+		names, entries[name] = append(names, name), e
+		if size += len(name) + len(e.Definition); size > maxKind {
+			return nil, nil,
+				fmt.Errorf("the definitions of its %ss have more than %d bytes, and are not pinned",
+					kind, maxKind)
+		}
+	}
+	return names, entries, nil
+}
+
+// has reports whether a definition of any kind with this name is pinned.
+func (sp *serverPins) has(name string) bool {
+	return slices.ContainsFunc(Kinds(), func(kind Kind) bool {
+		_, ok := (*sp.ofKind(kind))[name]
+		return ok
+	})
+}
+
+// withoutContentFields returns the definition of a resource or template without the members that
+// change with its content (2025-06-18, Resource and Annotations). The JSON must be valid.
+func withoutContentFields(definition []byte) []byte {
+	if len(definition) == 0 || definition[0] != '{' {
+		return definition
+	}
+	return removeMember(definition, "size", func(key, value []byte) []byte {
+		if jsonscan.KeyIs(key, "annotations") && len(value) > 0 && value[0] == '{' {
+			return removeMember(value, "lastModified", nil)
+		}
+		return value
+	})
+}
+
+// removeMember returns an object without a member. Unless change is nil, it replaces each other
+// value by the result of change.
+func removeMember(object []byte, member string,
+	change func(key, value []byte) []byte) json.RawMessage {
+	b := []byte{'{'}
+	for key, value := range jsonscan.Members(object) {
+		if jsonscan.KeyIs(key, member) {
+			continue
+		}
+		if change != nil {
+			value = change(key, value)
+		}
+		if len(b) > 1 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, key...), ':'), value...)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,46 @@
+package pin_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/stdwire/stdwire/client/host/pin"
+)
+
+// Notice that a server has changed a tool, and accept the change.
+func Example() {
+	dir, err := os.MkdirTemp("", "pins")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	lock, err := pin.Open(filepath.Join(dir, "pins.json"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := pin.Server{ID: "files", Name: "filesystem"}
+	before := []json.RawMessage{[]byte(`{"name":"read","description":"Reads a file."}`)}
+	after := []json.RawMessage{[]byte(`{"name":"read","description":"Reads and sends a file."}`)}
+	for _, tools := range [][]json.RawMessage{before, after} {
+		report, err := lock.Check(s, pin.Tool, tools)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, v := range report.Verdicts {
+			fmt.Println(v.Name, v.State, v.Usable(), v.Changes)
+		}
+	}
+	fmt.Println(lock.Accept(s, pin.Tool, after, "read"))
+	report, err := lock.Check(s, pin.Tool, after)
+	fmt.Println(report.Verdicts[0].State, err)
+	// Output:
+	// read same true []
+	// read changed false [~ description: "Reads a file." → "Reads and sends a file."]
+	// <nil>
+	// same <nil>
+}

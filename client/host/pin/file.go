@@ -1,0 +1,116 @@
+package pin
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+// A file is the content of a file of pins.
+type file struct {
+	Version int                    `json:"version"`
+	Servers map[string]*serverPins `json:"servers"` // by server ID
+}
+
+// version is the version of the format.
+const version = 1
+
+const (
+	// maxFile limits the size of the file in bytes.
+	maxFile = 64 << 20
+	// maxKind limits the bytes of one server's definitions of one kind, so that no server can fill
+	// the file.
+	maxKind = 4 << 20
+)
+
+// read returns the content of the file, which is empty if the file does not exist.
+func (l *Lock) read() (*file, error) {
+	f := &file{Version: version, Servers: map[string]*serverPins{}}
+	in, err := atomicfile.Open(l.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("pins: %w", err)
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("pins: %w", err)
+	case len(text) > maxFile:
+		return nil, fmt.Errorf("pins: %s has more than %d bytes", l.path, maxFile)
+	case len(bytes.TrimSpace(text)) == 0:
+		return f, nil
+	}
+	sum := sha256.Sum256(text)
+	if l.lastRead != nil && l.lastSum == sum {
+		return l.lastRead, nil
+	}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, fmt.Errorf("pins: %s is not a file of pins: %w", l.path, err)
+	}
+	if f.Version != version {
+		return nil, fmt.Errorf("pins: %s has version %d; this program reads version %d", l.path,
+			f.Version, version)
+	}
+	for id, sp := range f.Servers {
+		if sp == nil {
+			return nil, fmt.Errorf("pins: %s: the server %.50q is null", l.path, id)
+		}
+		for _, kind := range Kinds() {
+			if err := sp.verify(kind); err != nil {
+				return nil, fmt.Errorf("pins: %s: %w of the server %.50q", l.path, err, id)
+			}
+		}
+		s := Server{Capabilities: sp.Capabilities}
+		if sp.Capabilities, err = s.canonicalCapabilities(); err != nil {
+			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
+		}
+	}
+	l.lastSum, l.lastRead = sum, f
+	return f, nil
+}
+
+// write replaces the file atomically.
+func (l *Lock) write(f *file) error {
+	l.lastRead = nil // the caller has modified it
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return fmt.Errorf("pins: %w", err)
+	}
+	if len(text) >= maxFile {
+		return fmt.Errorf(
+			"pins: %s would have more than %d bytes: forget servers that are not used any more",
+			l.path, maxFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
+		return fmt.Errorf("pins: %w", err)
+	}
+	if err := atomicfile.Write(l.path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("pins: %w", err)
+	}
+	return nil
+}
+
+// verify returns an error if a pin of the kind does not match its definition, because somebody has
+// edited the file.
+func (sp *serverPins) verify(kind Kind) error {
+	entries := *sp.ofKind(kind)
+	for name, e := range entries {
+		found, e2, err := kind.newEntry(e.Definition)
+		if err != nil || found != name || e2.SHA256 != e.SHA256 {
+			return fmt.Errorf("the pin does not match its definition: the %s %.100q", kind, name)
+		}
+		entries[name] = e2
+	}
+	return nil
+}

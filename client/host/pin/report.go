@@ -1,0 +1,73 @@
+package pin
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsondiff"
+)
+
+// A Report is the result of comparing a server's definitions of one kind with their pins.
+type Report struct {
+	// First says that the kind was never checked before. [Lock.Check] has pinned all definitions.
+	First    bool
+	Verdicts []Verdict // in the order of the definitions
+	Missing  []string  // the names of pins without a definition, sorted
+	// IdentityChange is the former name of the server if that has changed, "capabilities" if the
+	// capabilities have changed, and "" otherwise.
+	IdentityChange string
+}
+
+// A Verdict is the result for one definition.
+type Verdict struct {
+	Name    string // the name of a tool or prompt, the URI of a resource, or the URI template
+	State   State
+	Changes []Change // the differences of a Changed definition
+}
+
+// Usable reports whether the definition equals its pin, and so may be used.
+func (v *Verdict) Usable() bool { return v.State == Same }
+
+// A State is the relation of a definition to its pin.
+type State string
+
+const (
+	Same    State = "same"    // the definition equals its pin
+	New     State = "new"     // the definition has no pin
+	Changed State = "changed" // the definition differs from its pin
+)
+
+// A Change is a difference between two definitions: its path, as in
+// inputSchema.properties.path.description, and the old and the new value as canonical JSON.
+type Change = jsondiff.Change
+
+// newReport compares the definitions with these names and entries with the pins of a server.
+func newReport(sp *serverPins, kind Kind, s *Server, capabilities json.RawMessage, names []string,
+	entries map[string]entry) (r Report) {
+	switch {
+	case sp.Name != s.Name:
+		r.IdentityChange = sp.Name
+	case string(sp.Capabilities) != string(capabilities):
+		r.IdentityChange = "capabilities"
+	}
+	pinned := *sp.ofKind(kind)
+	r.First = pinned == nil && r.IdentityChange == ""
+	for _, name := range names {
+		v := Verdict{Name: name, State: New}
+		if old, ok := pinned[name]; ok && r.IdentityChange == "" {
+			v.State = Same
+			if old.SHA256 != entries[name].SHA256 {
+				v.State, v.Changes = Changed, jsondiff.Diff(old.Definition,
+					entries[name].Definition)
+			}
+		}
+		r.Verdicts = append(r.Verdicts, v)
+	}
+	for _, name := range slices.Sorted(maps.Keys(pinned)) {
+		if _, found := entries[name]; !found {
+			r.Missing = append(r.Missing, name)
+		}
+	}
+	return r
+}
