@@ -153,7 +153,7 @@ func TestCallFails(t *testing.T) {
 		{"arguments that are no object", []int{1}, nil, "arguments: want a JSON object, not [1]",
 			nil},
 		{"arguments that cannot be encoded", func() {}, nil,
-			"arguments: json: unsupported type: func()", nil},
+			"arguments: cannot encode func(): json: unsupported type: func()", nil},
 		{"arguments that are not JSON", json.RawMessage(`{"a":}`), nil,
 			"arguments: invalid JSON at byte 5: '}' cannot start a value", nil},
 		{"the server hangs up", nil, func(s *scripted, m message) { s.out.Close() },
