@@ -21,7 +21,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 	}
 	var t *urlElicitationRetry // on which the user is
 	for round := 0; ; round++ {
-		err := c.followTask(ctx, r, c.sendWithRetry(ctx, r))
+		err := c.followTask(ctx, r, c.send(ctx, r))
 		if pages := c.requiredElicitations(r, err); pages != nil {
 			if t == nil {
 				t = &urlElicitationRetry{seen: make(map[string]bool)}
@@ -33,7 +33,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 		}
 		asked, _ := err.(*InputRequiredError)
 		switch {
-		case asked == nil || asked.Task != nil || r.byHand || !c.requestsInput(r.method) ||
+		case asked == nil || asked.Task != nil || r.returnInput || !c.requestsInput(r.method) ||
 			!c.canAnswer(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:

@@ -183,7 +183,7 @@ func (g *Gateway) converse(ctx context.Context, u *target, walks bool,
 			opts := append(metaOption(meta(ctx, u, c)),
 				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 			if !u.answersQuestions {
-				opts = append(opts, client.ByHand(), client.Answers(answers))
+				opts = append(opts, client.ReturnInputRequests(), client.Answers(answers))
 			}
 			return do(c, opts)
 		})

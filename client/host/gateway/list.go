@@ -29,7 +29,7 @@ type itemList[T any, F comparable] struct {
 	m    *upstreamServer
 	kind string
 	// list fetches all items from the server.
-	list func(c *client.Client, ctx context.Context,
+	list func(i client.Integration, ctx context.Context,
 		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
 	// name returns the server's name of an item and the gateway's; an item with public "" is left
 	// out.
@@ -68,7 +68,7 @@ func (s *itemList[T, F]) sync(ctx context.Context, c *client.Client, anew bool) 
 	if !s.stale.Swap(false) && !anew {
 		return nil
 	}
-	all, odd, err := parseDefinitions[T](s.kind, s.list(c, ctx))
+	all, odd, err := parseDefinitions[T](s.kind, s.list(c.Integration(), ctx))
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		// which is how a server says that it has none
 		s.stale.Store(true)

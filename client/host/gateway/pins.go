@@ -34,7 +34,7 @@ func Declare(o *client.Options) {
 }
 
 // Pinned returns the identity under which pins know the server of c, a client with the capabilities
-// of [Declare]. Pins cover all definitions as received: see [client.Client.ToolDefinitions].
+// of [Declare]. Pins cover all definitions as received: see [client.Integration.ToolDefinitions].
 func Pinned(id string, c *client.Client) (pin.Server, error) {
 	return pinServer(id, c.ServerInfo().Name)
 }
@@ -50,10 +50,11 @@ func pinServer(id, name string) (pin.Server, error) {
 // no name or URI or a duplicate one. A server that does not implement the kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
+	lists := c.Integration()
 	list := map[pin.Kind]func(context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions,
-		pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
+		pin.Tool: lists.ToolDefinitions, pin.Prompt: lists.PromptDefinitions,
+		pin.Resource: lists.ResourceDefinitions, pin.Template: lists.ResourceTemplateDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {

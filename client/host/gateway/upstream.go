@@ -72,7 +72,7 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 	m.subscriptions.changed = make(chan struct{}, 1)
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.tools = &itemList[mcp.Tool, *server.Server]{m: m, downstreams: m.downstreamServers,
-		kind: kindTool, shared: g.o.NoPrefix, list: (*client.Client).ToolDefinitions,
+		kind: kindTool, shared: g.o.NoPrefix, list: client.Integration.ToolDefinitions,
 		add: m.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !m.filter.Allows(t.Name) {
@@ -84,16 +84,16 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		m.tools.operations = m.operationList(g.o.Catalog)
 	}
 	m.prompts = &itemList[mcp.Prompt, *server.Server]{m: m, downstreams: m.downstreamServers,
-		kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions,
+		kind: kindPrompt, shared: g.o.NoPrefix, list: client.Integration.PromptDefinitions,
 		add: m.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, m.publicName(p.Name) }}
 	m.resources = &itemList[mcp.Resource, *server.Server]{m: m, downstreams: m.downstreamServers,
-		kind: kindResource, shared: true, list: (*client.Client).ResourceDefinitions,
+		kind: kindResource, shared: true, list: client.Integration.ResourceDefinitions,
 		add: m.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
 	m.templates = &itemList[mcp.ResourceTemplate, *server.Server]{m: m,
 		downstreams: m.downstreamServers, kind: kindTemplate, shared: true,
-		list: (*client.Client).ResourceTemplateDefinitions, add: m.putTemplate,
+		list: client.Integration.ResourceTemplateDefinitions, add: m.putTemplate,
 		remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) {
 			return t.URITemplate, t.URITemplate
