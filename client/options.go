@@ -104,8 +104,8 @@ type Options struct {
 	// are buffered; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
 	// OnRawLog, if set, is called with the params of each log message before the next message is
-	// read, so that it can tell which calls are in flight. It runs on the goroutine that reads from the server:
-	// it must not block, panic or retain params.
+	// read, so that it can tell which calls are in flight. It runs on the goroutine that reads from
+	// the server: it must not block, panic or retain params.
 	OnRawLog func(params json.RawMessage)
 	// LogLevel is the minimum severity of log messages that the client asks for. With "", a modern
 	// server sends none, and a legacy one decides by itself. See also [Client.SetLogLevel].

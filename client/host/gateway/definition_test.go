@@ -65,9 +65,10 @@ func (w *world) offerOdd() {
 // texts are all definitions that a client gets.
 func (w *world) texts(c *client.Client) (all []string) {
 	w.t.Helper()
-	for _, list := range []iter.Seq2[json.RawMessage, error]{c.Integration().ToolDefinitions(w.t.Context()),
-		c.Integration().PromptDefinitions(w.t.Context()), c.Integration().ResourceDefinitions(w.t.Context()),
-		c.Integration().ResourceTemplateDefinitions(w.t.Context())} {
+	lists := c.Integration()
+	for _, list := range []iter.Seq2[json.RawMessage, error]{lists.ToolDefinitions(w.t.Context()),
+		lists.PromptDefinitions(w.t.Context()), lists.ResourceDefinitions(w.t.Context()),
+		lists.ResourceTemplateDefinitions(w.t.Context())} {
 		for text, err := range list {
 			assert.NilError(w.t, err)
 			all = append(all, string(text))
