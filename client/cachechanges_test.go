@@ -122,8 +122,8 @@ func TestCacheOutdated(t *testing.T) {
 	}
 }
 
-// A change that one client hears of is one for all that share the cache, those of other principals
-// and of a legacy connection included.
+// A change notification to one client invalidates the entries of all clients that share the cache,
+// including those of other principals and of legacy connections.
 func TestCacheNotifiedElsewhere(t *testing.T) {
 	for name, handshake := range map[string]func(*scripted){"modern": all,
 		"legacy": (*scripted).legacy} {

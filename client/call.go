@@ -37,10 +37,10 @@ func Timeout(d time.Duration) CallOption { return func(c *call) { c.timeout = d 
 // the client sets.
 func Meta(m mcp.Meta) CallOption { return func(c *call) { c.extra = m } }
 
-// ByHand makes the call return input requests of a modern server as an [*InputRequiredError], even
-// if callbacks in [Options] could answer them. From a legacy server it returns error -32042 (URL
-// elicitation required).
-func ByHand() CallOption { return func(c *call) { c.byHand = true } }
+// ReturnInputRequests makes the call return input requests of a modern server as an
+// [*InputRequiredError], even if callbacks in [Options] could answer them. From a legacy server it
+// returns error -32042 (URL elicitation required).
+func ReturnInputRequests() CallOption { return func(c *call) { c.returnInput = true } }
 
 // Answers gives the input responses for an [*InputRequiredError]. Except for them, the call must
 // equal the one that failed. The keys are those of the input requests, and RequestState is a copy
@@ -58,7 +58,7 @@ type call struct {
 	answers mcp.InputAnswers
 	// the encoded requestState of the last input_required result, if the client answers it
 	requestState []byte
-	byHand       bool
+	returnInput  bool
 	fresh        bool // bypasses the cache
 	fromCache    bool // the result came from the cache
 	timeout      time.Duration
@@ -116,67 +116,78 @@ func (c *Client) do(ctx context.Context, r *call, opts []CallOption) error {
 			return decode(result)
 		}
 	}
-	if err := c.callCached(ctx, r); err != nil {
+	hit, fetch := c.lookUp(ctx, r)
+	if hit {
+		return nil
+	}
+	var err error
+	if fetch != nil {
+		defer func() { fetch.finish(err, r.startedAt) }()
+	}
+	if err = c.callWithInput(ctx, r); err != nil {
 		return &CallError{Server: c.o.Name, Method: r.method, Tool: r.tool, Name: r.name, Err: err}
 	}
 	return nil
 }
 
-// sendWithRetry sends the request of a call and receives the response. If the server rejected the
-// request without processing it, and the reason can be fixed, it sends the request a second time.
-func (c *Client) sendWithRetry(ctx context.Context, r *call) error {
-	before := c.session.Load()
-	err := c.sendOnce(ctx, r)
-	if err == nil {
-		return nil
-	}
-	var again func(context.Context) error
-	if errors.Is(err, ErrSessionLost) {
-		again = func(ctx context.Context) error { return c.renewSession(ctx, before) }
-	} else if refusal, ok := err.(*rpc.Error); ok && refusal.Code == mcp.CodeHeaderMismatch &&
-		c.headerTools != nil && r.tool != "" {
-		again = func(ctx context.Context) error {
-			return c.refreshHeaderTools(ctx, r.tool, refusal)
+// send sends the request of a call, waits for the response and decodes it. If the server rejected
+// the request without processing it, and the reason can be fixed, it sends the request once more.
+func (c *Client) send(ctx context.Context, r *call) error {
+	for retried := false; ; retried = true {
+		if err := ctx.Err(); err != nil {
+			return c.abortError(err, r) // a request would only be cancelled
 		}
-	} else {
-		return err
-	}
-	cancel := func() {}
-	limited := ctx
-	if !r.expires.IsZero() {
-		limited, cancel = context.WithDeadline(ctx, r.expires)
-	}
-	defer cancel()
-	if err := again(limited); err != nil {
-		if limited.Err() != nil {
-			return c.abortError(limited.Err(), r)
+		if c.isClosing() {
+			return errClosed
 		}
-		return err
+		session := c.session.Load()
+		r.sendCtx = sendContext{Context: ctx, expires: r.expires}
+		pending, err := c.peer.Start(&r.sendCtx, r.method, r)
+		r.sendCtx.release()
+		if err != nil {
+			err = c.sendError(r, err)
+		} else if err = c.await(ctx, r, pending); err == nil {
+			err = c.receiveResult(r, pending)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case retried && errors.Is(err, ErrSessionLost):
+			return fmt.Errorf("%w, and the next one too", ErrSessionLost)
+		case retried:
+			return err
+		}
+		if err = c.prepareRetry(ctx, r, session, err); err != nil {
+			return err
+		}
 	}
-	if err = c.sendOnce(ctx, r); errors.Is(err, ErrSessionLost) {
-		return fmt.Errorf("%w, and the next one too", ErrSessionLost)
-	}
-	return err
 }
 
-// sendOnce sends the request of a call and receives the response.
-func (c *Client) sendOnce(ctx context.Context, r *call) error {
-	if err := ctx.Err(); err != nil {
-		return c.abortError(err, r) // a request would only be cancelled
-	}
-	if c.isClosing() {
-		return errClosed
-	}
-	r.sendCtx = sendContext{Context: ctx, expires: r.expires}
-	pending, err := c.peer.Start(&r.sendCtx, r.method, r)
-	r.sendCtx.release()
-	if err != nil {
-		return c.sendError(r, err)
-	}
-	if err := c.await(ctx, r, pending); err != nil {
+// prepareRetry removes the reason for which the server rejected a request: it renews the session or
+// lists the tools for their headers, before the deadline of the call. It returns nil if the request
+// can be sent again, and err if it cannot.
+func (c *Client) prepareRetry(ctx context.Context, r *call, lost *session, err error) error {
+	refusal, _ := err.(*rpc.Error)
+	headers := refusal != nil && refusal.Code == mcp.CodeHeaderMismatch && c.headerTools != nil &&
+		r.tool != ""
+	if !headers && !errors.Is(err, ErrSessionLost) {
 		return err
 	}
-	return c.receiveResult(r, pending)
+	limited := ctx
+	if !r.expires.IsZero() {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithDeadline(ctx, r.expires)
+		defer cancel()
+	}
+	if headers {
+		err = c.refreshHeaderTools(limited, r.tool, refusal)
+	} else {
+		err = c.renewSession(limited, lost)
+	}
+	if err != nil && limited.Err() != nil {
+		return c.abortError(limited.Err(), r)
+	}
+	return err
 }
 
 // A sendContext limits how long sending a request may block. Sending blocks only if the server does

@@ -51,34 +51,28 @@ func (r *call) cacheParams() (params []byte, uri string, ok bool) {
 	return o.close(), uri, true
 }
 
-// callCached takes the result of a call from the cache, or sends the request and stores the result.
-func (c *Client) callCached(ctx context.Context, r *call) (err error) {
-	s, cache := c.session.Load(), c.o.Cache
-	if m, _ := mcp.MethodAt(r.method, s.revision); !m.Cacheable || cache.max <= 0 {
-		return c.callWithInput(ctx, r)
+// lookUp takes the result of a call from the cache, and reports whether it was there. If not, fetch
+// stores the result that is received, and the caller must call finish; nil if the cache cannot hold
+// a result of this request.
+func (c *Client) lookUp(ctx context.Context, r *call) (hit bool, fetch *cacheFetch) {
+	cache := c.o.Cache
+	m, _ := mcp.MethodAt(r.method, c.session.Load().revision)
+	if !m.Cacheable || cache.max <= 0 {
+		return false, nil
 	}
 	params, uri, ok := r.cacheParams()
 	if !ok {
-		return c.callWithInput(ctx, r)
+		return false, nil
 	}
 	if !r.fresh && c.isOpen(ctx) {
 		// A call for the raw result may have stored an invalid one.
 		if kept := cache.get(r.method, c.o.Principal, params, r.startedAt); kept != nil &&
 			r.decode(kept) == nil {
 			r.fromCache = true
-			return nil
+			return true, nil
 		}
 	}
-	asked := cache.startFetch(r.method, c.o.Principal, string(params), uri)
-	defer func() {
-		switch _, refused := errors.AsType[*rpc.Error](err); {
-		case refused && uri == "": // its cursor may be invalid, and then so are all pages
-			cache.drop(r.method, "")
-		case refused:
-			asked.keep(nil, r.startedAt)
-		}
-		asked.end()
-	}()
+	fetch = cache.startFetch(r.method, c.o.Principal, string(params), uri)
 	decode := r.decode
 	r.decode = func(result []byte) error {
 		if err := decode(result); err != nil {
@@ -90,11 +84,23 @@ func (c *Client) callCached(ctx context.Context, r *call) (err error) {
 		}
 		if r.answers.InputResponses == nil && r.requestState == nil {
 			// otherwise the result depends on the responses
-			asked.keep(result, received)
+			fetch.keep(result, received)
 		}
 		return nil
 	}
-	return c.callWithInput(ctx, r)
+	return false, fetch
+}
+
+// finish ends the fetch of a call that was made at startedAt and returned err. If the server has
+// rejected the request, it removes the result from the cache.
+func (f *cacheFetch) finish(err error, startedAt time.Time) {
+	switch _, refused := errors.AsType[*rpc.Error](err); {
+	case refused && f.uri == "": // its cursor may be invalid, and then so are all pages
+		f.cache.drop(f.method, "")
+	case refused:
+		f.keep(nil, startedAt)
+	}
+	f.end()
 }
 
 // isOpen reports whether a call could be sent. The cache must not hide that the connection has

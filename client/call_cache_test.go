@@ -165,7 +165,7 @@ func TestCacheRoutes(t *testing.T) {
 		}
 		for range 2 {
 			assert.Equal(t, names(c.Tools(ctx), toolName), "t")
-			assert.Equal(t, list(c.ToolPages(ctx)), stock(60_000, "public")("tools/list"))
+			assert.Equal(t, list(c.Integration().ToolPages(ctx)), stock(60_000, "public")("tools/list"))
 			assert.Equal(t, names(c.Resources(ctx), uriOf), "a:1")
 			assert.Equal(t, names(c.ResourceTemplates(ctx), templateOf), "a:{x}")
 			assert.Equal(t, names(c.Prompts(ctx), promptOf), "p")
@@ -223,7 +223,7 @@ func TestCacheKey(t *testing.T) {
 			true},
 		"a timeout": {list,
 			request{"tools/list", `{}`, []CallOption{Timeout(time.Second)}}, true},
-		"by hand": {list, request{"tools/list", `{}`, []CallOption{ByHand()}}, true},
+		"by hand": {list, request{"tools/list", `{}`, []CallOption{ReturnInputRequests()}}, true},
 		"no answers": {list, request{"tools/list", `{}`, answers(mcp.InputAnswers{})},
 			true},
 		"fresh": {list, request{"tools/list", `{}`, []CallOption{Fresh()}}, false},

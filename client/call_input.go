@@ -14,11 +14,6 @@ const (
 	maxAsking = 16 // input requests of one call that are answered concurrently
 )
 
-// inputMethods are the methods to which a modern server may respond with input requests
-// (2026-07-28, Multi Round-Trip Requests, "Supported Requests").
-var inputMethods = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true,
-	mcp.MethodReadResource: true}
-
 // callWithInput makes a call, and repeats it with input responses while the server requests input.
 func (c *Client) callWithInput(ctx context.Context, r *call) error {
 	if r.waitedTask != nil {
@@ -26,7 +21,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 	}
 	var t *urlElicitationRetry // on which the user is
 	for round := 0; ; round++ {
-		err := c.followTask(ctx, r, c.sendWithRetry(ctx, r))
+		err := c.followTask(ctx, r, c.send(ctx, r))
 		if pages := c.requiredElicitations(r, err); pages != nil {
 			if t == nil {
 				t = &urlElicitationRetry{seen: make(map[string]bool)}
@@ -38,7 +33,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 		}
 		asked, _ := err.(*InputRequiredError)
 		switch {
-		case asked == nil || asked.Task != nil || r.byHand || !inputMethods[r.method] ||
+		case asked == nil || asked.Task != nil || r.returnInput || !c.requestsInput(r.method) ||
 			!c.canAnswer(asked.Result.InputRequests):
 			return err
 		case round == maxRounds:
@@ -55,6 +50,12 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 			r.requestState = nil
 		}
 	}
+}
+
+// requestsInput reports whether the server may respond to a method with input requests.
+func (c *Client) requestsInput(method string) bool {
+	m, _ := mcp.MethodAt(method, c.session.Load().revision)
+	return m.RequestsInput
 }
 
 // canAnswer reports whether each input request has a handler. There may be none: then the server

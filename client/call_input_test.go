@@ -117,7 +117,7 @@ func TestInputRequired(t *testing.T) {
 			wants(elicitation("a", nameForm)+`,"b":{"method":"elicitation/dream"}`, "")},
 		"no callback": {nil, "tools/call",
 			wants(elicitation("a", nameForm)+`,"b":{"method":"sampling/createMessage"}`, "")},
-		"by hand": {[]CallOption{ByHand()}, "tools/call",
+		"by hand": {[]CallOption{ReturnInputRequests()}, "tools/call",
 			wants(elicitation("a", nameForm), `"s"`)},
 		"not there": {nil, "tools/list", wants(elicitation("a", nameForm), `"s"`)},
 	} {

@@ -153,7 +153,7 @@ func TestCallFails(t *testing.T) {
 		{"arguments that are no object", []int{1}, nil, "arguments: want a JSON object, not [1]",
 			nil},
 		{"arguments that cannot be encoded", func() {}, nil,
-			"arguments: json: unsupported type: func()", nil},
+			"arguments: cannot encode func(): json: unsupported type: func()", nil},
 		{"arguments that are not JSON", json.RawMessage(`{"a":}`), nil,
 			"arguments: invalid JSON at byte 5: '}' cannot start a value", nil},
 		{"the server hangs up", nil, func(s *scripted, m message) { s.out.Close() },
@@ -380,7 +380,7 @@ func TestTimeout(t *testing.T) {
 				assert.Equal(t, m.Method, "notifications/cancelled")
 				assert.Equal(t, string(m.Params), `{"requestId":2,"reason":"`+test.reason+`"}`)
 				synctest.Wait()
-				assert.Equal(t, c.Noise().Unmatched, 1)
+				assert.Equal(t, c.Stats().Unmatched, 1)
 				shut(t, c)
 			})
 		})

@@ -41,7 +41,7 @@ type Client struct {
 	logs            *logQueue
 	updates         *updateQueue // nil without OnResourceUpdated
 	listening       subscription
-	noise           noise
+	stats           lockedStats
 	routes          map[string]func(params []byte) // notification handlers by method
 	inputHandlers   map[string]inputHandler        // input request handlers by method
 
@@ -61,7 +61,7 @@ type Client struct {
 func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c := &Client{o: o, proc: proc, renewing: make(chan struct{}, 1), closing: make(chan struct{}),
 		done: make(chan struct{})}
-	c.link = &Link{c: c, heard: make(chan struct{})}
+	c.link = &Link{c: c, received: make(chan struct{})}
 	if err := t.Open(c.link); err != nil {
 		_ = t.Close()
 		return nil, err

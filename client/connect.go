@@ -125,7 +125,7 @@ func (s *handshakeRequest) take() (raw json.RawMessage, err error) {
 func (h *handshaker) run(ctx context.Context) (*session, error) {
 	patience := time.NewTimer(probeTimeout)
 	defer patience.Stop()
-	heard := h.c.link.heard
+	heard := h.c.link.received
 	var err error
 	if h.preference.era == mcp.Legacy {
 		err = h.sendInitialize(ctx, h.preference.legacy().revision)

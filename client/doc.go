@@ -15,11 +15,11 @@
 //
 // It supports servers of every revision from 2024-11-05 to 2026-07-28, and hides their differences.
 //
-// # Which era
+// # Eras
 //
-// MCP is spoken in two ways (see [mcp]). A modern server is asked, with the request
-// server/discover, what it speaks; a legacy one wants the handshake initialize first. As long as
-// [Options] do not say which it is, the client probes (2026-07-28, stdio, "Backward
+// The revisions of MCP form two eras (see [mcp]). A modern server answers the request
+// server/discover; a legacy one expects the handshake initialize first. If [Options] set neither an
+// era nor a legacy revision, the client detects the era (2026-07-28, stdio, "Backward
 // Compatibility"):
 //
 //	server/discover ─┬─► a result, or an error that only modern servers know ────────► modern
@@ -29,84 +29,83 @@
 //	                 └─► the process exits ─────────────► started once more,
 //	                                                      initialize only ───────────► legacy
 //
-// All of it shares one budget, Options.StartTimeout, of 60 s: a server that npx has to download
-// first takes its time and then answers both. The second start is for servers, among them many
-// built on the Rust SDK, that exit when the first thing they hear is not initialize; one that exits
-// for reasons of its own does so twice, and the second time is what is reported. On a stream from
-// elsewhere there is no second start. The revision in the server's answer is always read, and one
-// that is not known here is refused.
+// Options.StartTimeout limits all of it, by default to 60 s, because npx may have to download the
+// server. The client starts the process a second time because many servers, such as those built on
+// the Rust SDK, exit if the first request is not initialize. If the second process exits too, the
+// error describes that one. A server that the client did not start is not started again. The client
+// refuses a server that chooses a revision which the client does not support.
 //
 // # Calls
 //
 // The path of CallTool from the arguments to the wire:
 //
-//	CallTool, doTool   check the name, prepare the check of the result
-//	do                 apply the options, set the deadline
-//	callCached         answer from the cache, or store the result
-//	callWithInput      answer input requests, follow a task, repeat the request
-//	sendWithRetry      send once more after a lost session or a header mismatch
-//	sendOnce           send the request, wait for the response, decode it
+//	callTool        check the name, prepare the check of the result
+//	do              apply the options, set the deadline, look the result up in the cache
+//	callWithInput   answer input requests, follow a task, repeat the request
+//	send            send the request, wait for the response and decode it; send once more after a
+//	                lost session or a header mismatch
 //
-// A call blocks until its answer is there, its time has run out, or its context ends. In the last
-// two cases the client sends notifications/cancelled, and drops a late response. With [OnProgress]
-// the server is asked for progress: that extends the call's time, up to a limit, and is delivered
-// on the goroutine that made the call. A slow callback delays only its own call.
+// A call blocks until the response arrives, the call times out or its context ends. In the last two
+// cases the client sends notifications/cancelled and drops a late response. With [OnProgress] the
+// client requests progress. Progress extends the deadline, up to a limit, and is delivered on the
+// goroutine that made the call, so a slow callback delays only its own call.
 //
-// Lists are sequences, whose pages are fetched as they are wanted: [Client.Tools],
-// [Client.Resources], [Client.ResourceTemplates], [Client.Prompts]. For [Client.ReadResource],
-// [Client.GetPrompt] and [Client.Complete] too, [Client.Call] has the bytes as the server wrote
-// them.
+// [Client.Tools], [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] are sequences
+// that fetch pages as needed. [Client.Call] sends a request of any method and returns the result
+// as the server wrote it.
 //
-// # Questions
+// # Input requests
 //
-// While it works on a call, a server may ask the user (Options.OnElicit), the model
-// (Options.OnSample), or for Options.Roots, which Options.OnRoots has where they change. The same
-// callbacks serve both eras:
+// During a call, a server may request input from the user (Options.OnElicit), a completion of a
+// model (Options.OnSample), or the roots (Options.Roots or OnRoots). The same callbacks serve both
+// eras:
 //
 //	legacy   the server sends a request             ─► callback ─► response, during the call
 //	modern   the call's result is "input_required"  ─► callbacks, at most 16 at a time
 //	                                                ─► the call again, with their results
 //
-// What there is a callback for is declared; anything else is refused. The callback's context ends
-// when the server takes the question back or forgets the session (legacy), the call has to end
-// (modern; its time goes on running while it asks), or the client is closed or the connection ends.
-// A modern call returns only when its callbacks have. A callback may call the client.
+// The client declares a capability if its callback is set, and refuses other requests. The context
+// of a callback ends when the client is closed or the connection ends; in the legacy era also when
+// the server cancels the request or ends the session, in the modern era also when the call times
+// out or its context ends. The deadline of a modern call does not pause for callbacks, and the call
+// returns after its callbacks have returned. A callback may use the client.
 //
-// A callback that fails or panics, and an answer that does not fit the question, make a modern call
-// fail with a [*QuestionError]. A legacy server is told that there was an internal error, which the
-// log hears in full; or an [*rpc.Error] that the callback returns, as it is. To decline is not a
-// failure but a result, [mcp.ElicitDecline].
+// If a callback fails or panics, or its result does not match the request, a modern call fails with
+// a [*QuestionError]. A legacy server receives an [*rpc.Error] that the callback returns; for any
+// other error it receives an internal error, and the client logs the cause. Declining is a result,
+// [mcp.ElicitDecline], and not an error.
 //
-// A call is sent again 10 times at most, then it fails with a [*RoundsError]. With [ByHand], or
-// without a callback for one of the questions, the questions are an [*InputRequiredError].
+// The client repeats a call at most 10 times for input; then the call fails with a [*RoundsError].
+// With [ReturnInputRequests], or if a callback for one of the requests is not set, the call fails
+// with an [*InputRequiredError], which contains the requests.
 //
-// Before it goes on, a server of 2025-11-25 may want the user to do something on web pages, and
-// refuse a request until that is done (code -32042). Where Options.ElicitModes has [mcp.ElicitURL],
-// the user is asked with OnElicit, and the request sent again when the server says that all is
-// done. Servers need not say so: therefore it is also sent after 15 s, after another 30 s, and so
-// on, as long as the call has time. If the user declines, that error is returned.
+// A server of 2025-11-25 may reject a request until the user has completed steps on web pages (code
+// -32042). If Options.ElicitModes contains [mcp.ElicitURL], the client calls OnElicit for each page
+// and repeats the request when the server reports that all are complete. Servers need not report
+// it, so the client also repeats the request after 15 s, after another 30 s, and so on, until the
+// call times out. If the user declines, the call returns the error of the server.
 //
 // # Tasks
 //
-// A server may go on with a call by itself and promise the result: as a task, which outlives the
-// request. There are two kinds, and one set of methods for both:
+// A server may run a call as a task, which continues after the response and has the result later.
+// One set of methods serves both kinds of task:
 //
 //	modern      the extension io.modelcontextprotocol/tasks, which the client declares; the
 //	            server decides for each call of a tool
 //	2025-11-25  the client asks for it, where the server and the tool say that they can
 //
-// [Client.CallTool] hides them. It looks at the task as often as the server suggests, but from 10
-// times a second to once a minute, answers its questions with the callbacks, each of them once, and
-// returns what comes of it. A change of the task's state extends the call's time, as progress does.
-// When that has run out or ctx ends, the server is asked to cancel the task, which nobody waits
-// for. A look that fails is repeated, 3 times in a row at most, less and less often; and no more
-// than 256 questions of a task are answered, or the error is a [*RoundsError]. Of a server of
-// 2025-11-25, tools that [Client.Tools] has listed as running as tasks only are called as tasks.
+// [Client.CallTool] waits for the task and returns its result. It polls at the interval that the
+// server suggests, within 10 times a second and once a minute, and answers each input request once
+// with the callbacks. A change of the task's state extends the deadline, as progress does. When the
+// call times out or ctx ends, the client asks the server to cancel the task. A poll that fails is
+// repeated, at most 3 times in a row with growing delays. After 256 input requests the call fails
+// with a [*RoundsError]. On a server of 2025-11-25, a tool that [Client.Tools] has listed as
+// requiring a task is called as one.
 //
-// [Client.StartTool] returns a [Task] instead: to look at, to wait for, to cancel. Its ID is good
-// for another connection to the same server, with [Client.Task]; so it should be kept where the
-// task must survive the program. Neither Close nor the end of a wait cancels such a task. What a
-// server of 2025-11-25 has of them, [Client.Tasks] tells.
+// [Client.StartTool] returns a [Task] to poll, wait for or cancel. Store its ID if the task must
+// outlive the program: [Client.Task] accepts it on another connection to the same server. Neither
+// Close nor the end of a wait cancels such a task. [Client.Tasks] lists the tasks of a server of
+// 2025-11-25.
 //
 // # Results
 //
@@ -115,17 +114,17 @@
 //
 // # Changes
 //
-// Options.OnToolsChanged, OnResourcesChanged and OnPromptsChanged get a list anew when it has
-// changed, Options.OnListChanged only that it has, and Options.OnResourceUpdated hears of the
-// resources that [Client.Subscribe] names. A modern server tells on a stream, subscriptions/listen;
-// if that ends it is opened again, after 1 s and then less and less often, and what may have been
-// missed is told as a change.
+// After a list has changed, the client fetches it for Options.OnToolsChanged, OnResourcesChanged or
+// OnPromptsChanged; Options.OnListChanged reports only the change. Options.OnResourceUpdated
+// reports changes of the resources passed to [Client.Subscribe]. A modern server sends changes on a
+// stream, subscriptions/listen. If the stream ends, the client opens it again, first after 1 s and
+// then with growing delays, and reports a change of everything that it may have missed.
 //
 // # Caching
 //
-// A modern server says of each list and resource, and of server/discover, for how long it may be
-// used again and by whom (2026-07-28, Caching). For as long, whoever calls for it, in whatever way,
-// gets it from [Options].Cache, and nothing is sent:
+// A modern server states for each list and resource, and for server/discover, how long and for whom
+// the result may be reused (2026-07-28, Caching). Meanwhile every call takes it from
+// [Options].Cache and sends nothing:
 //
 //	key         method and params, with _meta except progress token, log level and trace context
 //	how long    ttlMs after it was received; with OnProgress, after the call was made
@@ -135,30 +134,30 @@
 //	            it, or may have done so unnoticed; Subscribe names the resource; the server answers
 //	            with an error; or the cache is full
 //
-// What was asked for before a change is not kept when it comes after it. Nor are errors, and what
-// depends on the answers to questions. Each page of a list is kept for itself, and handed out when
-// the next one is there too, because the server may have forgotten the cursor that it leads to;
-// then it is asked for again. [Fresh] asks in any case.
+// The cache does not store a result that was requested before a change and received after it, nor
+// an error, nor a result that depends on input responses. It stores each page of a list by itself.
+// A sequence yields a cached page when the next page has arrived: if the server rejects the cursor
+// of the cached page, the client fetches that page again. [Fresh] bypasses the cache.
 //
-// A modern server tells of changes only if asked to, by a callback in Options and
-// [Client.Subscribe]. A legacy one does not say what may be kept, so nothing is.
+// A modern server reports changes only if the client subscribes to them, by a callback in Options
+// or [Client.Subscribe]. Results of a legacy server are not stored.
 //
 // # Errors
 //
-// [Spawn] and [Connect] return a [*StartError], all calls a [*CallError]. Both name the server, say
-// what happened in one line, and wrap what tells the cases apart: see there. A tool that fails is
-// no error but a result.
+// [Spawn] and [Connect] return a [*StartError], all calls a [*CallError]. Both name the server, and
+// wrap an error that tells the cause. If a tool fails, the call returns a result with IsError set.
 //
-// # Servers that misbehave
+// # Faulty servers
 //
-// Lines on stdout that are no messages are skipped, and counted with the first few kept for
-// [Client.Noise]; so are answers to nothing. Half characters in JSON strings become U+FFFD.
-// Requests of the server are always answered: ping, questions that there is a callback for,
-// anything else with "method not found". A message over the limits is refused before it is sent, or
-// ends the connection when it is received. Lists with endless pages end. When the server's process
-// exits, calls fail at once with its status and last words, whoever still holds its pipes; and when
-// the client closes, the process and its children end, if need be by SIGKILL.
+// The client skips lines on stdout that are not messages and responses without a request, and
+// counts them for [Client.Stats]. It replaces unpaired surrogates in strings by U+FFFD. It answers
+// every request of the server: ping, input requests that have a callback, and any other with
+// "method not found". A message over the limits is an error before it is sent, and ends the
+// connection when it is received. Lists have a maximum length. When the process of the server
+// exits, calls fail at once with its status and last output, even if a child process still holds
+// its pipes. When the client closes, the process and its children end, if necessary by SIGKILL.
 //
-// Everything that waits is bounded: progress and changes coalesce, log messages are dropped when
-// nobody takes them, and the goroutine that reads from the server never waits for the application.
+// All queues are bounded: progress and changes coalesce, the oldest log messages are dropped, and
+// the goroutine that reads from the server does not wait for callbacks, except for
+// Options.OnRawLog.
 package client

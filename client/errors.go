@@ -168,8 +168,9 @@ func (e *LostError) Unwrap() []error {
 }
 
 // An InputRequiredError is returned if a modern server requests input (2026-07-28, Multi Round-Trip
-// Requests) and the client cannot answer: [Options] has no callback for a request, or the call was
-// made [ByHand]. Repeat the call with [Answers]; if Task is set, continue with that.
+// Requests) and the client does not answer: [Options] has no callback for a request, or the call
+// has the option [ReturnInputRequests]. Repeat the call with [Answers]; if Task is set, continue
+// with that.
 type InputRequiredError struct {
 	Result *mcp.InputRequiredResult
 	Raw    []byte // the result of the call or of tasks/get, as the server wrote it

@@ -219,13 +219,17 @@ func TestPages(t *testing.T) {
 		s.serve(map[string]string{mcp.MethodListResources: page,
 			mcp.MethodListResourceTemplates: page, mcp.MethodListPrompts: page})
 	})
-	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()),
-		c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{
+		c.Integration().ResourcePages(t.Context()),
+		c.Integration().ResourceTemplatePages(t.Context()),
+		c.Integration().PromptPages(t.Context())} {
 		assert.Equal(t, names(pages, func(raw json.RawMessage) string { return string(raw) }), page)
 	}
 	c = connect(t, Options{}, (*scripted).modern)
-	for _, pages := range []iter.Seq2[json.RawMessage, error]{c.ResourcePages(t.Context()),
-		c.ResourceTemplatePages(t.Context()), c.PromptPages(t.Context())} {
+	for _, pages := range []iter.Seq2[json.RawMessage, error]{
+		c.Integration().ResourcePages(t.Context()),
+		c.Integration().ResourceTemplatePages(t.Context()),
+		c.Integration().PromptPages(t.Context())} {
 		for _, err := range pages {
 			assert.ErrorIs(t, err, rpc.ErrMethodNotFound)
 		}

@@ -51,7 +51,7 @@ func TestLateTask(t *testing.T) {
 				assert.ErrorIs(t, err, context.DeadlineExceeded)
 				synctest.Wait()
 				assert.Equal(t, len(w.params("tasks/cancel")), test.cancel, w.said())
-				assert.Equal(t, c.Noise().Unmatched, 3)
+				assert.Equal(t, c.Stats().Unmatched, 3)
 			})
 		})
 	}

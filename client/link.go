@@ -16,9 +16,9 @@ import (
 
 // A Link connects a [Transport] to its client. Its methods are safe for concurrent use.
 type Link struct {
-	c     *Client
-	heard chan struct{} // closed at the first byte from the server
-	last  atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
+	c        *Client
+	received chan struct{} // closed at the first byte from the server
+	last     atomic.Int64  // Unix time of the last input in nanoseconds; 0 for never
 
 	abandoned func(id rpc.ID) // may be nil
 }
@@ -31,10 +31,11 @@ var ErrSessionLost = errors.New("the server has forgotten the session")
 // Limits returns the limits of received messages.
 func (l *Link) Limits() framing.Limits { return l.c.o.Limits.Limits }
 
-// Heard records that the server has sent something. A [TimeoutError] contains the time since then.
-func (l *Link) Heard() {
+// Received records that the server has sent something. A [TimeoutError] contains the time since
+// then.
+func (l *Link) Received() {
 	if l.last.Swap(time.Now().UnixNano()) == 0 {
-		close(l.heard)
+		close(l.received)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 
 // A logQueue buffers log messages for Options.OnLog. When it is full, it drops the oldest.
 type logQueue struct {
-	noise *noise        // counts those that are dropped
+	stats *lockedStats  // counts those that are dropped
 	ready chan struct{} // capacity 1: the queue is not empty
 
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ func (q *logQueue) put(params []byte) {
 	}
 	q.mu.Unlock()
 	if dropped > 0 {
-		q.noise.count(func(n *Noise) { n.DroppedLogs += dropped })
+		q.stats.count(func(n *Stats) { n.DroppedLogs += dropped })
 	}
 	select {
 	case q.ready <- struct{}{}:
@@ -48,8 +48,8 @@ func (q *logQueue) put(params []byte) {
 
 // logged handles notifications/message, on the reader's goroutine.
 func (c *Client) logged(params []byte) {
-	if c.o.TapLog != nil {
-		c.runCallback("TapLog", func() { c.o.TapLog(params) })
+	if c.o.OnRawLog != nil {
+		c.runCallback("OnRawLog", func() { c.o.OnRawLog(params) })
 	}
 	if c.logs != nil {
 		c.logs.put(params)

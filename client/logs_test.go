@@ -58,7 +58,7 @@ func TestLogFlood(t *testing.T) {
 				_, err = c.CallTool(t.Context(), "t", nil)
 				assert.NilError(t, err)
 				assert.Equal(t, time.Since(began), time.Millisecond)
-				assert.Equal(t, c.Noise().DroppedLogs, n-test.want)
+				assert.Equal(t, c.Stats().DroppedLogs, n-test.want)
 				shut(t, c)
 				assert.Equal(t, len(got), 1+test.want) // what was left is delivered
 				assert.Equal(t, got[0], "first")

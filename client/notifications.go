@@ -15,10 +15,10 @@ import (
 func (c *Client) route() {
 	c.routes = map[string]func(params []byte){mcp.NotificationProgress: c.calls.put}
 	if c.o.OnLog != nil {
-		c.logs = &logQueue{noise: &c.noise, ready: make(chan struct{}, 1)}
+		c.logs = &logQueue{stats: &c.stats, ready: make(chan struct{}, 1)}
 		c.wg.Go(c.deliverLogs)
 	}
-	if c.o.OnLog != nil || c.o.TapLog != nil {
+	if c.o.OnLog != nil || c.o.OnRawLog != nil {
 		c.routes[mcp.NotificationMessage] = c.logged
 	}
 	for _, l := range c.lists {

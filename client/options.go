@@ -63,7 +63,7 @@ type Options struct {
 	// OnElicit, if set, answers elicitations (2026-07-28, Elicitation), as a form or by a URL.
 	// Params.Mode is always set. The client adds the schema's defaults to the content of an
 	// accepted form, and validates it before it is sent. Decline and cancel are results. See
-	// "Questions" in the package comment for errors and concurrency.
+	// "Input requests" in the package comment for errors and concurrency.
 	OnElicit func(ctx context.Context, params mcp.ElicitParams) (*mcp.ElicitResult, error)
 	// ElicitModes are the modes that OnElicit supports: [mcp.ElicitForm], [mcp.ElicitURL] or both.
 	// nil means forms only. OnElicit is not called for other modes.
@@ -103,10 +103,10 @@ type Options struct {
 	// OnLog, if set, is called with the server's log messages. At most 256 of them, 1 MiB in all,
 	// are buffered; then the oldest are dropped.
 	OnLog func(mcp.LoggingMessageParams)
-	// TapLog, if set, gets the params of each log message before the next message is read, so that
-	// it can tell which calls are in flight. It runs on the goroutine that reads from the server:
-	// it must not block, panic or retain params.
-	TapLog func(params json.RawMessage)
+	// OnRawLog, if set, is called with the params of each log message before the next message is
+	// read, so that it can tell which calls are in flight. It runs on the goroutine that reads from
+	// the server: it must not block, panic or retain params.
+	OnRawLog func(params json.RawMessage)
 	// LogLevel is the minimum severity of log messages that the client asks for. With "", a modern
 	// server sends none, and a legacy one decides by itself. See also [Client.SetLogLevel].
 	LogLevel mcp.LoggingLevel

@@ -152,7 +152,7 @@ func (c *Client) learnOutput(ctx context.Context, tool string) error {
 	if _, known := c.outputSchemas.tool(tool); known || c.o.Output != OutputFail {
 		return nil
 	}
-	for _, err := range c.ToolPages(ctx) {
+	for _, err := range c.Integration().ToolPages(ctx) {
 		if err != nil {
 			return err
 		}

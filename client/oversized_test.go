@@ -38,7 +38,7 @@ func TestOversizedDefinitionIsLeftOut(t *testing.T) {
 			names = append(names, tool.Name)
 		}
 		texts := 0
-		for _, err := range c.ToolDefinitions(t.Context()) {
+		for _, err := range c.Integration().ToolDefinitions(t.Context()) {
 			assert.NilError(t, err)
 			texts++
 		}

@@ -1,13 +1,13 @@
 package client
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -167,7 +167,7 @@ func appendObject(dst []byte, v any) ([]byte, error) {
 }
 
 // appendJSON appends v on one line: raw JSON is validated, a [rpc.Appender] appends itself, and
-// encoding/json encodes other values without escaping HTML.
+// other values are encoded as encoding/json does, without escaping HTML.
 func appendJSON(dst []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -180,9 +180,5 @@ func appendJSON(dst []byte, v any) ([]byte, error) {
 		}
 		return jsonscan.AppendCompact(dst, v)
 	}
-	b := bytes.NewBuffer(dst)
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return jsonexact.Append(dst, v)
 }

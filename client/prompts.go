@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -12,14 +11,8 @@ import (
 // limits and errors of [Client.Tools], and an [*UndeclaredError] if the server does not declare
 // prompts.
 func (c *Client) Prompts(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Prompt, error] {
-	return items(c, "prompts", c.PromptPages(ctx, opts...), mcp.MethodListPrompts,
+	return items(c, "prompts", c.Integration().PromptPages(ctx, opts...), mcp.MethodListPrompts,
 		func(r *mcp.ListPromptsResult) []*mcp.Prompt { return r.Prompts })
-}
-
-// PromptPages is [Client.Prompts] with the results of prompts/list as the server wrote them.
-func (c *Client) PromptPages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
 }
 
 // GetPrompt returns the messages of a prompt (2026-07-28, Prompts, "Getting a Prompt"). Arguments

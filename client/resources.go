@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"iter"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -13,32 +12,19 @@ import (
 // resources.
 func (c *Client) Resources(ctx context.Context,
 	opts ...CallOption) iter.Seq2[*mcp.Resource, error] {
-	return items(c, "resources", c.ResourcePages(ctx, opts...), mcp.MethodListResources,
+	return items(c, "resources", c.Integration().ResourcePages(ctx, opts...), mcp.MethodListResources,
 		func(r *mcp.ListResourcesResult) []*mcp.Resource { return r.Resources })
-}
-
-// ResourcePages is [Client.Resources] with the results of resources/list as the server wrote them.
-func (c *Client) ResourcePages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return c.pagesOf(ctx, resourcesCapability, mcp.MethodListResources, opts)
 }
 
 // ResourceTemplates yields the resource templates of the server (2026-07-28, Resources, "Resource
 // Templates"), as [Client.Resources] does for resources.
 func (c *Client) ResourceTemplates(ctx context.Context,
 	opts ...CallOption) iter.Seq2[*mcp.ResourceTemplate, error] {
-	return items(c, "resource templates", c.ResourceTemplatePages(ctx, opts...),
+	return items(c, "resource templates", c.Integration().ResourceTemplatePages(ctx, opts...),
 		mcp.MethodListResourceTemplates,
 		func(r *mcp.ListResourceTemplatesResult) []*mcp.ResourceTemplate {
 			return r.ResourceTemplates
 		})
-}
-
-// ResourceTemplatePages is [Client.ResourceTemplates] with the results of resources/templates/list
-// as the server wrote them.
-func (c *Client) ResourceTemplatePages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return c.pagesOf(ctx, resourcesCapability, mcp.MethodListResourceTemplates, opts)
 }
 
 // ReadResource reads a resource (2026-07-28, Resources, "Reading Resources"), whether it is listed,

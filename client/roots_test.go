@@ -96,10 +96,10 @@ func TestRootsThatStay(t *testing.T) {
 }
 
 // A log message is seen when it comes: before the answer behind it.
-func TestTapLog(t *testing.T) {
+func TestOnRawLog(t *testing.T) {
 	var seen []string
 	logs := make(chan string, 1)
-	o := Options{TapLog: func(params json.RawMessage) { seen = append(seen, string(params)) },
+	o := Options{OnRawLog: func(params json.RawMessage) { seen = append(seen, string(params)) },
 		OnLog: func(m mcp.LoggingMessageParams) { logs <- m.Logger }}
 	c := connect(t, o, func(s *scripted) {
 		s.legacy()

@@ -55,7 +55,7 @@ func (t *Task) unmarkAsked(key string) {
 // "Task Update Requests").
 func (f *taskWaiter) answerInput() error {
 	for key, q := range f.latest.InputRequests {
-		if !f.t.wasAsked(key) && (f.r.byHand || f.c.inputHandlers[q.Method] == nil) {
+		if !f.t.wasAsked(key) && (f.r.returnInput || f.c.inputHandlers[q.Method] == nil) {
 			return f.inputRequiredError()
 		}
 	}

@@ -164,7 +164,7 @@ func TestTaskInputRequired(t *testing.T) {
 	}{
 		"no callback": {nil, asksFor(question("a", "?"), `"b":{"method":"sampling/createMessage"}`),
 			[]string{"a", "b"}},
-		"by hand": {[]CallOption{ByHand()}, asksFor(question("a", "?")), []string{"a"}},
+		"by hand": {[]CallOption{ReturnInputRequests()}, asksFor(question("a", "?")), []string{"a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

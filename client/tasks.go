@@ -53,7 +53,7 @@ func (c *Client) StartTool(ctx context.Context, name string, args any, opts ...C
 				seen:  time.Now()}
 			return nil
 		}}
-	if err := c.doTool(ctx, r, opts); err != nil {
+	if err := c.callTool(ctx, r, opts); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -228,8 +228,8 @@ func ignore([]byte) error { return nil }
 // error of [Client.Call]. It matches [rpc.ErrInvalidParams] if the server does not know the task,
 // because its time to live has passed, for example. It is an [*InputRequiredError] if an input
 // request has no callback. Concurrent calls of Wait on one Task answer each input request once; two
-// Tasks with the same id answer it twice. Of the options, [Timeout], [Meta], [OnTask] and [ByHand]
-// have an effect.
+// Tasks with the same id answer it twice. Of the options, [Timeout], [Meta], [OnTask] and
+// [ReturnInputRequests] have an effect.
 func (t *Task) Wait(ctx context.Context, opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
 	if err := t.wait(ctx, opts, decodeInto(result)); err != nil {

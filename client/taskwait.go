@@ -152,7 +152,7 @@ func (f *taskWaiter) request(method string, params any, expires time.Time,
 	decode func([]byte) error) error {
 	r := &call{method: method, name: f.t.id, params: params, meta: f.c.meta.Load(),
 		extra: f.r.extra, decode: decode, startedAt: time.Now(), expires: expires}
-	return f.c.sendWithRetry(f.ctx, r)
+	return f.c.send(f.ctx, r)
 }
 
 // patience returns the deadline of a poll or an update.

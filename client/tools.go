@@ -19,7 +19,8 @@ import (
 func (c *Client) CallTool(ctx context.Context, name string, args any,
 	opts ...CallOption) (*mcp.CallToolResult, error) {
 	result := new(mcp.CallToolResult)
-	if err := c.callTool(ctx, name, args, opts, decodeInto(result)); err != nil {
+	r := &call{method: mcp.MethodCallTool, tool: name, params: args, decode: decodeInto(result)}
+	if err := c.callTool(ctx, r, opts); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -29,18 +30,14 @@ func (c *Client) CallTool(ctx context.Context, name string, args any,
 func (c *Client) CallToolRaw(ctx context.Context, name string, args any,
 	opts ...CallOption) (json.RawMessage, error) {
 	var raw json.RawMessage
-	err := c.callTool(ctx, name, args, opts, raw.UnmarshalJSON)
+	r := &call{method: mcp.MethodCallTool, tool: name, params: args, decode: raw.UnmarshalJSON}
+	err := c.callTool(ctx, r, opts)
 	return raw, err
 }
 
-func (c *Client) callTool(ctx context.Context, name string, args any, opts []CallOption,
-	decode func([]byte) error) error {
-	return c.doTool(ctx,
-		&call{method: mcp.MethodCallTool, tool: name, params: args, decode: decode}, opts)
-}
-
-// doTool makes a call of a tool.
-func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
+// callTool makes a call of a tool: it checks the name, prepares the check of the result and decides
+// whether to request a task.
+func (c *Client) callTool(ctx context.Context, r *call, opts []CallOption) error {
 	if r.tool == "" {
 		return &CallError{Server: c.o.Name, Method: r.method,
 			Err: errors.New("a tool's name must not be empty")}
@@ -73,17 +70,10 @@ func (c *Client) doTool(ctx context.Context, r *call, opts []CallOption) error {
 // Over HTTP, they also omit tools with invalid header annotations (2026-07-28, Streamable HTTP,
 // "Schema Extension").
 func (c *Client) Tools(ctx context.Context, opts ...CallOption) iter.Seq2[*mcp.Tool, error] {
-	return items(c, "tools", c.ToolPages(ctx, opts...), mcp.MethodListTools,
+	return items(c, "tools", c.Integration().ToolPages(ctx, opts...), mcp.MethodListTools,
 		func(r *mcp.ListToolsResult) []*mcp.Tool {
 			return c.headerTools.usable(r.Tools)
 		})
-}
-
-// ToolPages is [Client.Tools] with the results of tools/list as the server wrote them, including
-// omitted tools.
-func (c *Client) ToolPages(ctx context.Context,
-	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
-	return c.pages(ctx, mcp.MethodListTools, opts)
 }
 
 // needsToolList reports whether the client uses the definitions of listed tools.

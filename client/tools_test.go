@@ -147,7 +147,7 @@ func TestToolPages(t *testing.T) {
 		return map[string]string{"-": page(`"1"`, "a"), "1": page("7", "b")}[cursor]
 	}))
 	var got []string
-	for raw, err := range c.ToolPages(t.Context()) {
+	for raw, err := range c.Integration().ToolPages(t.Context()) {
 		if err != nil {
 			assert.ErrorIs(t, err, rpc.ErrProtocol)
 			got = append(got, err.Error())

@@ -43,7 +43,7 @@ func (s *byteStream) Open(link *Link) error {
 func (s *byteStream) Read(b []byte) (int, error) {
 	n, err := s.ReadWriteCloser.Read(b)
 	if n > 0 {
-		s.link.Heard()
+		s.link.Received()
 	}
 	return n, err
 }

@@ -148,7 +148,7 @@ type urlElicitationRetry struct {
 // Elicitation Required Error"); nil if err is another error or there is no callback for them.
 func (c *Client) requiredElicitations(r *call, err error) mcp.InputRequests {
 	refusal, _ := err.(*rpc.Error)
-	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.byHand ||
+	if refusal == nil || refusal.Code != mcp.CodeURLElicitationRequired || r.returnInput ||
 		!c.canElicitURL() {
 		return nil
 	}

@@ -212,7 +212,7 @@ func TestErrandRefused(t *testing.T) {
 			nil, needs("a")},
 		"no callback": {Options{}, nil, needs("a")},
 		"forms only":  {Options{OnElicit: nobody}, nil, needs("a")},
-		"by hand": {Options{OnElicit: nobody, ElicitModes: urls}, []CallOption{ByHand()},
+		"by hand": {Options{OnElicit: nobody, ElicitModes: urls}, []CallOption{ReturnInputRequests()},
 			needs("a")},
 		"no errands":    {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs()},
 		"without an id": {Options{OnElicit: nobody, ElicitModes: urls}, nil, needs("a", "")},

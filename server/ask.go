@@ -28,8 +28,12 @@ func decodeInto[T any](result *T) func([]byte) error {
 // askableRequest returns the request that ctx belongs to, if its client can be asked.
 func askableRequest(ctx context.Context, key string) (*request, error) {
 	r := requestFrom(ctx)
+	if r == nil {
+		return nil, ErrNoRequest
+	}
+	method, _ := mcp.MethodAt(r.Method, r.era.revision)
 	switch {
-	case r == nil || !asks[r.Method]:
+	case !method.RequestsInput:
 		return nil, ErrNoRequest
 	case key == keyConfirm:
 		return nil, fmt.Errorf(
@@ -38,11 +42,6 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 	}
 	return r, nil
 }
-
-// asks are the requests that may have questions for their result (2026-07-28, basic/patterns/mrtr,
-// Supported Requests).
-var asks = map[string]bool{mcp.MethodCallTool: true, mcp.MethodGetPrompt: true,
-	mcp.MethodReadResource: true}
 
 // missingCapability stops the handler with the error for a client that does not declare a
 // capability.

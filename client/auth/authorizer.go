@@ -26,7 +26,7 @@ type Options struct {
 	// Name is the client_name of a dynamic registration. Default "MCP client".
 	Name string
 	// MetadataURL is the https: URL of the program's client ID metadata document, for authorization
-	// servers that support such documents. Empty if there is none.
+	// servers that support such documents. "" means that the program has no document.
 	MetadataURL string
 	// Clients are registrations made beforehand, at most one for each authorization server.
 	Clients []Registration

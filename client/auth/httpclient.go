@@ -21,7 +21,6 @@ const (
 // A response is an HTTP response whose body has been read completely.
 type response struct {
 	status int
-	header http.Header
 	body   []byte
 }
 
@@ -101,7 +100,7 @@ func (a *Authorizer) request(ctx context.Context, step Step, method, target stri
 		return nil, newError(step, target, a.timeoutError(ctx, err))
 	}
 	a.saveNonce(resp.Request.URL, resp.Header)
-	return &response{resp.StatusCode, resp.Header, text.Bytes()}, nil
+	return &response{resp.StatusCode, text.Bytes()}, nil
 }
 
 // timeoutError replaces the error of a request that took longer than requestTimeout.

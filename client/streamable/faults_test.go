@@ -177,7 +177,7 @@ func checkFault(t *testing.T, f fault, c *client.Client, want string) error {
 	if want == "" {
 		assert.NilError(t, err)
 		assert.Equal(t, answer, "mild")
-		noise := c.Noise()
+		noise := c.Stats()
 		assert.Equal(t, noise.Junk, f.junk, "%q", noise.Samples)
 		assert.Assert(t, noise.Unmatched == f.stray || f.stray == whatever, "%d", noise.Unmatched)
 		return nil

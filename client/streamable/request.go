@@ -63,21 +63,14 @@ func (c *Conn) request(ctx context.Context, method string, body []byte,
 
 const lastEventID = "Last-Event-Id"
 
-// nameParams maps a method to the parameter that Mcp-Name repeats (2026-07-28, Streamable HTTP,
-// "Standard Request Headers"; for tasks, the tasks extension).
-var nameParams = map[string]string{
-	mcp.MethodCallTool: "name", mcp.MethodGetPrompt: "name", mcp.MethodReadResource: "uri",
-	mcp.MethodGetTask: "taskId", mcp.MethodUpdateTask: "taskId", mcp.MethodCancelTask: "taskId",
-}
-
 // modernHeaders sets the headers that repeat a modern request's metadata (2026-07-28, Streamable
 // HTTP, "Request Metadata").
 func (c *Conn) modernHeaders(h http.Header, revision, method string, params []byte) error {
 	h[mcp.HeaderProtocolVersion] = []string{revision}
 	h[mcp.HeaderMethod] = []string{mcp.EncodeHeaderValue(method)}
 	name := ""
-	if key := nameParams[method]; key != "" {
-		name, _ = jsonscan.Text(jsonscan.Member(params, key))
+	if m, _ := mcp.MethodAt(method, mcp.Latest); m.NameParam != "" {
+		name, _ = jsonscan.Text(jsonscan.Member(params, m.NameParam))
 		h[mcp.HeaderName] = []string{mcp.EncodeHeaderValue(name)}
 	}
 	const prefix = mcp.HeaderParamPrefix

@@ -25,7 +25,7 @@ func (c *Conn) do(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, requestError(req, err)
 	}
-	c.link.Heard()
+	c.link.Received()
 	resp.Body = &activityBody{resp.Body, c.link}
 	return resp, nil
 }
@@ -39,7 +39,7 @@ type activityBody struct {
 func (b *activityBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.link.Heard()
+		b.link.Received()
 	}
 	return n, err
 }

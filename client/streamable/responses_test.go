@@ -292,7 +292,7 @@ func TestMessagesAfterTheResponse(t *testing.T) {
 			assert.Equal(t, time.Since(began), time.Duration(0))
 			check(t, c)
 			assert.Assert(t, time.Since(began) <= time.Second)
-			assert.Equal(t, c.Noise().Unmatched, 0)
+			assert.Equal(t, c.Stats().Unmatched, 0)
 		})
 	}
 }

@@ -34,7 +34,7 @@ func TestUnusableTools(t *testing.T) {
 				got = append(got, tool.Name)
 			}
 			assert.DeepEqual(t, got, want)
-			for text, err := range c.ToolDefinitions(t.Context()) {
+			for text, err := range c.Integration().ToolDefinitions(t.Context()) {
 				assert.NilError(t, err)
 				defined = append(defined, string(text))
 			}

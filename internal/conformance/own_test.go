@@ -166,9 +166,9 @@ func (o *own) says(want, tool, arguments string, options ...client.CallOption) {
 // was given up may have been on its way.
 func (o *own) quiet() {
 	o.t.Helper()
-	noise := o.Noise()
+	noise := o.Stats()
 	noise.Unmatched = 0
-	assert.DeepEqual(o.t, noise, client.Noise{})
+	assert.DeepEqual(o.t, noise, client.Stats{})
 }
 
 // next waits for what comes next.

@@ -71,7 +71,8 @@ var layers = []struct {
 	{"server/streamable",
 		[]string{"internal/contain", "internal/httpdeadline", "internal/jsonscan",
 			"internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+	{"client", []string{"internal/contain", "internal/printable", "internal/jsonexact",
+		"internal/jsonscan",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},

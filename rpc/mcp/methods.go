@@ -64,6 +64,13 @@ type Method struct {
 	Extension    string // the extension that both sides must have negotiated, if any
 	// its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
 	Cacheable bool
+	// the server may ask for input while it handles the request: with requests of its own if the
+	// revision is legacy, else with an InputRequiredResult (MCP 2026-07-28, Multi Round-Trip
+	// Requests, "Supported Requests")
+	RequestsInput bool
+	// the parameter that the header Mcp-Name repeats; "" if the revision has no such header (MCP
+	// 2026-07-28, Streamable HTTP, "Standard Request Headers"; for tasks, the tasks extension)
+	NameParam string
 }
 
 const (
@@ -80,21 +87,28 @@ var methodTable = [...]Method{
 
 	{Name: MethodListTools, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListTools, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
-	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: Latest},
+	{Name: MethodCallTool, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		RequestsInput: true},
+	{Name: MethodCallTool, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		RequestsInput: true, NameParam: "name"},
 	{Name: MethodListResources, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListResources, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		Cacheable: true},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListResourceTemplates, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		Cacheable: true},
-	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy},
+	{Name: MethodReadResource, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		RequestsInput: true},
 	{Name: MethodReadResource, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Cacheable: true},
+		Cacheable: true, RequestsInput: true, NameParam: "uri"},
 	{Name: MethodSubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodUnsubscribe, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListPrompts, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 	{Name: MethodListPrompts, Sender: ByClient, Since: Rev20260728, Until: Latest, Cacheable: true},
-	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: Latest},
+	{Name: MethodGetPrompt, Sender: ByClient, Since: oldest, Until: LatestLegacy,
+		RequestsInput: true},
+	{Name: MethodGetPrompt, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		RequestsInput: true, NameParam: "name"},
 	{Name: MethodComplete, Sender: ByClient, Since: oldest, Until: Latest},
 	{Name: MethodSetLevel, Sender: ByClient, Since: oldest, Until: LatestLegacy},
 
@@ -107,12 +121,12 @@ var methodTable = [...]Method{
 
 	{Name: MethodGetTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodGetTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionTasks},
+		Extension: ExtensionTasks, NameParam: "taskId"},
 	{Name: MethodUpdateTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionTasks},
+		Extension: ExtensionTasks, NameParam: "taskId"},
 	{Name: MethodCancelTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
-		Extension: ExtensionTasks},
+		Extension: ExtensionTasks, NameParam: "taskId"},
 	{Name: MethodTaskResult, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodListTasks, Sender: both, Since: Rev20251125, Until: Rev20251125},
 

@@ -31,8 +31,10 @@ func (x *httpRequest) checkHeaders(m *rpc.Message, h *messageMeta) *refusal {
 	if why := x.headerMismatch(mcp.HeaderMethod, []byte(m.Method), optional); why != "" {
 		return mismatch("%s %s", mcp.HeaderMethod, why)
 	}
-	subject, has := subjectParams[m.Method]
-	if !has || h.subject == nil || !subject.required && len(x.r.Header[mcp.HeaderName]) == 0 {
+	// The tasks extension has the header but does not require it.
+	method, _ := mcp.MethodAt(m.Method, mcp.Latest)
+	if method.NameParam == "" || h.subject == nil ||
+		method.Extension == mcp.ExtensionTasks && len(x.r.Header[mcp.HeaderName]) == 0 {
 		return nil
 	}
 	if why := x.encodedHeaderMismatch(mcp.HeaderName, h.subject); why != "" {

@@ -16,24 +16,11 @@ type messageMeta struct {
 	subject   []byte // params.name, uri or taskId; nil: absent or not a string
 }
 
-// subjectParams maps methods to the parameter that the Mcp-Name header repeats. The tasks extension
-// has the header too, but does not require it.
-var subjectParams = map[string]struct {
-	param    string
-	required bool
-}{
-	mcp.MethodCallTool:     {"name", true},
-	mcp.MethodGetPrompt:    {"name", true},
-	mcp.MethodReadResource: {"uri", true},
-	mcp.MethodGetTask:      {"taskId", false},
-	mcp.MethodUpdateTask:   {"taskId", false},
-	mcp.MethodCancelTask:   {"taskId", false},
-}
-
 // readMessageMeta scans the params of a message. It ignores errors in them, which the server
 // reports.
 func readMessageMeta(m *rpc.Message) (h messageMeta) {
-	subject := subjectParams[m.Method].param
+	method, _ := mcp.MethodAt(m.Method, mcp.Latest)
+	subject := method.NameParam
 	for token, value := range jsonscan.Members(m.Params) {
 		switch {
 		case jsonscan.KeyIs(token, "_meta"):

@@ -140,7 +140,7 @@ func (g *Gateway) callDirect(ctx context.Context, t *target, isCall bool,
 			opts := append(metaOption(meta(ctx, t, c)),
 				client.OnProgress(func(p mcp.ProgressParams) { report(ctx, p) }))
 			if !t.answersQuestions {
-				opts = append(opts, client.ByHand(), client.Answers(answers))
+				opts = append(opts, client.ReturnInputRequests(), client.Answers(answers))
 			}
 			return do(c, opts)
 		})

@@ -565,7 +565,7 @@ func TestPins(t *testing.T) {
 					s, err := gateway.PinServer("up", c)
 					assert.NilError(t, err)
 					var definitions []json.RawMessage
-					for text, err := range c.ToolDefinitions(t.Context()) {
+					for text, err := range c.Integration().ToolDefinitions(t.Context()) {
 						assert.NilError(t, err)
 						definitions = append(definitions, text)
 					}
@@ -694,7 +694,7 @@ func TestSuspendedCallExpires(t *testing.T) {
 				return nil, nil
 			}}
 		w.client(o, func(c *client.Client) {
-			_, err := c.CallTool(t.Context(), "up__ask", nil, client.ByHand())
+			_, err := c.CallTool(t.Context(), "up__ask", nil, client.ReturnInputRequests())
 			asked, ok := errors.AsType[*client.InputRequiredError](err)
 			assert.Assert(t, ok)
 			assert.Equal(t, <-ended, 10*time.Minute)

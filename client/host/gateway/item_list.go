@@ -29,7 +29,7 @@ type itemList[T any, S comparable] struct {
 	upstream *upstreamServer
 	kind     string
 	// list fetches all items from the server.
-	list func(c *client.Client, ctx context.Context,
+	list func(i client.Integration, ctx context.Context,
 		opts ...client.CallOption) iter.Seq2[json.RawMessage, error]
 	// name returns the server's own name of an item and its public name, which is "" for an item
 	// that is not to be offered.
@@ -68,7 +68,7 @@ func (l *itemList[T, S]) sync(ctx context.Context, c *client.Client, isNew bool)
 	if !l.stale.Swap(false) && !isNew {
 		return nil
 	}
-	all, invalid, err := parseDefinitions[T](l.kind, l.list(c, ctx))
+	all, invalid, err := parseDefinitions[T](l.kind, l.list(c.Integration(), ctx))
 	// ErrMethodNotFound says that the server has no items of this kind.
 	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
 		l.stale.Store(true)

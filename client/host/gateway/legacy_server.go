@@ -50,7 +50,7 @@ func (u *upstreamServer) connect(ctx context.Context, session string, o client.O
 	before := ls.roots
 	ls.mu.Unlock()
 	var modern atomic.Bool
-	o.TapLog = func(params json.RawMessage) { u.forwardLog(session, modern.Load(), params) }
+	o.OnRawLog = func(params json.RawMessage) { u.forwardLog(session, modern.Load(), params) }
 	c, err := connect(ctx, session, o)
 	if err != nil || c.Era() == mcp.Modern {
 		modern.Store(err == nil)

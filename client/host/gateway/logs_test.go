@@ -273,7 +273,7 @@ func TestLogFlood(t *testing.T) {
 		var mu sync.Mutex
 		got, dropped, last := 0, 0, ""
 		o := client.Options{Era: era, LogLevel: mcp.LevelDebug,
-			TapLog: func(params json.RawMessage) {
+			OnRawLog: func(params json.RawMessage) {
 				var m mcp.LoggingMessageParams
 				assert.Check(t, mcp.Unmarshal(params, &m))
 				time.Sleep(time.Millisecond) // a client that reads slowly
@@ -328,7 +328,7 @@ func TestUnreadLogs(t *testing.T) {
 		var b logbook
 		release := make(chan struct{})
 		stuck := client.Options{Era: mcp.Legacy, LogLevel: mcp.LevelDebug,
-			TapLog: func(json.RawMessage) { <-release }}
+			OnRawLog: func(json.RawMessage) { <-release }}
 		w.client(stuck, func(*client.Client) {
 			w.client(b.options(mcp.Legacy, mcp.LevelDebug), func(c *client.Client) {
 				synctest.Wait()
@@ -387,7 +387,7 @@ func TestCloseWithUnreadLogs(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		release := make(chan struct{})
 		o := client.Options{Era: era, LogLevel: mcp.LevelDebug,
-			TapLog: func(json.RawMessage) { <-release }}
+			OnRawLog: func(json.RawMessage) { <-release }}
 		var calling sync.WaitGroup
 		w.client(o, func(c *client.Client) {
 			synctest.Wait()

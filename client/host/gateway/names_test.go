@@ -238,9 +238,9 @@ func TestResourcesAndPromptsArePinned(t *testing.T) {
 					}
 					assert.NilError(t, lock.Accept(identity, kind, definitions, names...))
 				}
-				accept(pin.Prompt, up.PromptDefinitions(t.Context()), "p")
-				accept(pin.Resource, up.ResourceDefinitions(t.Context()))
-				accept(pin.Template, up.ResourceTemplateDefinitions(t.Context()))
+				accept(pin.Prompt, up.Integration().PromptDefinitions(t.Context()), "p")
+				accept(pin.Resource, up.Integration().ResourceDefinitions(t.Context()))
+				accept(pin.Template, up.Integration().ResourceTemplateDefinitions(t.Context()))
 			})
 			w.gateway.Recheck()
 			synctest.Wait()

@@ -53,8 +53,8 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 	err error) {
 	list := map[pin.Kind]func(context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: c.ToolDefinitions, pin.Prompt: c.PromptDefinitions,
-		pin.Resource: c.ResourceDefinitions, pin.Template: c.ResourceTemplateDefinitions,
+		pin.Tool: c.Integration().ToolDefinitions, pin.Prompt: c.Integration().PromptDefinitions,
+		pin.Resource: c.Integration().ResourceDefinitions, pin.Template: c.Integration().ResourceTemplateDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {

@@ -266,7 +266,7 @@ func TestQuestionAfterUnreadLogs(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		release := make(chan struct{})
 		o := client.Options{Era: mcp.Modern, LogLevel: mcp.LevelDebug,
-			TapLog: func(json.RawMessage) { <-release }}
+			OnRawLog: func(json.RawMessage) { <-release }}
 		w.client(o, func(stuck *client.Client) {
 			var calling sync.WaitGroup
 			calling.Go(func() {

@@ -14,7 +14,7 @@ import (
 
 // Add adds a server. It does not block: the server is started, and its lists are offered as soon as
 // it returns them. If they are cached, they are offered at once, and the server is started on first
-// use. The gateway sets TapLog and the change callbacks of the server's Options, and OnElicit,
+// use. The gateway sets OnRawLog and the change callbacks of the server's Options, and OnElicit,
 // OnSample and OnRoots unless they are set. The error is that of [host.Manager.Add].
 //
 // A server with the same ID is replaced: Add blocks until it has ended, its items are withdrawn,

@@ -70,7 +70,7 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 	u.subscriptions.changed = make(chan struct{}, 1)
 	u.ctx, u.cancel = context.WithCancel(g.ctx)
 	u.tools = &itemList[mcp.Tool, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: kindTool, shared: g.o.NoPrefix, list: (*client.Client).ToolDefinitions,
+		kind: kindTool, shared: g.o.NoPrefix, list: client.Integration.ToolDefinitions,
 		add: u.putTool, remove: (*server.Server).RemoveTools,
 		name: func(t *mcp.Tool) (string, string) {
 			if !u.filter.Allows(t.Name) {
@@ -82,17 +82,17 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		u.tools.operations = u.operationList(g.o.Catalog)
 	}
 	u.prompts = &itemList[mcp.Prompt, *server.Server]{upstream: u, downstreams: u.downstreamServers,
-		kind: kindPrompt, shared: g.o.NoPrefix, list: (*client.Client).PromptDefinitions,
+		kind: kindPrompt, shared: g.o.NoPrefix, list: client.Integration.PromptDefinitions,
 		add: u.putPrompt, remove: (*server.Server).RemovePrompts,
 		name: func(p *mcp.Prompt) (string, string) { return p.Name, u.publicName(p.Name) }}
 	u.resources = &itemList[mcp.Resource, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: kindResource, shared: true,
-		list: (*client.Client).ResourceDefinitions,
+		list: client.Integration.ResourceDefinitions,
 		add:  u.putResource, remove: (*server.Server).RemoveResources,
 		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
 	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: kindTemplate, shared: true,
-		list: (*client.Client).ResourceTemplateDefinitions, add: u.putTemplate,
+		list: client.Integration.ResourceTemplateDefinitions, add: u.putTemplate,
 		remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) {
 			return t.URITemplate, t.URITemplate

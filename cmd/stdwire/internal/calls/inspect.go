@@ -152,7 +152,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	if count >= 0 {
 		r.Tools, r.ListMs = &count, command.Milliseconds(time.Since(began))
 	}
-	n := c.Noise() // last, to include what the requests above provoked
+	n := c.Stats() // last: until now it has had time to make some
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)

@@ -47,7 +47,7 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 		chart.has = namesOf(all, &p.server.Filter)
 	}
 	chart.stopServer(c)
-	chart.recordNoise(c.Noise())
+	chart.recordNoise(c.Stats())
 	return chart
 }
 
@@ -162,7 +162,7 @@ func (chart *Report) recordExit(exit *client.ExitError, took time.Duration) {
 }
 
 // recordNoise adds what the server sent that is not a message.
-func (chart *Report) recordNoise(n client.Noise) {
+func (chart *Report) recordNoise(n client.Stats) {
 	if n.Junk > 0 {
 		chart.add(Warning,
 			fmt.Sprintf("it writes to stdout what is no message, %s, the first: %s",

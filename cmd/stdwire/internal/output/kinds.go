@@ -21,7 +21,7 @@ type Kind struct {
 	Name   string // on the command line and in messages
 	Method string
 	member string // of a page of the list
-	Pages  func(*client.Client, context.Context,
+	Pages  func(client.Integration, context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]
 	Items func(context.Context, *client.Client, ...client.CallOption) iter.Seq2[item, error]
 }
@@ -29,14 +29,14 @@ type Kind struct {
 // Kinds returns the kinds in the order of stdwire ls.
 func Kinds() []Kind {
 	return []Kind{
-		{"tools", mcp.MethodListTools, "tools", (*client.Client).ToolPages,
+		{"tools", mcp.MethodListTools, "tools", client.Integration.ToolPages,
 			ItemsOf((*client.Client).Tools, ToolItem)},
-		{"resources", mcp.MethodListResources, "resources", (*client.Client).ResourcePages,
+		{"resources", mcp.MethodListResources, "resources", client.Integration.ResourcePages,
 			ItemsOf((*client.Client).Resources, resourceItem)},
 		{"templates", mcp.MethodListResourceTemplates, "resourceTemplates",
-			(*client.Client).ResourceTemplatePages,
+			client.Integration.ResourceTemplatePages,
 			ItemsOf((*client.Client).ResourceTemplates, templateItem)},
-		{"prompts", mcp.MethodListPrompts, "prompts", (*client.Client).PromptPages,
+		{"prompts", mcp.MethodListPrompts, "prompts", client.Integration.PromptPages,
 			ItemsOf((*client.Client).Prompts, promptItem)},
 	}
 }
@@ -72,7 +72,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 		}
 		std.Out.PrintJSON(list)
 	case "raw":
-		for page, err := range k.Pages(c, ctx) {
+		for page, err := range k.Pages(c.Integration(), ctx) {
 			if err != nil {
 				return err
 			}
@@ -100,7 +100,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 // JSON returns the elements of all pages as one array, byte for byte as the server wrote them.
 func (k *Kind) JSON(ctx context.Context, c *client.Client) ([]byte, error) {
 	list := []byte{'['}
-	for page, err := range k.Pages(c, ctx) {
+	for page, err := range k.Pages(c.Integration(), ctx) {
 		if err != nil {
 			return nil, err
 		}

@@ -23,12 +23,12 @@ func (k Kind) WithTimeout(timeout time.Duration) Kind {
 	if timeout == 0 {
 		return k
 	}
-	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // pages have no limit of their own
-	k.Pages = func(c *client.Client, ctx context.Context,
+	pages, items, limit := k.Pages, k.Items, client.Timeout(-1) // of a page: the list has one
+	k.Pages = func(i client.Integration, ctx context.Context,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return withTimeout(ctx, k.Method, timeout,
 			func(ctx context.Context) iter.Seq2[json.RawMessage, error] {
-				return pages(c, ctx, append(options, limit)...)
+				return pages(i, ctx, append(options, limit)...)
 			})
 	}
 	k.Items = func(ctx context.Context, c *client.Client,

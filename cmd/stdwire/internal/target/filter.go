@@ -19,10 +19,10 @@ import (
 func (t *Target) Kinds() []output.Kind {
 	all := output.Kinds()
 	pages := all[0].Pages
-	all[0].Pages = func(c *client.Client, ctx context.Context,
+	all[0].Pages = func(i client.Integration, ctx context.Context,
 		options ...client.CallOption) iter.Seq2[json.RawMessage, error] {
 		return func(yield func(json.RawMessage, error) bool) {
-			for page, err := range pages(c, ctx, options...) {
+			for page, err := range pages(i, ctx, options...) {
 				if !yield(filterPage(page, t.Configured.allows), err) {
 					return
 				}

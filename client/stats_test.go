@@ -13,7 +13,7 @@ import (
 )
 
 // What real servers print between their messages must not disturb a call.
-func TestNoise(t *testing.T) {
+func TestStats(t *testing.T) {
 	c := connect(t, Options{}, func(s *scripted) {
 		s.send("Starting server…\r\n\r\n")
 		s.modern()
@@ -38,7 +38,7 @@ func TestNoise(t *testing.T) {
 		_, err := c.CallTool(t.Context(), "t", nil)
 		assert.NilError(t, err)
 	}
-	n := c.Noise()
+	n := c.Stats()
 	assert.Equal(t, n.Junk, 17)
 	assert.Equal(t, n.Unmatched, 4)
 	assert.DeepEqual(t, n.Samples[:7],
@@ -47,7 +47,7 @@ func TestNoise(t *testing.T) {
 	assert.Equal(t, len(n.Samples), 10)
 	assert.Equal(t, n.Samples[9], pad(199)+"…")
 	n.Samples[0] = "" // a copy
-	assert.Equal(t, c.Noise().Samples[0], "Starting server…")
+	assert.Equal(t, c.Stats().Samples[0], "Starting server…")
 }
 
 // JavaScript cuts characters in half; the answer is an answer all the same.
@@ -67,8 +67,8 @@ func TestBrokenUnicode(t *testing.T) {
 	}
 	assert.DeepEqual(t, got,
 		[]string{"cut \uFFFD", "\\ud83d \U0001F600 \uFFFD\uFFFD.", "latin-1 \uFFFD"})
-	assert.Equal(t, c.Noise().Repaired, 3)
-	assert.Equal(t, c.Noise().Junk, 0)
+	assert.Equal(t, c.Stats().Repaired, 3)
+	assert.Equal(t, c.Stats().Junk, 0)
 }
 
 func FuzzRepairUnicode(f *testing.F) {

@@ -24,9 +24,8 @@ func (s *scripted) ask(id int, method, params string) {
 
 const formParams = `{"message":"?","requestedSchema":` + nameForm + `}`
 
-// What a legacy server is told when it asks, of the callback's failures nothing but that there was
-// one.
-func TestAsked(t *testing.T) {
+// The responses to input requests of a legacy server do not contain the error of a callback.
+func TestLegacyInputRequests(t *testing.T) {
 	elicits := func(r *mcp.ElicitResult, err error) Options {
 		return Options{OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult,
 			error) {

@@ -15,8 +15,8 @@ const (
 	maxSample  = 200 // characters of each
 )
 
-// Noise counts what a server should not have sent.
-type Noise struct {
+// Stats counts messages of the server that the client skipped, repaired or dropped.
+type Stats struct {
 	Junk        int      // lines that are not MCP messages: usually logs that belong on stderr
 	Samples     []string // the first ten of them, cut to 200 characters, safe to print
 	Unmatched   int      // responses without a request: late ones and duplicates
@@ -24,24 +24,25 @@ type Noise struct {
 	DroppedLogs int      // log messages that arrived faster than Options.OnLog returned
 }
 
-type noise struct {
+// lockedStats are the Stats of a client.
+type lockedStats struct {
 	mu sync.Mutex
-	Noise
+	Stats
 }
 
-// Noise returns the counts so far.
-func (c *Client) Noise() Noise {
-	c.noise.mu.Lock()
-	defer c.noise.mu.Unlock()
-	n := c.noise.Noise
+// Stats returns the counts so far.
+func (c *Client) Stats() Stats {
+	c.stats.mu.Lock()
+	defer c.stats.mu.Unlock()
+	n := c.stats.Stats
 	n.Samples = slices.Clone(n.Samples)
 	return n
 }
 
-func (n *noise) count(f func(n *Noise)) {
+func (n *lockedStats) count(f func(n *Stats)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	f(&n.Noise)
+	f(&n.Stats)
 }
 
 // stray handles, on the reader's goroutine, frames that the peer rejects. If only the Unicode of a
@@ -55,16 +56,16 @@ func (c *Client) stray(frame []byte, reason string) {
 	if !valid {
 		if fixed := repairUnicode(frame); jsonscan.Valid(fixed) == nil {
 			c.codec.repaired = fixed
-			c.noise.count(func(n *Noise) { n.Repaired++ })
+			c.stats.count(func(n *Stats) { n.Repaired++ })
 			return
 		}
 	}
 	if valid && jsonscan.Member(frame, "jsonrpc") != nil {
-		c.noise.count(func(n *Noise) { n.Unmatched++ })
+		c.stats.count(func(n *Stats) { n.Unmatched++ })
 		c.cancelLateTask(frame)
 		return
 	}
-	c.noise.count(func(n *Noise) {
+	c.stats.count(func(n *Stats) {
 		n.Junk++
 		if len(n.Samples) < maxSamples {
 			n.Samples = append(n.Samples, sample(frame))

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An Integration has the methods of a [Client] that programs use which forward or record what the
+// server wrote, such as package client/host/gateway, and that applications do not need: they return
+// lists without decoding them. Pages are the results of a list method, definitions the elements of
+// the list. Limits, errors and options are those of [Client.Tools] and its siblings. All methods
+// are safe for concurrent use.
+type Integration struct{ c *Client }
+
+// Integration returns the methods for gateways and other programs that forward lists.
+func (c *Client) Integration() Integration { return Integration{c} }
+
+// ToolPages yields the results of tools/list. They include the tools that [Client.Tools] omits.
+func (i Integration) ToolPages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return i.c.pages(ctx, mcp.MethodListTools, opts)
+}
+
+// ResourcePages yields the results of resources/list.
+func (i Integration) ResourcePages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return i.c.pagesOf(ctx, resourcesCapability, mcp.MethodListResources, opts)
+}
+
+// ResourceTemplatePages yields the results of resources/templates/list.
+func (i Integration) ResourceTemplatePages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return i.c.pagesOf(ctx, resourcesCapability, mcp.MethodListResourceTemplates, opts)
+}
+
+// PromptPages yields the results of prompts/list.
+func (i Integration) PromptPages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return i.c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
+}
+
+// definitions is a page of any list.
+type definitions struct {
+	Tools     []json.RawMessage `json:"tools"`
+	Resources []json.RawMessage `json:"resources"`
+	Templates []json.RawMessage `json:"resourceTemplates"`
+	Prompts   []json.RawMessage `json:"prompts"`
+}
+
+// ToolDefinitions is [Client.Tools] with each tool as the server wrote it.
+func (i Integration) ToolDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(i.c, "tools", i.ToolPages(ctx, opts...), mcp.MethodListTools,
+		func(d *definitions) []json.RawMessage {
+			return slices.DeleteFunc(d.Tools, func(tool json.RawMessage) bool {
+				name, _ := jsonscan.Text(jsonscan.Member(tool, "name"))
+				return i.c.headerTools.tool(name).bad != nil
+			})
+		})
+}
+
+// ResourceDefinitions is [Client.Resources] with each resource as the server wrote it.
+func (i Integration) ResourceDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(i.c, "resources", i.ResourcePages(ctx, opts...), mcp.MethodListResources,
+		func(d *definitions) []json.RawMessage { return d.Resources })
+}
+
+// ResourceTemplateDefinitions is [Client.ResourceTemplates] with each template as the server wrote
+// it.
+func (i Integration) ResourceTemplateDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(i.c, "resource templates", i.ResourceTemplatePages(ctx, opts...),
+		mcp.MethodListResourceTemplates,
+		func(d *definitions) []json.RawMessage { return d.Templates })
+}
+
+// PromptDefinitions is [Client.Prompts] with each prompt as the server wrote it.
+func (i Integration) PromptDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(i.c, "prompts", i.PromptPages(ctx, opts...), mcp.MethodListPrompts,
+		func(d *definitions) []json.RawMessage { return d.Prompts })
+}
