@@ -61,8 +61,9 @@ type Example struct {
 // it. It is made by [New], never changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
-	input     *schema.Schema
-	selectors []selector // that the input type embeds
+	exact     json.RawMessage // of arguments: see ExactInput
+	input     *schema.Schema  // exact, compiled
+	selectors []selector      // that the input type embeds
 	// to check data against; nil for a schema that was inferred from the type that is encoded
 	output *schema.Schema
 
@@ -82,8 +83,11 @@ const maxName = 128 // bytes, as many as an MCP tool name may have
 // The arguments are decoded into In as encoding/json does, after they have passed the input schema,
 // but that a key must be a field's name to the letter, and must not occur twice. Where In has
 // methods to decode itself, what they return is shown to the caller only if it is an [*Error]. Out
-// is encoded once, as encoding/json does without escapes for HTML; a nil slice or map in it is
-// null, which the inferred schema allows. Two types are special:
+// is encoded once, as encoding/json does without escapes for HTML, with these differences, which
+// the inferred schema describes: a nil slice or map is empty, a field that is a nil pointer is left
+// out, and a time.Duration such as "5m", a url.URL and a big.Int are strings, also in In. Null for
+// a pointer in In is accepted, although the published schema does not offer it. Two types are
+// special:
 //
 //   - In = json.RawMessage gets the arguments as they came, defaults filled in. They may be kept
 //     only while fn runs. Without Spec.Input they may be any object.
@@ -235,6 +239,10 @@ func (op *Operation) Description() string {
 // Input returns the JSON Schema of the arguments, of type object, in one line. It is shared and
 // must not be changed.
 func (op *Operation) Input() json.RawMessage { return op.spec.Input }
+
+// ExactInput returns the JSON Schema that arguments are validated against. It differs from Input if
+// that is inferred: see [schema.Exact]. It is shared and must not be changed.
+func (op *Operation) ExactInput() json.RawMessage { return op.exact }
 
 // Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is
 // shared and must not be changed.
