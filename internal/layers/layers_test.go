@@ -65,6 +65,7 @@ var layers = []struct {
 			"dispatch"}},
 
 	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+		"internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
