@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -49,6 +50,9 @@ func (e *ToolError) Error() string {
 	return e.Code + ": " + e.Message
 }
 
+// resultCodec decodes results as package dispatch encodes them.
+var resultCodec = jsonexact.NewPortable()
+
 func decodeResult(result *mcp.CallToolResult, into any) error {
 	data, failure := envelopeOf(result.StructuredContent)
 	text := textOf(result.Content)
@@ -75,7 +79,7 @@ func decodeResult(result *mcp.CallToolResult, into any) error {
 		}
 		data = []byte(text)
 	}
-	if err := mcp.Unmarshal(data, into); err != nil {
+	if err := resultCodec.Unmarshal(data, into); err != nil {
 		return fmt.Errorf("the result cannot be decoded: %w", err)
 	}
 	return nil

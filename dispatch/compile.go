@@ -22,12 +22,17 @@ func (op *Operation) compile(in, out reflect.Type) error {
 	case s.Input == nil && in == rawJSON:
 		s.Input = json.RawMessage(`{"type":"object"}`)
 	case s.Input == nil:
-		s.Input, err = schema.ForType(in)
+		if s.Input, err = schema.ForType(in); err == nil {
+			op.exact, err = schema.ForType(in, schema.Exact())
+		}
 	default:
 		s.Input, err = jsonscan.AppendCompact(nil, s.Input)
 	}
 	if err == nil {
-		op.input, err = schema.Compile(s.Input, schema.AssertFormats())
+		if op.exact == nil {
+			op.exact = s.Input
+		}
+		op.input, err = schema.Compile(op.exact, schema.AssertFormats())
 	}
 	if err == nil && string(jsonscan.Member(s.Input, "type")) != `"object"` {
 		err = errors.New(`it must have "type":"object" at its top: arguments have names`)

@@ -66,7 +66,7 @@ func (op *Operation) decode(ctx context.Context, arguments json.RawMessage, into
 		*raw = arguments
 		return nil
 	}
-	if err := jsonexact.Unmarshal(arguments, into); err != nil {
+	if err := codec.Unmarshal(arguments, into); err != nil {
 		return decodeError(err)
 	}
 	return settle(op.selectors, into, CallFrom(ctx))

@@ -9,6 +9,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
+// codec converts arguments and results as their schemas describe them.
+var codec = jsonexact.NewPortable()
+
 // encode makes data of a pointer to what the operation returned.
 func (op *Operation) encode(out any) (json.RawMessage, error) {
 	var data json.RawMessage
@@ -46,7 +49,7 @@ func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
 	if !ok {
 		room = new([]byte)
 	}
-	data, err := jsonexact.Append((*room)[:0], out)
+	data, err := codec.Append((*room)[:0], out)
 	if cap(data) > keptResult {
 		return data, err
 	}
@@ -57,4 +60,4 @@ func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
 }
 
 // encode returns the JSON of the value that an operation returned, of which it gets a pointer.
-func encode(value any) (json.RawMessage, error) { return jsonexact.Marshal(value) }
+func encode(value any) (json.RawMessage, error) { return codec.Append(nil, value) }

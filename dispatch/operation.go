@@ -62,9 +62,10 @@ type Example struct {
 // changes, and is safe for concurrent use.
 type Operation struct {
 	spec      Spec
-	input     *schema.Schema
-	selectors []selector // of the input type
-	// the schema that data is checked against; nil for an inferred schema, which data always fits
+	exact     json.RawMessage // of arguments: see ExactInput
+	input     *schema.Schema  // exact, compiled
+	selectors []selector      // that the input type embeds
+	// to check data against; nil for a schema that was inferred from the type that is encoded
 	output *schema.Schema
 
 	results sync.Pool // of *[]byte: memory for encoding results
@@ -79,11 +80,14 @@ const maxName = 128 // bytes, as for the name of an MCP tool
 // New returns an operation. fn is called concurrently, with a context that carries the call (see
 // [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or its time is over.
 //
-// The arguments are validated by the input schema and decoded into In as encoding/json does, except
-// that keys are case-sensitive and must not be repeated. If In has methods to decode itself, their
-// errors are shown to the caller only if they are an [*Error]. Out is encoded as encoding/json
-// does, without escapes for HTML; a nil slice or map in it is null, which the inferred schema
-// allows. Two types are special:
+// The arguments are decoded into In as encoding/json does, after they have passed the input schema,
+// but that a key must be a field's name to the letter, and must not occur twice. Where In has
+// methods to decode itself, what they return is shown to the caller only if it is an [*Error]. Out
+// is encoded once, as encoding/json does without escapes for HTML, with these differences, which
+// the inferred schema describes: a nil slice or map is empty, a field that is a nil pointer is left
+// out, and a time.Duration such as "5m", a url.URL and a big.Int are strings, also in In. Null for
+// a pointer in In is accepted, although the published schema does not offer it. Two types are
+// special:
 //
 //   - In = json.RawMessage gets the arguments as JSON, with the defaults filled in. They are valid
 //     until fn returns. Without Spec.Input they may be any object.
@@ -233,8 +237,12 @@ func (op *Operation) Description() string {
 // must not be changed.
 func (op *Operation) Input() json.RawMessage { return op.spec.Input }
 
-// Output returns the JSON Schema of the data in one line; nil if there is no schema. It is shared
-// and must not be changed.
+// ExactInput returns the JSON Schema that arguments are validated against. It differs from Input if
+// that is inferred: see [schema.Exact]. It is shared and must not be changed.
+func (op *Operation) ExactInput() json.RawMessage { return op.exact }
+
+// Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is
+// shared and must not be changed.
 func (op *Operation) Output() json.RawMessage { return op.spec.Output }
 
 func isSegment(s string) bool {

@@ -6,8 +6,12 @@ import (
 	"reflect"
 
 	"github.com/stdwire/stdwire/dispatch/schema"
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
+
+// formCodec decodes answers as the forms describe them.
+var formCodec = jsonexact.NewPortable()
 
 // Ask asks the client's user with a form, and returns what the user entered. The fields of the form
 // are those of the struct T: strings, numbers, booleans, and slices of strings with an enum, with
@@ -39,7 +43,7 @@ func Ask[T any](ctx context.Context, key, message string) (value T, action mcp.E
 	case err != nil:
 		return value, "", err
 	case result.Action == mcp.ElicitAccept:
-		if err := mcp.Unmarshal(result.Content, &value); err != nil {
+		if err := formCodec.Unmarshal(result.Content, &value); err != nil {
 			return *new(T), "", fmt.Errorf("server: Ask %q: %w", key, err)
 		}
 	}

@@ -134,7 +134,7 @@ func (d toolDefinition) encode() []byte {
 // envelopeSchema returns the JSON Schema of an envelope whose data has the schema output.
 // Definitions move to the top, where references look for them.
 func envelopeSchema(output json.RawMessage) json.RawMessage {
-	data, definitions := []byte("true"), []byte(nil)
+	data, definitions := []byte("{}"), []byte(nil)
 	if len(output) > 0 && output[0] == '{' {
 		data = []byte{'{'}
 		for name, value := range jsonscan.Members(output) {
@@ -147,11 +147,10 @@ func envelopeSchema(output json.RawMessage) json.RawMessage {
 			}
 			data = append(append(append(data, name...), ':'), value...)
 		}
-		data = append(data, '}')
+		data = append(append([]byte(`{"anyOf":[`), append(data, '}')...), `,{"type":"null"}]}`...)
 	}
-	schema := `{"type":"object","properties":{"success":{"type":"boolean"},"data":{"anyOf":[` +
-		string(data) + `,{"type":"null"}]},` +
-		`"error":{"anyOf":[{"type":"object"},{"type":"null"}]}},"required":["success","data","error"]`
+	schema := `{"type":"object","properties":{"success":{"type":"boolean"},"data":` +
+		string(data) + `,"error":{"anyOf":[{"type":"object"},{"type":"null"}]}},"required":["success","data","error"]`
 	if definitions != nil {
 		schema += `,"$defs":` + string(definitions)
 	}

@@ -14,7 +14,7 @@ type shape struct {
 
 // shapeOf returns the shape of an operation's arguments.
 func shapeOf(op *dispatch.Operation) shape {
-	return shape{form.NewSchema(op.Input()), op.Destructive()}
+	return shape{form.NewSchema(op.ExactInput()), op.Destructive()}
 }
 
 // doc returns the description.

@@ -69,18 +69,31 @@ func ExampleFor() {
 	// "required":["city"],"additionalProperties":false}
 }
 
+func ExampleExact() {
+	type Note struct {
+		Title *string `json:"title"`
+	}
+	portable, _ := schema.For[Note]()
+	exact, _ := schema.For[Note](schema.Exact())
+	fmt.Println(string(portable))
+	fmt.Println(string(exact))
+	// Output:
+	// {"type":"object","properties":{"title":{"type":"string"}},"additionalProperties":false}
+	// {"type":"object","properties":{"title":{"type":["string","null"]}},"additionalProperties":false}
+}
+
 func ExampleOutput() {
 	type Report struct {
 		Lines []string `json:"lines"`
-		Next  *string  `json:"next,omitempty"`
+		Sort  string   `json:"sort" default:"name"`
 	}
 	in, _ := schema.For[Report]()
 	out, _ := schema.For[Report](schema.Output())
 	fmt.Println(string(in))
 	fmt.Println(string(out))
 	// Output:
-	// {"type":"object","properties":{"lines":{"type":"array","items":{"type":"string"}},"next":{"type":["string","null"]}},"required":["lines"],"additionalProperties":false}
-	// {"type":"object","properties":{"lines":{"type":["array","null"],"items":{"type":"string"}},"next":{"type":"string"}},"required":["lines"],"additionalProperties":false}
+	// {"type":"object","properties":{"lines":{"type":"array","items":{"type":"string"}},"sort":{"type":"string","default":"name"}},"required":["lines"],"additionalProperties":false}
+	// {"type":"object","properties":{"lines":{"type":"array","items":{"type":"string"}},"sort":{"type":"string","default":"name"}},"required":["lines","sort"],"additionalProperties":false}
 }
 
 func ExampleSchema_FillDefaults() {

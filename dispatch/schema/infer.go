@@ -4,6 +4,8 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"math/big"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,32 +18,51 @@ const maxInferred = 10_000 // subschemas that one Go type may turn into
 // An InferOption changes the schema that For and ForType make.
 type InferOption func(*inference)
 
+// Exact makes the schema allow all that is valid, with keywords that some hosts refuse: null for a
+// pointer, "contentEncoding" for bytes, and "propertyNames" for a map whose keys are integers.
+// Without it, the schema describes what every host takes.
+func Exact() InferOption { return func(i *inference) { i.exact = true } }
+
 // Open leaves objects open: properties that the Go type does not have are allowed. Without it, they
 // are refused.
 func Open() InferOption { return func(i *inference) { i.open = true } }
 
-// Output makes the schema of what encoding/json writes for a value of the type, instead of what a
-// caller may send to fill one: fields without omitempty or omitzero are required even if they are
-// pointers or have a default; nil pointers, slices and maps, and []byte, are null unless they are
-// omitted; MarshalJSON and MarshalText count instead of UnmarshalJSON and UnmarshalText.
+// Output makes the schema of what a caller receives for a value of the type, instead of what it may
+// send to fill one: a field that has a default is required, too, and MarshalJSON and MarshalText
+// count instead of UnmarshalJSON and UnmarshalText. A nil slice or map is empty and a field that is
+// a nil pointer is left out, as package dispatch encodes them; a nil pointer in a slice or map is
+// null. With [Exact], the schema also allows null for every nil, as encoding/json encodes it.
 func Output() InferOption { return func(i *inference) { i.output = true } }
 
 // For makes a JSON Schema (2020-12) of the Go type T as [encoding/json] sees it. The result is the
 // same for the same type, always.
 //
+// The schema has a form that every host and model provider takes: a type is one name, every schema
+// is an object, and there is a $ref only where a type contains itself. See [Exact].
+//
 // Fields are properties, in their order, by the rules of package json: names from the json tag,
 // embedded structs and conflicts included. A field is required unless it has omitempty or omitzero,
-// has a default, or is a pointer or behind an embedded pointer; a pointer field may also be null.
-// Objects are closed (see [Open]).
+// has a default, or is a pointer or behind an embedded pointer. Objects are closed: see [Open].
 //
 //	string, bool, integers, floats   string, boolean, integer (with bounds up to 32 bits), number
 //	struct, map, slice, array        object, object, array, array of that length
-//	[]byte                           string, contentEncoding base64
+//	[]byte                           string, with a pattern for base64
 //	time.Time                        string, format date-time
+//	time.Duration                    string, with a pattern for text such as 5m
+//	url.URL                          string
+//	big.Int                          string of decimal digits
 //	json.Number                      number
+//	type with JSONSchema             what this method returns
 //	any, json.RawMessage             {}, which allows everything
 //	type with UnmarshalJSON          {}
 //	type with UnmarshalText          string
+//
+// A type describes itself, once for all fields, with a method JSONSchema() json.RawMessage on its
+// value or pointer. It is called on a zero value. The schema must be an object without references.
+//
+//	func (Level) JSONSchema() json.RawMessage {
+//		return json.RawMessage(`{"type":"string","enum":["low","high"]}`)
+//	}
 //
 // A struct type that holds itself is put into $defs under its name. Channels, functions, complex
 // numbers and maps with keys that are no strings in JSON are errors.
@@ -92,22 +113,22 @@ func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
 
 // inference is the making of one schema.
 type inference struct {
-	open, output bool
-	where        []string       // the way from the type to what is being made, for errors
-	within       []reflect.Type // the types being expanded, outermost first
-	recursive    []reflect.Type // those that hold themselves
-	names        map[reflect.Type]string
-	made         int
+	exact, open, output bool
+
+	where     []string       // the way from the type to what is being made, for errors
+	within    []reflect.Type // the types being expanded, outermost first
+	recursive []reflect.Type // those that hold themselves
+	names     map[reflect.Type]string
+	made      int
 }
 
 func (i *inference) path() string { return strings.Join(i.where, "") }
 
-// element makes the schema of a type where a nil is written as null: everywhere but in a field that
-// is left out then.
+// element makes the schema of a type where a nil cannot be left out: everywhere but in a field.
 func (i *inference) element(t reflect.Type) (*inferred, error) {
 	s, err := i.schema(t)
-	if err == nil && i.output && isNilable(t) {
-		s.allowNull()
+	if err == nil && i.output && (t.Kind() == reflect.Pointer || i.exact && isNilable(t)) {
+		s.allowNull(i.exact)
 	}
 	return s, err
 }
@@ -124,6 +145,9 @@ func (i *inference) schema(t reflect.Type) (*inferred, error) {
 	if i.made++; i.made > maxInferred {
 		return nil, fmt.Errorf("schema: %s: the type turns into more than %d schemas", i.path(),
 			maxInferred)
+	}
+	if s, err := i.own(t); s != nil || err != nil {
+		return s, err
 	}
 	if s := i.known(t); s != nil {
 		return s, nil
@@ -145,11 +169,21 @@ func (i *inference) schema(t reflect.Type) (*inferred, error) {
 
 var (
 	timeType            = reflect.TypeFor[time.Time]()
+	durationType        = reflect.TypeFor[time.Duration]()
+	urlType             = reflect.TypeFor[url.URL]()
+	bigIntType          = reflect.TypeFor[big.Int]()
 	numberType          = reflect.TypeFor[json.Number]()
 	marshalerType       = reflect.TypeFor[json.Marshaler]()
 	unmarshalerType     = reflect.TypeFor[json.Unmarshaler]()
 	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+const (
+	base64Pattern   = `^[A-Za-z0-9+/]*={0,2}$`
+	durationPattern = `^-?([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$`
+	integerPattern  = `^-?[0-9]+$`
+	naturalPattern  = `^[0-9]+$`
 )
 
 // known returns the schema of a type whose kind does not say how it looks in JSON, nil for all
@@ -162,6 +196,12 @@ func (i *inference) known(t reflect.Type) *inferred {
 	switch {
 	case t == timeType:
 		return &inferred{types: typeString, format: "date-time"}
+	case t == durationType:
+		return &inferred{types: typeString, pattern: durationPattern}
+	case t == urlType:
+		return &inferred{types: typeString}
+	case t == bigIntType:
+		return &inferred{types: typeString, pattern: integerPattern}
 	case t == numberType:
 		return &inferred{types: typeNumber}
 	case i.output && t.Implements(marshalerType), !i.output && pointer.Implements(unmarshalerType):
@@ -216,7 +256,10 @@ func (i *inference) expand(t reflect.Type) (*inferred, error) {
 
 func (i *inference) list(t reflect.Type) (*inferred, error) {
 	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && i.known(t.Elem()) == nil {
-		return &inferred{types: typeString, contentEncoding: "base64"}, nil
+		if i.exact {
+			return &inferred{types: typeString, contentEncoding: "base64"}, nil
+		}
+		return &inferred{types: typeString, pattern: base64Pattern}, nil
 	}
 	i.where = append(i.where, "[]")
 	items, err := i.element(t.Elem())
@@ -240,11 +283,14 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 	case i.output && key.Implements(textMarshalerType), !i.output &&
 		reflect.PointerTo(key).Implements(textUnmarshalerType):
 	case key.Kind() >= reflect.Int && key.Kind() <= reflect.Int64:
-		s.propertyNames = &inferred{pattern: "^-?[0-9]+$"}
+		s.propertyNames = &inferred{pattern: integerPattern}
 	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
-		s.propertyNames = &inferred{pattern: "^[0-9]+$"}
+		s.propertyNames = &inferred{pattern: naturalPattern}
 	default:
 		return nil, fmt.Errorf("schema: %s: keys of type %s are no strings in JSON", i.path(), key)
+	}
+	if !i.exact {
+		s.propertyNames = nil
 	}
 	i.where = append(i.where, "{}")
 	values, err := i.element(t.Elem())
@@ -254,12 +300,12 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 }
 
 // allowNull makes a schema accept null too.
-func (s *inferred) allowNull() {
+func (s *inferred) allowNull(exact bool) {
 	switch {
-	case s.ref != "":
-		s.anyOf = []*inferred{{ref: s.ref}, {types: typeNull}}
-		s.ref = ""
-	case s.types != 0 && s.types&typeNull == 0:
+	case s.ref == "" && s.types == 0 && s.own == nil: // it accepts everything
+	case !exact || s.ref != "" || s.own != nil:
+		s.nullable = true
+	case s.types&typeNull == 0:
 		s.types |= typeNull
 		if s.enum != nil {
 			s.enum = append(s.enum, json.RawMessage("null"))

@@ -10,6 +10,8 @@ import (
 // inferred is a schema in the making. Its fields are keywords, in the order in which they are
 // written; those that are zero are left out.
 type inferred struct {
+	own                  json.RawMessage // what the type says of itself
+	nullable             bool            // null is allowed, beside what the rest allows
 	ref                  string
 	types                typeSet
 	description          string
@@ -27,7 +29,6 @@ type inferred struct {
 	propertyNames        *inferred
 	closed               bool // additionalProperties is false
 	additionalProperties *inferred
-	anyOf                []*inferred
 	defs                 []property
 }
 
@@ -39,6 +40,17 @@ type property struct {
 // append writes the schema as JSON.
 func (s *inferred) append(out []byte) []byte {
 	start := len(out)
+	if s.nullable {
+		rest := *s
+		rest.nullable, rest.description, rest.fallback = false, "", nil
+		out = appendText(out, "description", s.description)
+		out = appendKeyword(out, "default", s.fallback)
+		out = append(rest.append(append(out, `,"anyOf":[`...)), `,{"type":"null"}]`...)
+		return enclose(out, start)
+	}
+	if s.own != nil {
+		return enclose(s.appendOwn(out), start)
+	}
 	out = appendText(out, "$ref", s.ref)
 	out = appendTypes(out, s.types)
 	out = appendText(out, "description", s.description)
@@ -61,8 +73,6 @@ func (s *inferred) append(out []byte) []byte {
 		out = appendKeyword(out, "additionalProperties", "false")
 	}
 	out = appendSchema(out, "additionalProperties", s.additionalProperties)
-	out = appendList(out, "anyOf", s.anyOf,
-		func(out []byte, s *inferred) []byte { return s.append(out) })
 	out = appendProperties(out, "$defs", s.defs)
 	return enclose(out, start)
 }

@@ -41,11 +41,12 @@ func (i *inference) structure(t reflect.Type) (*inferred, error) {
 			return nil, fmt.Errorf("schema: %s: %w", i.path(), err)
 		}
 		pointer := f.t.Kind() == reflect.Pointer
-		if pointer && !i.output || isNilable(f.t) && i.output && !f.optional {
-			p.allowNull()
+		if i.exact && (pointer && !i.output || isNilable(f.t) && i.output && !f.optional) {
+			p.allowNull(true)
 		}
 		s.properties = append(s.properties, property{f.name, p})
-		if !f.optional && (i.output || !pointer && p.fallback == nil) {
+		whole := i.exact && i.output // a nil pointer is not left out
+		if !f.optional && (whole || !pointer && (i.output || p.fallback == nil)) {
 			s.required = append(s.required, f.name)
 		}
 	}
@@ -63,9 +64,9 @@ func quotedSchema(t reflect.Type) *inferred {
 	case k == reflect.Bool:
 		s.pattern = "^(true|false)$"
 	case k >= reflect.Int && k <= reflect.Int64:
-		s.pattern = "^-?[0-9]+$"
+		s.pattern = integerPattern
 	case k >= reflect.Uint && k <= reflect.Uintptr:
-		s.pattern = "^[0-9]+$"
+		s.pattern = naturalPattern
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -95,7 +96,7 @@ func (s *inferred) applyTags(f field) error {
 		for on.types&typeArray != 0 && tag.types&typeArray == 0 && on.items != nil {
 			on = on.items
 		}
-		if on.types&tag.types == 0 {
+		if on.types&tag.types == 0 || on.own != nil {
 			return fmt.Errorf("tag %s:%q: %s cannot have it", tag.name, value, f.t)
 		}
 		if err := tag.apply(on, value); err != nil {
@@ -111,7 +112,9 @@ func (s *inferred) applyTags(f field) error {
 		}
 	}
 	// last: the default need not be checked against a text with that in it
-	s.description, _ = f.tags.lookup("doc")
+	if doc, ok := f.tags.lookup("doc"); ok {
+		s.description = doc
+	}
 	return nil
 }
 
@@ -193,6 +196,9 @@ func (s *inferred) checkOrder() error {
 	return nil
 }
 
+// codec decodes defaults as package dispatch decodes arguments.
+var codec = jsonexact.NewPortable()
+
 // setDefault sets the default, which must decode into the field and fit its schema.
 func (s *inferred) setDefault(f field, value string) error {
 	fallback := json.RawMessage(value)
@@ -204,7 +210,7 @@ func (s *inferred) setDefault(f field, value string) error {
 		return err
 	}
 	if !f.quoted { // with the string option, the schema says it all
-		if err := json.Unmarshal(fallback, reflect.New(f.t).Interface()); err != nil {
+		if err := codec.Unmarshal(fallback, reflect.New(f.t).Interface()); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -25,6 +26,10 @@ type tree struct {
 	ByName   map[string]*tree `json:"by_name,omitempty"`
 }
 
+type tree2 struct {
+	Up *tree2 `json:"up" doc:"Up."`
+}
+
 type pair[A, B any] struct {
 	First  A           `json:"first"`
 	Second B           `json:"second"`
@@ -43,6 +48,37 @@ func (e *even) UnmarshalText(text []byte) error { return nil }
 
 type odd int                                // whether it is text depends on where it stands
 func (o *odd) MarshalText() ([]byte, error) { return nil, nil }
+
+type level int // says its own schema
+
+func (level) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema",
+		"type":"string", "enum":["low","high"]}`)
+}
+func (l level) MarshalText() ([]byte, error)     { return []byte([]string{"low", "high"}[l]), nil }
+func (l *level) UnmarshalText(text []byte) error { return nil }
+
+type described struct{ X chan int } // says it with a pointer
+
+func (*described) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"description":"Mine."}`)
+}
+
+type own[T interface{ text() string }] struct{} // says what T says
+
+func (own[T]) JSONSchema() json.RawMessage { var t T; return json.RawMessage(t.text()) }
+
+type (
+	boolOwn  struct{}
+	noOwn    struct{}
+	refOwn   struct{}
+	wrongOwn struct{}
+)
+
+func (boolOwn) text() string  { return `true` }
+func (noOwn) text() string    { return `` }
+func (refOwn) text() string   { return `{"properties":{"a":{"$ref":"#"}}}` }
+func (wrongOwn) text() string { return `{"type":"text"}` }
 
 type anything struct{ X int }
 
@@ -65,12 +101,31 @@ func TestFor(t *testing.T) {
 		{"int64", int64(0), nil, `{"type":"integer"}`},
 		{"uint", uint(0), nil, `{"type":"integer","minimum":0}`},
 		{"uint16", uint16(0), nil, `{"type":"integer","minimum":0,"maximum":65535}`},
-		{"duration", time.Second, nil, `{"type":"integer"}`},
+		{"duration", time.Second, nil,
+			`{"type":"string","pattern":"^-?([0-9]+(\\.[0-9]+)?(ns|us|ms|s|m|h))+$"}`},
+		{"url", url.URL{}, nil, `{"type":"string"}`},
+		{"level", level(0), nil, `{"type":"string","enum":["low","high"]}`},
+		{"levels", []*level{}, []InferOption{Output()},
+			`{"type":"array","items":{"anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}`},
+		{"own tags", struct {
+			A level  `json:"a" doc:"How much." default:"low"`
+			B *level `json:"b"`
+			C map[string]described
+		}{}, nil, `{"type":"object","properties":{"a":{"type":"string","enum":["low","high"],"description":"How much.","default":"low"},` +
+			`"b":{"type":"string","enum":["low","high"]},"C":{"type":"object","additionalProperties":{"description":"Mine."}}},"required":["C"]` +
+			closed},
+		{"own exact", struct {
+			A *level `json:"a" doc:"How much." default:"low"`
+		}{}, []InferOption{Exact()},
+			`{"type":"object","properties":{"a":{"description":"How much.","default":"low","anyOf":[{"type":"string","enum":["low","high"]},{"type":"null"}]}}` +
+				closed},
 		{"float", 0.5, nil, `{"type":"number"}`},
 		{"number", json.Number(""), nil, `{"type":"number"}`},
 		{"time", time.Time{}, nil, `{"type":"string","format":"date-time"}`},
-		{"bytes", []byte{}, nil, `{"type":"string","contentEncoding":"base64"}`},
-		{"bytes out", []byte{}, []InferOption{Output()},
+		{"bytes", []byte{}, nil, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
+		{"bytes exact", []byte{}, []InferOption{Exact()}, `{"type":"string","contentEncoding":"base64"}`},
+		{"bytes out", []byte{}, []InferOption{Output()}, `{"type":"string","pattern":"^[A-Za-z0-9+/]*={0,2}$"}`},
+		{"bytes out exact", []byte{}, []InferOption{Exact(), Output()},
 			`{"type":["string","null"],"contentEncoding":"base64"}`},
 		{"byte array", [2]byte{}, nil,
 			`{"type":"array","minItems":2,"maxItems":2,"items":{"type":"integer","minimum":0,"maximum":255}}`},
@@ -78,7 +133,7 @@ func TestFor(t *testing.T) {
 		{"pointer", new(string), nil, `{"type":"string"}`},
 		{"text", netip.Addr{}, nil, `{"type":"string"}`},
 		{"text of a pointer", even(0), nil, `{"type":"string"}`},
-		{"big", big.Int{}, nil, `{}`},
+		{"big", big.Int{}, nil, `{"type":"string","pattern":"^-?[0-9]+$"}`},
 		{"marshaler", anything{}, nil, `{}`},
 		{"text out", netip.Addr{}, []InferOption{Output()}, `{"type":"string"}`},
 		{"text of a pointer out", odd(0), []InferOption{Output()}, `{}`},
@@ -90,16 +145,21 @@ func TestFor(t *testing.T) {
 			closed},
 		{"slice", []string{}, nil, `{"type":"array","items":{"type":"string"}}`},
 		{"slice out", [][]string{}, []InferOption{Output()},
+			`{"type":"array","items":{"type":"array","items":{"type":"string"}}}`},
+		{"slice out exact", [][]string{}, []InferOption{Exact(), Output()},
 			`{"type":["array","null"],"items":{"type":["array","null"],"items":{"type":"string"}}}`},
 		{"pointers in", []*int{}, nil, `{"type":"array","items":{"type":"integer"}}`},
 		{"pointers out", map[string]*int{}, []InferOption{Output()},
+			`{"type":"object","additionalProperties":{"anyOf":[{"type":"integer"},{"type":"null"}]}}`},
+		{"pointers out exact", map[string]*int{}, []InferOption{Exact(), Output()},
 			`{"type":["object","null"],"additionalProperties":{"type":["integer","null"]}}`},
 		{"map", map[string]bool{}, nil,
 			`{"type":"object","additionalProperties":{"type":"boolean"}}`},
 		{"map of any", map[string]any{}, nil, `{"type":"object","additionalProperties":{}}`},
-		{"map by int", map[int]string{}, nil,
+		{"map by int", map[int]string{}, nil, `{"type":"object","additionalProperties":{"type":"string"}}`},
+		{"map by int exact", map[int]string{}, []InferOption{Exact()},
 			`{"type":"object","propertyNames":{"pattern":"^-?[0-9]+$"},"additionalProperties":{"type":"string"}}`},
-		{"map by uint", map[uint8]string{}, nil,
+		{"map by uint exact", map[uint8]string{}, []InferOption{Exact()},
 			`{"type":"object","propertyNames":{"pattern":"^[0-9]+$"},"additionalProperties":{"type":"string"}}`},
 		{"map by text", map[even]string{}, nil,
 			`{"type":"object","additionalProperties":{"type":"string"}}`},
@@ -107,8 +167,14 @@ func TestFor(t *testing.T) {
 		{"open", struct{}{}, []InferOption{Open()}, `{"type":"object"}`},
 		{"struct", address{}, nil,
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+				`"zip":{"type":"integer"}},"required":["street"]` + closed},
+		{"struct exact", address{}, []InferOption{Exact()},
+			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street"]` + closed},
 		{"struct out", &address{}, []InferOption{Output()},
+			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
+				`"zip":{"type":"integer"}},"required":["street"]` + closed},
+		{"struct out exact", &address{}, []InferOption{Exact(), Output()},
 			`{"type":"object","properties":{"street":{"type":"string","description":"Street and number."},` +
 				`"zip":{"type":["integer","null"]}},"required":["street","zip"]` + closed},
 		{"json tags", struct {
@@ -123,7 +189,7 @@ func TestFor(t *testing.T) {
 			I any    `json:"<&>"`
 			J []int  `json:"j,string"`
 		}{}, nil, `{"type":"object","properties":{"a":{"type":"string"},"B":{"type":"integer"},"-":{"type":"string"},"e":{"type":"string","pattern":"^-?[0-9]+$"},` +
-			`"f":{"type":["string","null"],"pattern":"^(true|false)$"},"G":{"type":"string"},"<&>":{},"j":{"type":"array","items":{"type":"integer"}}},` +
+			`"f":{"type":"string","pattern":"^(true|false)$"},"G":{"type":"string"},"<&>":{},"j":{"type":"array","items":{"type":"integer"}}},` +
 			`"required":["-","e","G","<&>","j"]` + closed},
 		{"out omits nil", struct {
 			A []int `json:"a,omitempty"`
@@ -131,7 +197,7 @@ func TestFor(t *testing.T) {
 			C *int  `json:"c,omitempty"`
 		}{}, []InferOption{Output()},
 			`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer"}},` +
-				`"b":{"type":["array","null"],"items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` +
+				`"b":{"type":"array","items":{"type":"integer"}},"c":{"type":"integer"}},"required":["b"]` +
 				closed},
 		{"tags", struct {
 			A string   `json:"a" enum:"x, y" default:"y" doc:"Say \"which\"."`
@@ -147,14 +213,23 @@ func TestFor(t *testing.T) {
 			`"d":{"type":"string","minLength":1,"maxLength":8,"pattern":"^[a-z<>]+$","format":"hostname"},` +
 			`"e":{"type":"array","minItems":1,"maxItems":3,"items":{"type":"string","enum":["p","q"],"maxLength":2}},` +
 			`"f":{"type":"array","default":[1,2],"items":{"type":"integer","maximum":5}},"g":{"type":"boolean","default":true},` +
-			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"required":["b","c","d","e"]` +
+			`"h":{"type":"integer","enum":[1,2]}},"required":["b","c","d","e"]` +
 			closed},
 		{"recursive", tree{}, nil,
 			`{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},` +
-				`"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},` +
+				`"parent":{"$ref":"#/$defs/tree"},"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},` +
 				`"required":["value"],"additionalProperties":false,"$defs":{"tree":{"type":"object","properties":{"value":{"type":"integer"},` +
-				`"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},"parent":{"anyOf":[{"$ref":"#/$defs/tree"},{"type":"null"}]},` +
+				`"children":{"type":"array","items":{"$ref":"#/$defs/tree"}},"parent":{"$ref":"#/$defs/tree"},` +
 				`"by_name":{"type":"object","additionalProperties":{"$ref":"#/$defs/tree"}}},"required":["value"],"additionalProperties":false}}}`},
+		{"recursive exact", struct {
+			Parent *tree2 `json:"parent" doc:"Above."`
+			H      *int   `json:"h" enum:"1,2"`
+		}{}, []InferOption{Exact()}, `{"type":"object","properties":{` +
+			`"parent":{"type":["object","null"],"description":"Above.","properties":{"up":` +
+			`{"description":"Up.","anyOf":[{"$ref":"#/$defs/tree2"},{"type":"null"}]}}` + closed[:len(closed)-1] + `},` +
+			`"h":{"type":["integer","null"],"enum":[1,2,null]}},"additionalProperties":false,` +
+			`"$defs":{"tree2":{"type":"object","properties":{"up":` +
+			`{"description":"Up.","anyOf":[{"$ref":"#/$defs/tree2"},{"type":"null"}]}}` + closed + `}}`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := ForType(reflect.TypeOf(tc.of), tc.options...)
@@ -185,7 +260,7 @@ func TestForNames(t *testing.T) {
 	assert.NilError(t, err)
 	assert.NilError(t,
 		s.Validate([]byte(
-			`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1","second":null}}`)))
+			`{"tree":{"value":1,"children":[{"value":2}]},"pairs":[],"other":{"first":"::1"}}`)))
 	assert.ErrorContains(t,
 		s.Validate([]byte(
 			`{"tree":{"value":1,"children":[{"valu":2}]},"pairs":[],"other":{"first":"::1"}}`)),
@@ -257,7 +332,7 @@ func TestForAgreesWithEncodingJSON(t *testing.T) {
 	} {
 		encoded, err := json.Marshal(value)
 		assert.NilError(t, err)
-		for _, options := range [][]InferOption{nil, {Output()}} {
+		for _, options := range [][]InferOption{{Exact()}, {Exact(), Output()}} {
 			raw, err := ForType(reflect.TypeOf(value), options...)
 			assert.NilError(t, err)
 			s, err := Compile(raw)
@@ -339,7 +414,7 @@ func TestForErrors(t *testing.T) {
 		}{}, `tag default:"many": invalid JSON`},
 		{struct {
 			N int `default:"\"1\""`
-		}{}, `cannot unmarshal string`},
+		}{}, `want a number, not a string`},
 		{struct {
 			N int `max:"5" default:"6"`
 		}{}, `must be at most 5, is 6`},
@@ -351,7 +426,20 @@ func TestForErrors(t *testing.T) {
 		}{}, `cannot parse`},
 		{struct {
 			T tree `default:"[]"`
-		}{}, `cannot unmarshal array`},
+		}{}, `want an object, not an array`},
+		{struct {
+			D time.Duration `default:"soon"`
+		}{}, `want a duration such as "5m", not "soon"`},
+		{struct {
+			L level `minLength:"1"`
+		}{}, `cannot have it`},
+		{struct {
+			L level `default:"middle"`
+		}{}, `must be "low" or "high"`},
+		{own[boolOwn]{}, "must be an object"},
+		{own[noOwn]{}, "JSONSchema of schema.own["},
+		{own[refOwn]{}, "must not use $ref"},
+		{own[wrongOwn]{}, "JSONSchema of schema.own"},
 		{wide0{}, "more than 10000 schemas"},
 	} {
 		_, err := ForType(reflect.TypeOf(tc.of))

@@ -109,6 +109,8 @@ func (d decoder) value(i, depth int, rv reflect.Value) (int, error) {
 		return end, err
 	case kindBytes:
 		return d.bytes(i, depth, rv)
+	case kindText:
+		return d.textual(i, depth, rv, p.text)
 	}
 	return d.number(i, depth, rv, p.read)
 }

@@ -47,12 +47,14 @@ func (c *Codec) appendValue(dst []byte, rv reflect.Value, depth int) ([]byte, er
 		}
 		return AppendRaw(dst, rv.Bytes())
 	case kindBytes:
-		if rv.IsNil() && !c.messages {
+		if rv.IsNil() && !c.nonNil {
 			return append(dst, "null"...), nil
 		}
 		return appendBytes(dst, rv), nil
 	case kindString:
 		return jsonscan.AppendString(dst, rv.String()), nil
+	case kindText:
+		return jsonscan.AppendString(dst, p.text.format(rv)), nil
 	case kindBool:
 		return strconv.AppendBool(dst, rv.Bool()), nil
 	case kindInt:
@@ -161,7 +163,7 @@ func appendQuoted(dst []byte, rv reflect.Value, f *field) ([]byte, error) {
 }
 
 func (c *Codec) appendMap(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
-	if rv.IsNil() && !c.messages {
+	if rv.IsNil() && !c.nonNil {
 		return append(dst, "null"...), nil
 	}
 	type member struct {
@@ -213,7 +215,7 @@ func nameOfKey(key reflect.Value) (string, error) {
 }
 
 func (c *Codec) appendSlice(dst []byte, rv reflect.Value, depth int) ([]byte, error) {
-	if rv.Kind() == reflect.Slice && rv.IsNil() && !c.messages {
+	if rv.Kind() == reflect.Slice && rv.IsNil() && !c.nonNil {
 		return append(dst, "null"...), nil
 	}
 	dst = append(dst, '[')

@@ -30,9 +30,9 @@ type field struct {
 var zeroerType = reflect.TypeFor[interface{ IsZero() bool }]()
 
 // fieldsOf returns the members of the struct t in declaration order, and the path of the field
-// Extra if extra is wanted. Of several fields with one name, Go's rules select the least embedded
-// one, then the one with a tag, and otherwise none.
-func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
+// Extra if the codec is for messages. Of several fields with one name, Go's rules select the least
+// embedded one, then the one with a tag, and otherwise none.
+func (c *Codec) fieldsOf(t reflect.Type) (fields []field, extra []int) {
 	type level struct {
 		t    reflect.Type
 		path []int
@@ -62,7 +62,7 @@ func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 					name = ""
 				}
 				switch {
-				case messages && sf.Type == extraType:
+				case c.messages && sf.Type == extraType:
 					if extra == nil {
 						extra = path
 					}
@@ -71,7 +71,7 @@ func fieldsOf(t reflect.Type, messages bool) (fields []field, extra []int) {
 				case sf.Anonymous && name == "" && inner.Kind() == reflect.Struct:
 					next = append(next, level{inner, path})
 				default:
-					f := newField(l.t, sf, path, cmp.Or(name, sf.Name), options, messages)
+					f := c.newField(l.t, sf, path, cmp.Or(name, sf.Name), options)
 					f.tagged = name != ""
 					for range min(times[l.t], 2) { // fields that are embedded twice hide each other
 						found[f.name] = append(found[f.name], f)
@@ -105,10 +105,11 @@ func dominant(same []field) *field {
 	return &same[0]
 }
 
-func newField(
-	t reflect.Type, sf reflect.StructField, path []int, name, options string, messages bool,
+func (c *Codec) newField(
+	t reflect.Type, sf reflect.StructField, path []int, name, options string,
 ) field {
 	f := field{name: name, prefix: string(jsonscan.AppendString(nil, name)) + ":", path: path}
+	f.omitEmpty = c.portable && sf.Type.Kind() == reflect.Pointer
 	for option := range strings.SplitSeq(options, ",") {
 		switch option {
 		case "omitempty":
@@ -127,7 +128,7 @@ func newField(
 			}
 		}
 	}
-	if other, ok := sf.Tag.Lookup("unless"); ok && messages {
+	if other, ok := sf.Tag.Lookup("unless"); ok && c.messages {
 		of, _ := t.FieldByName(other)
 		f.unless = append(slices.Clip(path[:len(path)-1]), of.Index...)
 	}

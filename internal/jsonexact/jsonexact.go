@@ -13,7 +13,8 @@
 //     with it;
 //   - encoded text has no line breaks, and '<', '>' and '&' are not escaped.
 //
-// A [Codec] from [NewMessages] does the same for the messages of a protocol, where nil is not a
+// A [Codec] from [NewPortable] encodes no null where a schema would have to allow it. A codec from
+// [NewMessages] does the same for the messages of a protocol, where nil is not a
 // value and unknown members are kept.
 package jsonexact
 
@@ -34,6 +35,8 @@ type Extra map[string]json.RawMessage
 // A Codec encodes and decodes Go values with one set of rules. It is safe for concurrent use.
 type Codec struct {
 	messages bool
+	portable bool
+	nonNil   bool // a nil slice or map is empty, not null
 	union    Union
 
 	// plans has a plan per Go type, so its size is bounded by the program.
@@ -61,7 +64,18 @@ type Union struct {
 //   - a struct with a field of type [Extra] keeps unknown members there. Its methods for JSON are
 //     for other packages, and may call the codec;
 //   - a field with the tag unless:"Other" is not encoded if the field Other is not zero.
-func NewMessages(union Union) *Codec { return &Codec{messages: true, union: union} }
+func NewMessages(union Union) *Codec {
+	return &Codec{messages: true, nonNil: true, union: union}
+}
+
+// NewPortable returns a codec for the arguments and results of operations, in the form that package
+// dispatch/schema publishes. It differs from the functions of this package:
+//
+//   - a nil slice is encoded as [], a nil map as {} and nil bytes as "";
+//   - a field that is a nil pointer is not encoded;
+//   - a [time.Duration] such as "5m", a [url.URL] and a [big.Int] are strings. What encoding/json
+//     encodes for them is decoded, too.
+func NewPortable() *Codec { return &Codec{portable: true, nonNil: true} }
 
 var standard Codec
 

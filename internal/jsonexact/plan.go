@@ -26,6 +26,7 @@ const (
 	kindInt
 	kindUint
 	kindFloat
+	kindText // a string in a form of this package: see textForm
 )
 
 // A plan is how to encode and decode a Go type. It is immutable.
@@ -34,6 +35,7 @@ type plan struct {
 	fields      []field        // of a struct, in the order of encoding
 	index       map[string]int // from the name of a field to its index in fields
 	extra       []int          // path of the field of type Extra, or nil
+	text        *textForm      // of kindText
 	typ         string         // the value that the member "type" must have; "" if any
 }
 
@@ -57,6 +59,9 @@ func (c *Codec) planOf(t reflect.Type) *plan {
 }
 
 func (c *Codec) newPlan(t reflect.Type) *plan {
+	if form := textFormOf(t); c.portable && form != nil {
+		return &plan{read: kindText, write: kindText, text: form}
+	}
 	k := kindOf(t)
 	p := &plan{read: k, write: k}
 	switch k {
@@ -68,7 +73,7 @@ func (c *Codec) newPlan(t reflect.Type) *plan {
 		}
 		return p
 	case kindStruct:
-		p.fields, p.extra = fieldsOf(t, c.messages)
+		p.fields, p.extra = c.fieldsOf(t)
 		p.index = make(map[string]int, len(p.fields))
 		for i := range p.fields {
 			p.index[p.fields[i].name] = i

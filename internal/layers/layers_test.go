@@ -47,7 +47,7 @@ var layers = []struct {
 	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", nil},
-	{"dispatch/schema", []string{"internal/jsonscan", "internal/near"}},
+	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/near"}},
 	{"dispatch/quota", nil},
 
 	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
@@ -66,13 +66,14 @@ var layers = []struct {
 			"dispatch"}},
 
 	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+		"internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
 		[]string{"internal/contain", "internal/httpdeadline", "internal/jsonscan",
 			"internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/printable", "internal/jsonexact",
-		"internal/jsonscan",
+	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},

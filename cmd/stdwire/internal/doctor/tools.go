@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -124,6 +125,16 @@ var toolChecks = []toolCheck{
 	{Warning, "tools whose names are not 1 to 128 letters, digits, '_', '-' and '.'",
 		"models and gateways may not take them", func(t *mcp.Tool) (string, bool) {
 			return "", !mcp.ValidToolName(t.Name)
+		}},
+	{Warning, "tools whose names are longer than 64 bytes", "model providers refuse them",
+		func(t *mcp.Tool) (string, bool) {
+			return "", len(t.Name) > scan.MaxPortableName
+		}},
+	{Warning, "tools with properties that model providers refuse",
+		"they take 1 to 64 letters, digits, '_', '.' and '-'",
+		func(t *mcp.Tool) (string, bool) {
+			names := scan.UnportableProperties(t.InputSchema)
+			return strings.Join(names, ", "), names != nil
 		}},
 	{Warning, "tools without a description", "a model chooses by it",
 		func(t *mcp.Tool) (string, bool) {

@@ -166,6 +166,12 @@ func ruleTable() []rule {
 			Advice: "Leave it out.",
 		}, definition: malformedDefinition},
 		{Rule: Rule{
+			ID: "unportable-tool", Severity: Info,
+			Title:  "A tool that some hosts or models refuse",
+			Help:   "Model providers take names of up to 64 bytes, and properties of letters, digits, '_', '.' and '-'. Some clients refuse all tools of a server for one schema.",
+			Advice: "Ask the server's maker to change it. stdwire serve repairs a schema whose meaning is clear.",
+		}, definition: unportableTool},
+		{Rule: Rule{
 			ID: ruleTooLarge, Severity: Medium, Title: "More than the scan reads",
 			Help:   "Content beyond the limits was not checked. No honest definition is that large.",
 			Advice: "Look at the rest yourself, or leave it out.",

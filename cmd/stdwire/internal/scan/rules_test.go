@@ -225,7 +225,8 @@ func TestEveryString(t *testing.T) {
 		for _, s := range []Server{{Tools: raw(definition)}, {Prompts: raw(definition)},
 			{Resources: raw(definition)}, {Templates: raw(definition)}} {
 			found := Scan([]Server{s})
-			assert.Equal(t, brief(found), "high conceal-from-user", where)
+			rules := strings.TrimSuffix(brief(found), ", info unportable-tool") // for the name
+			assert.Equal(t, rules, "high conceal-from-user", where)
 			assert.Equal(t, found[0].Where, where)
 		}
 	}
@@ -249,7 +250,7 @@ func TestNames(t *testing.T) {
 	assert.Equal(t, scanned(`{"name":"reаd_file"}`)[0].What,
 		`The name looks like "read_file", and is another: it has letters that only look like those.`)
 	assert.Equal(t, brief(scanned(`{"name":"x","inputSchema":{"properties":{"pаth":{}}}}`)),
-		"high mixed-script-name")
+		"high mixed-script-name, info unportable-tool")
 }
 
 func TestDefinitions(t *testing.T) {
@@ -266,7 +267,21 @@ func TestDefinitions(t *testing.T) {
 			"medium remote-schema",
 			`{"name":"x","inputSchema":{"$id":"https://a.test/s","items":{"$ref":"https://a.test/s#a"}}}`},
 		{`{"name":"x","inputSchema":{"$ref":"other.json"}}`, "low remote-schema",
-			`{"name":"x","inputSchema":{"properties":{"$ref":{"type":"string","default":"https://a.test"}}}}`},
+			`{"name":"x","outputSchema":{"type":"object","properties":{"$ref":{"type":"string","default":"https://a.test"}}}}`},
+		{`{"name":"x","inputSchema":{}}`, "info unportable-tool",
+			`{"name":"x","inputSchema":{"type":"object"}}`},
+		{`{"name":"x","inputSchema":{"type":"object","required":null}}`, "info unportable-tool",
+			`{"name":"x","inputSchema":{"type":"object","required":[]}}`},
+		{`{"name":"x","outputSchema":{"type":"array"}}`, "info unportable-tool",
+			`{"name":"x","outputSchema":{"type":"object"}}`},
+		{`{"name":"x","inputSchema":{"properties":{"$filter":{},"a b":{}}}}`,
+			"info unportable-tool, info unportable-tool",
+			`{"name":"x","inputSchema":{"properties":{"filter":{"default":{"properties":{"$a":1}}}}}}`},
+		{`{"name":"x","inputSchema":{"anyOf":[{"items":{"properties":{"":{}}}}]}}`,
+			"info unportable-tool",
+			`{"name":"x","inputSchema":{"properties":{"properties":{"type":"string"}}}}`},
+		{`{"name":"` + strings.Repeat("xy", 32) + `z"}`, "info unportable-tool",
+			`{"name":"` + strings.Repeat("xy", 32) + `"}`},
 		{`{"name":"x","inputSchema":{"properties":{"conversation_history":{"type":"string"}}}}`,
 			"medium context-parameter",
 			`{"name":"x","inputSchema":{"properties":{"conversation_id":{"type":"string"}}}}`},

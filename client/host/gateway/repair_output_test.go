@@ -1,0 +1,30 @@
+package gateway_test
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An outputSchema that is not that of an object costs a strict client of a revision before
+// 2026-07-28 the whole list: it is for clients of later revisions only.
+func TestOutputSchemaOfArray(t *testing.T) {
+	const without = `{"name":"odd__list","inputSchema":{"type":"object"}`
+	inWorld(t, mcp.Modern, func(t *testing.T, w *world) {
+		odd := scripted{mcp.MethodListTools: `{"tools":[{"name":"list","inputSchema":{},
+			"outputSchema":{"type":"array"}}]}`}
+		assert.NilError(t, w.gateway.Add(odd.server("odd", &w.serving)))
+		w.gateway.Settle(t.Context())
+		for era, want := range map[mcp.Era]string{
+			mcp.Modern: without + `,"outputSchema":{"type":"array"},"description":"[odd] "}`,
+			mcp.Legacy: without + `,"description":"[odd] "}`,
+		} {
+			w.client(client.Options{Era: era}, func(c *client.Client) {
+				assert.Equal(t, w.texts(c)[0], want)
+			})
+		}
+	})
+}
