@@ -65,9 +65,9 @@ func (w *world) offerDefinitions() {
 // texts are all definitions that a client gets.
 func (w *world) texts(c *client.Client) (all []string) {
 	w.t.Helper()
-	for _, list := range []iter.Seq2[json.RawMessage, error]{c.Integration().ToolDefinitions(w.t.Context()),
-		c.Integration().PromptDefinitions(w.t.Context()), c.Integration().ResourceDefinitions(w.t.Context()),
-		c.Integration().ResourceTemplateDefinitions(w.t.Context())} {
+	i, ctx := c.Integration(), w.t.Context()
+	for _, list := range []iter.Seq2[json.RawMessage, error]{i.ToolDefinitions(ctx),
+		i.PromptDefinitions(ctx), i.ResourceDefinitions(ctx), i.ResourceTemplateDefinitions(ctx)} {
 		for text, err := range list {
 			assert.NilError(w.t, err)
 			all = append(all, string(text))

@@ -51,10 +51,11 @@ func newPinServer(id, name string) (pin.Server, error) {
 // kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
+	i := c.Integration()
 	list := map[pin.Kind]func(context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{
-		pin.Tool: c.Integration().ToolDefinitions, pin.Prompt: c.Integration().PromptDefinitions,
-		pin.Resource: c.Integration().ResourceDefinitions, pin.Template: c.Integration().ResourceTemplateDefinitions,
+		pin.Tool: i.ToolDefinitions, pin.Prompt: i.PromptDefinitions,
+		pin.Resource: i.ResourceDefinitions, pin.Template: i.ResourceTemplateDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {

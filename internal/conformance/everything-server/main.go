@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"log"
 	"net"
+	"log/slog"
 	"net/http"
 	"os"
 	"os/signal"
@@ -40,7 +41,9 @@ func run(ctx context.Context, address string) error {
 	if len(key) == 0 {
 		key = nil
 	}
-	s := server.Options{Instructions: "For tests.",
+	// the tests take whatever it logs for a mistake, but not what its tools tell the client
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s := server.Options{Instructions: "For tests.", Logger: log,
 		StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"},
 		dispatch.NewCatalog())
 	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection),
