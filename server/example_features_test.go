@@ -34,27 +34,20 @@ func talkTo(s *server.Server, lines ...string) {
 const hello = `{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}`
 
 // A template is many resources; the values of its variables come with the URI.
-func ExampleServer_AddResourceTemplate() {
-	s := server.New(server.Info{Name: "library", Version: "1.0.0"}, dispatch.NewCatalog())
+func ExampleAddResourceTemplate() {
+	s := server.New(server.Info{Name: "library", Version: "1.0.0"}, nil)
 	books := map[string]string{"hamlet": "Who's there?"}
-	err := s.AddResourceTemplate(server.ResourceTemplate{
-		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "book://{title}", Name: "book",
-			MIMEType: "text/plain"},
-		Read: func(_ context.Context, uri string,
-			values map[string]string) (*mcp.ReadResourceResult, error) {
-			line, ok := books[values["title"]]
-			if !ok {
-				return nil, server.ResourceNotFound(uri)
-			}
-			return &mcp.ReadResourceResult{
-					Contents: []mcp.ResourceContents{
-						{URI: uri, MIMEType: "text/plain", Text: line}}},
-				nil
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-	}
+	template := mcp.ResourceTemplate{URITemplate: "book://{title}", Name: "book",
+		MIMEType: "text/plain"}
+	server.AddResourceTemplate(s, template, func(_ context.Context, uri string,
+		values map[string]string) (*mcp.ReadResourceResult, error) {
+		line, ok := books[values["title"]]
+		if !ok {
+			return nil, server.ResourceNotFound(uri)
+		}
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+			{URI: uri, MIMEType: "text/plain", Text: line}}}, nil
+	}, nil)
 	talkTo(s, hello,
 		`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"book://hamlet"}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"book://macbeth"}}`)
@@ -65,32 +58,24 @@ func ExampleServer_AddResourceTemplate() {
 }
 
 // A prompt may suggest values for its arguments.
-func ExampleServer_AddPrompt() {
-	s := server.New(server.Info{Name: "review", Version: "1.0.0"}, dispatch.NewCatalog())
-	err := s.AddPrompt(server.Prompt{
-		Prompt: mcp.Prompt{Name: "review",
-			Arguments: []mcp.PromptArgument{{Name: "language", Required: true}}},
-		Get: func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
-			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
-				{Role: mcp.RoleUser,
-					Content: &mcp.TextContent{Text: "Review this " + arguments["language"] +
-						" code."}},
-			}}, nil
-		},
-		Complete: func(_ context.Context, _, typed string, _ map[string]string) (mcp.Completion,
-			error) {
-			var c mcp.Completion
-			for _, language := range []string{"Go", "Python", "PHP"} {
-				if strings.HasPrefix(language, typed) {
-					c.Values = append(c.Values, language)
-				}
-			}
-			return c, nil
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
+func ExampleAddPrompt() {
+	s := server.New(server.Info{Name: "review", Version: "1.0.0"}, nil)
+	prompt := mcp.Prompt{Name: "review",
+		Arguments: []mcp.PromptArgument{{Name: "language", Required: true}}}
+	get := func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser,
+			Content: mcp.Text("Review this " + arguments["language"] + " code.")}}}, nil
 	}
+	complete := func(_ context.Context, _, typed string,
+		_ map[string]string) (c mcp.Completion, err error) {
+		for _, language := range []string{"Go", "Python", "PHP"} {
+			if strings.HasPrefix(language, typed) {
+				c.Values = append(c.Values, language)
+			}
+		}
+		return c, nil
+	}
+	server.AddPrompt(s, prompt, get, complete)
 	talkTo(s, strings.Replace(hello, `"id":"hello",`, `"id":0,`, 1),
 		`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"review"},"argument":{"name":"language","value":"P"}}}`,
 		`{"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"review","arguments":{"language":"Go"}}}`)

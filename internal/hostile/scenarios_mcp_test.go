@@ -117,6 +117,19 @@ func serverScenario(w *world) {
 	}
 	server.AddTool(s, mcp.Tool{Name: "typed"},
 		func(context.Context, struct{}) (string, error) { w.at("server.AddTool"); return "", nil })
+	server.AddResource(s, mcp.Resource{URI: "y:1", Name: "y"},
+		func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			return read("server.AddResource")
+		})
+	server.AddResourceTemplate(s, mcp.ResourceTemplate{URITemplate: "z:{id}", Name: "z"},
+		func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+			return read("server.AddResourceTemplate")
+		}, nil)
+	server.AddPrompt(s, mcp.Prompt{Name: "q"},
+		func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+			w.at("server.AddPrompt")
+			return &mcp.GetPromptResult{}, nil
+		}, nil)
 	made, err := server.NewTool(mcp.Tool{Name: "made"},
 		func(context.Context, struct{}) (string, error) { w.at("server.NewTool"); return "", nil })
 	w.must(err)
@@ -212,7 +225,10 @@ func serverScenario(w *world) {
 	ask("tasks/list", `{}`)
 	ask("tasks/get", `{"taskId":"x"}`)
 	ask("prompts/get", `{"name":"p"}`)
+	ask("prompts/get", `{"name":"q"}`)
 	ask("resources/read", `{"uri":"x:1"}`)
+	ask("resources/read", `{"uri":"y:1"}`)
+	ask("resources/read", `{"uri":"z:1"}`)
 	ask("resources/read", `{"uri":"t:1"}`)
 	ask("resources/read", `{"uri":"u:1"}`)
 	ask("resources/subscribe", `{"uri":"x:1"}`)
