@@ -6,18 +6,20 @@ replace github.com/stdwire/stdwire => ../..
 
 require (
 	github.com/creachadair/jrpc2 v1.3.6
+	github.com/google/jsonschema-go v0.4.3
 	github.com/mark3labs/mcp-go v1.2.1
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/sourcegraph/jsonrpc2 v0.2.3
 	github.com/stdwire/stdwire v0.0.0-00010101000000-000000000000
 	go.lsp.dev/jsonrpc2 v1.0.1
 	golang.org/x/exp/jsonrpc2 v0.0.0-20260709172345-9ea1abe57597
+	gotest.tools/v3 v3.5.2
 )
 
 require (
 	github.com/creachadair/mds v0.31.0 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260601182631-00ed12fed2a6 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/google/go-cmp v0.7.0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/segmentio/asm v1.1.3 // indirect
