@@ -406,7 +406,7 @@ func clientScenario(w *world) {
 			},
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
-			OnRawLog:            func(json.RawMessage) { w.at("client.Options.OnRawLog") },
+			OnRawLog:          func(json.RawMessage) { w.at("client.Options.OnRawLog") },
 		}
 		if w.name == "client.Options.OnListChanged" {
 			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
