@@ -383,7 +383,7 @@ func (r *call) UnmarshalJSON(result []byte) error {
 // objects.
 func (r *call) take(result []byte) error {
 	if result[0] != '{' && isProtocolMethod(r.method) {
-		return protocolError("its result is no object: %.40s", result)
+		return protocolError("its result is not an object: %.40s", result)
 	}
 	return r.decode(result)
 }
@@ -403,7 +403,7 @@ func decodeInto[R any](result *R) func([]byte) error {
 	return func(raw []byte) error {
 		*result = *new(R) // decoding a cached result may have failed half-way
 		if err := mcp.Unmarshal(raw, result); err != nil {
-			return protocolError("its result is not one: %v", err)
+			return protocolError("an invalid result: %v", err)
 		}
 		return nil
 	}
@@ -419,7 +419,7 @@ func checkResultType(result []byte) error {
 	case string(text) == "input_required":
 		e := &InputRequiredError{Result: new(mcp.InputRequiredResult), Raw: bytes.Clone(result)}
 		if err := mcp.Unmarshal(result, e.Result); err != nil {
-			return protocolError("an input_required result that is none: %v", err)
+			return protocolError("an invalid input_required result: %v", err)
 		}
 		return e
 	case string(text) == "task":

@@ -19,7 +19,7 @@ func (c *Client) callWithInput(ctx context.Context, r *call) error {
 	if r.waitedTask != nil {
 		return c.waitTask(ctx, r, r.waitedTask)
 	}
-	var t *urlElicitationRetry // on which the user is
+	var t *urlElicitationRetry // nil until a URL elicitation is required
 	for round := 0; ; round++ {
 		err := c.followTask(ctx, r, c.send(ctx, r))
 		if pages := c.requiredElicitations(r, err); pages != nil {

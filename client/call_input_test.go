@@ -182,7 +182,7 @@ func TestUnanswered(t *testing.T) {
 			"what Options.OnElicit returned: content: ", nil},
 		"no form": {accepts(`{}`),
 			`"a":{"method":"elicitation/create","params":{"message":"?"}}`,
-			"requestedSchema: there is none", rpc.ErrProtocol},
+			"requestedSchema: it is missing", rpc.ErrProtocol},
 		"a form that is none": {accepts(`{}`), elicitation("a", `{"type":"string"}`),
 			"requestedSchema: it must be of type object", rpc.ErrProtocol},
 		"a form that is wrong": {accepts(`{}`),

@@ -222,8 +222,8 @@ func (c *Client) Instructions() string { return c.session.Load().instructions }
 // Handshake returns the record of the handshake.
 func (c *Client) Handshake() Handshake { return c.session.Load().handshake }
 
-// LastHeard returns when the client last received anything from the server; zero for never.
-func (c *Client) LastHeard() time.Time {
+// LastReceived returns when the client last received anything from the server; zero for never.
+func (c *Client) LastReceived() time.Time {
 	last := c.link.last.Load()
 	if last == 0 {
 		return time.Time{}

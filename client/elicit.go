@@ -52,7 +52,7 @@ func compileForm(text json.RawMessage) (*schema.Schema, error) {
 		Type string `json:"type"`
 	}
 	if len(text) == 0 {
-		return nil, errors.New("there is none")
+		return nil, errors.New("it is missing")
 	}
 	if err := mcp.Unmarshal(text, &form); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference
 		found := new(mcp.DiscoverResult)
 		if err := mcp.Unmarshal(result, found); err != nil {
 			return probeOutcome{
-				err: protocolError("the result of server/discover is not one: %v", err)}
+				err: protocolError("an invalid result of server/discover: %v", err)}
 		}
 		v := w.choose(found.SupportedVersions)
 		if v.revision == asked {
@@ -56,7 +56,7 @@ func classifyProbe(result []byte, err error, asked mcp.Revision, w eraPreference
 	}
 	if w.era == mcp.Modern {
 		if err == nil {
-			err = protocolError("the result of server/discover is not one")
+			err = protocolError("an invalid result of server/discover")
 		}
 		return probeOutcome{err: &eraError{mcp.Modern, err}}
 	}
@@ -143,7 +143,7 @@ func modernSession(revision mcp.Revision, found *mcp.DiscoverResult) *session {
 func legacySession(result []byte) (*session, error) {
 	var r mcp.InitializeResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return nil, protocolError("the result of initialize is not one: %v", err)
+		return nil, protocolError("an invalid result of initialize: %v", err)
 	}
 	if mcp.EraOf(r.ProtocolVersion) != mcp.Legacy {
 		return nil, protocolError(

@@ -44,7 +44,7 @@ func TestClassify(t *testing.T) {
 		{"with no versions", discover(`[]`), nil, auto,
 			`the server speaks []; this client speaks ["2026-07-28" "2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"]`},
 		{"with versions of another type", discover(`[1]`), nil, auto,
-			`the result of server/discover is not one: supportedVersions[0]: want a string, not a number (at byte 46)`},
+			`an invalid result of server/discover: supportedVersions[0]: want a string, not a number (at byte 46)`},
 
 		{"of which an older one is preferred", discover(`["2025-11-25","2025-06-18"]`), nil,
 			eraPreference{revision: mcp.Rev20250618}, "2025-06-18 next"},
@@ -52,7 +52,7 @@ func TestClassify(t *testing.T) {
 		{"a result of something else", `{"ok":true}`, nil, auto, "2025-11-25 next"},
 		{"no object", `null`, nil, auto, "2025-11-25 next"},
 		{"the same, when only modern will do", `{}`, nil, modern,
-			"the server does not speak the modern era: the result of server/discover is not one"},
+			"the server does not speak the modern era: an invalid result of server/discover"},
 		{"what is no response", "", fmt.Errorf("%w: both", rpc.ErrProtocol), auto,
 			"2025-11-25 next"},
 
@@ -111,7 +111,7 @@ func TestLegacySession(t *testing.T) {
 		{`{"protocolVersion":"2026-07-28","capabilities":{},"serverInfo":{"name":"x","version":"1"}}`,
 			`the server answers initialize with revision "2026-07-28"; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`},
 		{`{}`, `the server answers initialize with revision ""; this client speaks ["2025-11-25" "2025-06-18" "2025-03-26" "2024-11-05"] there`},
-		{`[]`, `the result of initialize is not one: want an object, not an array (at byte 0)`},
+		{`[]`, `an invalid result of initialize: want an object, not an array (at byte 0)`},
 	} {
 		s, err := legacySession([]byte(test.result))
 		if err != nil {

@@ -170,25 +170,25 @@ func TestFeaturesUnhappy(t *testing.T) {
 		}, allPrompts,
 			"prompts/list: more than 100000 prompts"},
 		{"no resources", func(message) string { return `{"resources":[7]}` }, allResources,
-			"resources/list: its result is not one: resources[0]: want an object, not a number (at byte 14)"},
+			"resources/list: an invalid result: resources[0]: want an object, not a number (at byte 14)"},
 		{"no prompts", func(message) string { return `{"prompts":{}}` }, allPrompts,
-			"prompts/list: its result is not one: prompts: want an array, not an object (at byte 11)"},
+			"prompts/list: an invalid result: prompts: want an array, not an object (at byte 11)"},
 		{"no contents", func(message) string { return `{"contents":"x"}` },
 			func(ctx context.Context, c *Client) string {
 				_, err := c.ReadResource(ctx, "a:b")
 				return err.Error()
-			}, `resources/read "a:b": its result is not one: contents: want an array, not a string (at byte 12)`},
+			}, `resources/read "a:b": an invalid result: contents: want an array, not a string (at byte 12)`},
 		{"no messages", func(message) string { return `{"messages":[{"role":7}]}` },
 			func(ctx context.Context, c *Client) string {
 				_, err := c.GetPrompt(ctx, "p", nil)
 				return err.Error()
-			}, `prompts/get "p": its result is not one: messages[0].role: want a string, not a number (at byte 21)`},
+			}, `prompts/get "p": an invalid result: messages[0].role: want a string, not a number (at byte 21)`},
 		{"no completion", func(message) string { return `{"completion":[]}` },
 			func(ctx context.Context, c *Client) string {
 				_, err := c.Complete(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: "p"},
 					"a", "", nil)
 				return err.Error()
-			}, `completion/complete: its result is not one: completion: want an object, not an array (at byte 14)`},
+			}, `completion/complete: an invalid result: completion: want an object, not an array (at byte 14)`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := connect(t, Options{}, func(s *scripted) {

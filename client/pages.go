@@ -29,7 +29,7 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 			if err == nil {
 				var r R
 				if bad := mcp.Unmarshal(c.removeOversized(page), &r); bad != nil {
-					err = c.listError(method, "its result is not one: %v", bad)
+					err = c.listError(method, "an invalid result: %v", bad)
 				} else {
 					list = of(&r)
 				}

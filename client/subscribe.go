@@ -13,7 +13,7 @@ import (
 
 // ErrNotAgreed matches the error of [Client.Subscribe] for a resource that a modern server does not
 // acknowledge.
-var ErrNotAgreed = errors.New("the server does not agree to tell of its changes")
+var ErrNotAgreed = errors.New("the server does not agree to send change notifications")
 
 // Subscribe subscribes to changes of resources, until [Client.Unsubscribe]: the client then calls
 // [Options].OnResourceUpdated, which must be set (2025-11-25, Resources, "Subscriptions";
@@ -29,7 +29,7 @@ var ErrNotAgreed = errors.New("the server does not agree to tell of its changes"
 func (c *Client) Subscribe(ctx context.Context, uris ...string) error {
 	if c.updates == nil {
 		return &CallError{Server: c.o.Name, Method: mcp.MethodSubscribe,
-			Err: errors.New("nobody would be told: Options.OnResourceUpdated is not set")}
+			Err: errors.New("Options.OnResourceUpdated is not set, so no update would be reported")}
 	}
 	return c.subscribe(ctx, uris, mcp.MethodSubscribe, true)
 }

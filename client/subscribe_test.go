@@ -203,7 +203,7 @@ func TestSubscribeFails(t *testing.T) {
 		"not agreed": {func(s *scripted, m message) {
 			s.notify(mcp.NotificationSubscriptionsAcknowledged, acked(m, "a:1"))
 		},
-			`subscriptions/listen "a:2": the server does not agree to tell of its changes`,
+			`subscriptions/listen "a:2": the server does not agree to send change notifications`,
 			ErrNotAgreed},
 		"refused": {func(s *scripted, m message) { s.refuse(m, -32602, "no") },
 			"subscriptions/listen: no (code -32602)", rpc.ErrInvalidParams},
@@ -254,7 +254,7 @@ func TestSubscribeFails(t *testing.T) {
 func TestSubscribeInVain(t *testing.T) {
 	c := connect(t, Options{}, (*scripted).modern)
 	assert.Error(t, c.Subscribe(t.Context(), "a:1"),
-		`server "server": resources/subscribe: nobody would be told: Options.OnResourceUpdated is not set`)
+		`server "server": resources/subscribe: Options.OnResourceUpdated is not set, so no update would be reported`)
 	o := Options{OnResourceUpdated: func(string) {}}
 	for _, handshake := range []func(*scripted){(*scripted).modern, (*scripted).legacy} {
 		c = connect(t, o, handshake)

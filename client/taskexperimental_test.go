@@ -114,7 +114,7 @@ func TestExperimentalTaskFails(t *testing.T) {
 			`no answer to task "T" (completed) after 11s`, "", context.DeadlineExceeded},
 		"not its state": {
 			answers{"tasks/get": {strings.Replace(oldState("completed", ""), `"T"`, `"U"`, 1)}},
-			`the state of the task "U", which was not asked for`, "", rpc.ErrProtocol},
+			`the state of another task, "U"`, "", rpc.ErrProtocol},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestExperimentalTaskBegins(t *testing.T) {
 		plain:                          "",
 		`{"content":[],"task":"mine"}`: "",
 		`{"task":{}}`:                  "a task without an id",
-		`{"task":{"taskId":7}}`:        "a task that is none: task.taskId: want a string, not a number (at byte 18)",
+		`{"task":{"taskId":7}}`:        "an invalid task: task.taskId: want a string, not a number (at byte 18)",
 		`{"task":{"taskId":"T"}}`:      `a task with the unknown status ""`,
 	} {
 		w := &worker{era: mcp.Legacy, answers: map[string][]string{"tools/call": {answer}}}

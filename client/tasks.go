@@ -261,7 +261,7 @@ func (c *Client) followTask(ctx context.Context, r *call, err error) error {
 		return c.taskRefusalError(r, came)
 	case *createdTaskError:
 		if r.method != mcp.MethodCallTool {
-			return protocolError("a task, which %s cannot become", r.method)
+			return protocolError("a task, although %s cannot become one", r.method)
 		}
 		t := &Task{c: c, id: came.task.TaskID, tool: r.tool, confirmed: true, state: came.task,
 			seen: time.Now()}

@@ -29,7 +29,7 @@ func (p *createdTaskError) Error() string {
 func decodeTaskCreated(result []byte) error {
 	var r mcp.CreateTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return protocolError("a task that is none: %v", err)
+		return protocolError("an invalid task: %v", err)
 	}
 	r.Task.Result, r.Task.Error, r.Task.InputRequests = nil, nil, nil // tasks/get returns them
 	return newCreatedTaskError(r.Task)
@@ -43,7 +43,7 @@ func decodeExperimentalTaskCreated(result []byte) error {
 	}
 	var r mcp.CreateExperimentalTaskResult
 	if err := mcp.Unmarshal(result, &r); err != nil {
-		return protocolError("a task that is none: %v", err)
+		return protocolError("an invalid task: %v", err)
 	}
 	return newCreatedTaskError(fromExperimental(r.Task))
 }
@@ -80,20 +80,19 @@ func (t *Task) decodeState(raw []byte) (mcp.Task, error) {
 	if t.experimental() {
 		var r mcp.ExperimentalTaskResult
 		if err := mcp.Unmarshal(raw, &r); err != nil {
-			return now, protocolError("the state of a task that is none: %v", err)
+			return now, protocolError("an invalid task state: %v", err)
 		}
 		now = fromExperimental(r.ExperimentalTask)
 	} else {
 		var r mcp.GetTaskResult
 		if err := mcp.Unmarshal(raw, &r); err != nil {
-			return now, protocolError("the state of a task that is none: %v", err)
+			return now, protocolError("an invalid task state: %v", err)
 		}
 		now = r.Task
 		now.Result = bytes.Clone(jsonscan.Member(raw, "result")) // every byte of it
 	}
 	if now.TaskID != t.id {
-		return now, protocolError("the state of the task %.100q, which was not asked for",
-			now.TaskID)
+		return now, protocolError("the state of another task, %.100q", now.TaskID)
 	}
 	if err := checkStatus(now.Status); err != nil || t.experimental() {
 		return now, err

@@ -177,20 +177,20 @@ func TestTaskFails(t *testing.T) {
 			map[string][]string{
 				"tasks/get": {strings.Replace(taskState("completed", `,"result":{}`), `"T"`, `"U"`,
 					1)}},
-			`the state of the task "U", which was not asked for`, rpc.ErrProtocol, true},
+			`the state of another task, "U"`, rpc.ErrProtocol, true},
 		"no state": {map[string][]string{"tasks/get": {`7`}},
-			"its result is no object: 7", rpc.ErrProtocol, true},
+			"its result is not an object: 7", rpc.ErrProtocol, true},
 		"half a state": {map[string][]string{"tasks/get": {`{"taskId":7}`}},
-			"the state of a task that is none: taskId: want a string, not a number (at byte 10)",
+			"an invalid task state: taskId: want a string, not a number (at byte 10)",
 			rpc.ErrProtocol, true},
 		"a result that is none": {
 			map[string][]string{"tasks/get": {taskState("completed", `,"result":7`)}},
-			"its result is no object: 7", rpc.ErrProtocol, false},
+			"its result is not an object: 7", rpc.ErrProtocol, false},
 		"without an id": {
 			map[string][]string{"tools/call": {strings.Replace(taskCreated, `"T"`, `""`, 1)}},
 			"a task without an id", rpc.ErrProtocol, false},
 		"no task": {map[string][]string{"tools/call": {`{"resultType":"task","taskId":[]}`}},
-			"a task that is none: taskId: want a string, not an array (at byte 30)",
+			"an invalid task: taskId: want a string, not an array (at byte 30)",
 			rpc.ErrProtocol, false},
 		"begins nowhere": {
 			map[string][]string{"tools/call": {`{"resultType":"task","taskId":"T"}`}},
@@ -223,7 +223,7 @@ func TestTaskOfSomethingElse(t *testing.T) {
 	})
 	for _, method := range []string{mcp.MethodGetPrompt, mcp.MethodListTools} {
 		_, err := c.Call(t.Context(), method, nil)
-		assert.Error(t, err, `server "server": `+method+`: a task, which `+method+` cannot become`)
+		assert.Error(t, err, `server "server": `+method+`: a task, although `+method+` cannot become one`)
 		assert.ErrorIs(t, err, rpc.ErrProtocol)
 	}
 }

@@ -88,7 +88,7 @@ func TestResultThatIsNoObject(t *testing.T) {
 				assert.Assert(t, err != nil, "%s of %s", result, method)
 				assert.ErrorIs(t, err, rpc.ErrProtocol)
 				assert.ErrorContains(t, err, `server "up": `)
-				assert.ErrorContains(t, err, `: its result is no object: `)
+				assert.ErrorContains(t, err, `: its result is not an object: `)
 				shut(t, c)
 			}
 		}

@@ -78,13 +78,13 @@ func TestTools(t *testing.T) {
 		}, `server "server": tools/list: more than 1000 pages`},
 		{"a cursor that is none", func(string) string {
 			return page(`7`, "a")
-		}, `server "server": tools/list: its result is not one: nextCursor: want a string, not a number (at byte 104)`},
+		}, `server "server": tools/list: an invalid result: nextCursor: want a string, not a number (at byte 104)`},
 		{"a tool that is none", func(string) string {
 			return `{"tools":[null]}`
-		}, `server "server": tools/list: its result is not one: tools[0]: want an object, not null (at byte 10)`},
+		}, `server "server": tools/list: an invalid result: tools[0]: want an object, not null (at byte 10)`},
 		{"no list", func(string) string {
 			return `{"tools":{}}`
-		}, `server "server": tools/list: its result is not one: tools: want an array, not an object (at byte 9)`},
+		}, `server "server": tools/list: an invalid result: tools: want an array, not an object (at byte 9)`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := connect(t, Options{}, pages(test.next))

@@ -7,15 +7,16 @@ import (
 )
 
 // AddResource adds a resource with its function, as [AddTool] adds a tool: it panics if the
-// declaration is invalid. [Server.AddResource] returns an error instead, replaces resources, and has
-// more settings. read follows the rules of [Resource].Read.
+// declaration is invalid. [Server.AddResource] returns an error instead, replaces resources, and
+// has more settings. read follows the rules of [Resource].Read.
 func AddResource(s *Server, r mcp.Resource,
 	read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)) {
 	declare(s.AddResource(Resource{Resource: r, Read: read}))
 }
 
 // AddResourceTemplate is [AddResource] for a set of resources. read follows the rules of
-// [ResourceTemplate].Read; complete, which may be nil, suggests values for the template's variables.
+// [ResourceTemplate].Read; complete, which may be nil, suggests values for the template's
+// variables.
 func AddResourceTemplate(s *Server, t mcp.ResourceTemplate,
 	read func(ctx context.Context, uri string, values map[string]string) (*mcp.ReadResourceResult,
 		error), complete Completer) {

@@ -104,7 +104,7 @@ func TestRestart(t *testing.T) {
 		status := m.Status()[0]
 		assert.Equal(t, status.State, Ready)
 		assert.Equal(t, string(status.Revision), "2026-07-28")
-		assert.Assert(t, !status.LastHeard.IsZero() && !status.LastHeard.After(time.Now()))
+		assert.Assert(t, !status.LastReceived.IsZero() && !status.LastReceived.After(time.Now()))
 
 		p.breaks(errors.New("boom"))
 		p.kill()

@@ -82,16 +82,16 @@ const (
 
 // A Status is the current state of a server.
 type Status struct {
-	ID        string
-	Session   string // for a server with PerSession
-	State     State
-	Err       error           // the last failure; nil if there was none since the last connection
-	RetryAt   time.Time       // the time of the restart; set if Waiting or Failed
-	Since     time.Time       // when the state began
-	Uses      int             // number of uses in progress
-	Restarts  int             // number of restarts after failures
-	Process   *client.Process // the child process, if any; set if Ready
-	Era       mcp.Era         // set if Ready
-	Revision  mcp.Revision    // set if Ready
-	LastHeard time.Time       // the time of the last message from the server; set if Ready
+	ID           string
+	Session      string // for a server with PerSession
+	State        State
+	Err          error           // the last failure; nil if none since the last connection
+	RetryAt      time.Time       // the time of the restart; set if Waiting or Failed
+	Since        time.Time       // when the state began
+	Uses         int             // number of uses in progress
+	Restarts     int             // number of restarts after failures
+	Process      *client.Process // the child process, if any; set if Ready
+	Era          mcp.Era         // set if Ready
+	Revision     mcp.Revision    // set if Ready
+	LastReceived time.Time       // the time of the last message from the server; set if Ready
 }

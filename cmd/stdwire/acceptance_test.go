@@ -11,7 +11,7 @@ import (
 )
 
 // A row is a promise to users and the tests that prove it. A test of another package is written
-// with its package: client.TestNoise. Text after a dash says why there is no test, or what the
+// with its package: client.TestStats. Text after a dash says why there is no test, or what the
 // tests leave open.
 type row = conformance.Claim
 
@@ -94,7 +94,7 @@ var acceptance = map[string][]row{
 		{"a grandchild holds stdout open",
 			"child.TestGrandchildHoldsStdout TestNothingIsLeftRunning"},
 		{"a server outlives the end of stdin", "child.TestStopLadder client.TestCloseStubborn"},
-		{"stdout is full of chatter, which inspect shows", "client.TestNoise TestNoiseOnStdout"},
+		{"stdout is full of chatter, which inspect shows", "client.TestStats TestNoiseOnStdout"},
 		{"CRLF and blank lines", "framing.TestNewlineRead TestNoiseOnStdout"},
 		{"messages come in pieces", "framing.TestRoundTrip TestNoiseOnStdout"},
 		{"messages of many MB come; over 10 MiB none are sent, in neither direction",
@@ -118,7 +118,7 @@ var acceptance = map[string][]row{
 			"host.TestPerSession host.TestStartAtFirstUse"},
 	},
 	"what users would miss": {
-		{"any server can be read", "client.TestNoise TestNoiseOnStdout client.TestLargeResult"},
+		{"any server can be read", "client.TestStats TestNoiseOnStdout client.TestLargeResult"},
 		{"why a server does not start, at once", "TestCrashAtStartIsReportedAtOnce"},
 		{"calls that end, and are cancelled", "TestTimeouts client.TestCancel"},
 		{"no orphans", "TestNoOrphans child.TestNothingLeft child.TestParentKilled"},

@@ -66,7 +66,7 @@ func TestResultThatIsNoObject(t *testing.T) {
 		got := against(t, tt.args, "nothing")
 		assert.Equal(t, got.code, 1, tt.args)
 		assert.Equal(t, got.stdout, "", tt.args)
-		assert.Assert(t, cmp.Contains(got.stderr, "its result is no object: "+tt.result), tt.args)
+		assert.Assert(t, cmp.Contains(got.stderr, "its result is not an object: "+tt.result), tt.args)
 		assert.Assert(t, cmp.Contains(got.stderr, self), tt.args)
 	}
 	ownHome(t)
@@ -81,11 +81,11 @@ func TestResultThatIsNoObject(t *testing.T) {
 		got := run(t, "call", "up__none", "--era", era, "--", executable, "serve", "--config", path)
 		assert.Equal(t, got.code, 5, got.stderr)
 		assert.Assert(t,
-			cmp.Contains(got.stderr, `server "up": tool "none": its result is no object: null`))
+			cmp.Contains(got.stderr, `server "up": tool "none": its result is not an object: null`))
 	}
 	got := run(t, "run", "--config", path, "up", "none", "--yes")
 	assert.Assert(t, got.code != 0)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			`upstream_error: server "up": tool "none": its result is no object: null`))
+			`upstream_error: server "up": tool "none": its result is not an object: null`))
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A Claim is a statement and the names of the tests that prove it. Tests of other packages are
-// named with the package: client.TestNoise. Text after a dash says why there is no test, or what
+// named with the package: client.TestStats. Text after a dash says why there is no test, or what
 // the tests do not cover.
 type Claim [2]string
 

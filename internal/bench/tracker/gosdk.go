@@ -33,7 +33,8 @@ type (
 // GoSDK returns the tracker as a server of go-sdk.
 func GoSDK(store *Store) *mcp.Server {
 	s := mcp.NewServer(&mcp.Implementation{Name: "tracker", Version: "1"}, &mcp.ServerOptions{
-		CompletionHandler: func(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+		CompletionHandler: func(_ context.Context, r *mcp.CompleteRequest) (*mcp.CompleteResult,
+			error) {
 			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{
 				Values: store.Titles(r.Params.Argument.Value)}}, nil
 		}})
@@ -46,14 +47,15 @@ func GoSDK(store *Store) *mcp.Server {
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "list", Description: "List issues.",
 		InputSchema: schemaOf[listInput](), OutputSchema: schemaOf[listOutput]()},
-		func(_ context.Context, _ *mcp.CallToolRequest, in listInput) (*mcp.CallToolResult, listOutput,
-			error) {
+		func(_ context.Context, _ *mcp.CallToolRequest, in listInput) (*mcp.CallToolResult,
+			listOutput, error) {
 			return nil, listOutput{store.List(in.Status)}, nil
 		})
 	mcp.AddTool(s, &mcp.Tool{Name: "comment", Description: "Comment on an issue."},
-		func(_ context.Context, _ *mcp.CallToolRequest, in commentInput) (*mcp.CallToolResult, Issue,
-			error) {
-			issue, ok := store.Edit(in.ID, func(i *Issue) { i.Comments = append(i.Comments, in.Text) })
+		func(_ context.Context, _ *mcp.CallToolRequest, in commentInput) (*mcp.CallToolResult,
+			Issue, error) {
+			issue, ok := store.Edit(in.ID,
+				func(i *Issue) { i.Comments = append(i.Comments, in.Text) })
 			if !ok {
 				return nil, issue, fmt.Errorf("there is no issue %d", in.ID)
 			}
@@ -78,7 +80,8 @@ func GoSDK(store *Store) *mcp.Server {
 				}
 				text = fmt.Sprintf("%s is closed: %v", issue.Title, answer.Content["reason"])
 			}
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil, nil
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}},
+				nil, nil
 		})
 	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "issue://{id}", Name: "issue"},
 		func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {

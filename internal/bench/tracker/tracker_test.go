@@ -65,7 +65,8 @@ func script(t *testing.T, c *client.Client) {
 	prompt, err := c.GetPrompt(ctx, "triage", map[string]string{"title": "Crash"})
 	assert.NilError(t, err)
 	assert.Equal(t, prompt.Messages[0].Content.(*stdwire.TextContent).Text, "Triage: Crash")
-	completion, err := c.Complete(ctx, stdwire.CompleteReference{Type: stdwire.RefPrompt, Name: "triage"}, "title", "Cr", nil)
+	triage := stdwire.CompleteReference{Type: stdwire.RefPrompt, Name: "triage"}
+	completion, err := c.Complete(ctx, triage, "title", "Cr", nil)
 	assert.NilError(t, err)
 	assert.Equal(t, strings.Join(completion.Values, " "), "Crash")
 }

@@ -53,7 +53,7 @@ func (o *Options) statuses() Statuses {
 	all := Statuses{Servers: []Status{}}
 	for _, s := range o.Manager.Status() {
 		status := Status{Server: s.ID, Session: s.Session, State: string(s.State),
-			Since: formatTime(s.Since), Heard: formatTime(s.LastHeard), Uses: s.Uses,
+			Since: formatTime(s.Since), Heard: formatTime(s.LastReceived), Uses: s.Uses,
 			Restarts: s.Restarts, Revision: string(s.Revision)}
 		if s.Err != nil {
 			status.Error = s.Err.Error()
