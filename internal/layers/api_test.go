@@ -38,7 +38,8 @@ func TestAPI(t *testing.T) {
 			})
 		assert.NilError(t, err)
 	}
-	golden.Assert(t, out.String(), "api.txt")
+	golden.Assert(t, out.String(), "api.txt", "the exported API differs from "+
+		"testdata/api.txt: if that is intended, run go test ./internal/layers -update")
 }
 
 // appendAPI appends the exported declarations of the package in a folder, as on Linux.

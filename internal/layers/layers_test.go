@@ -276,13 +276,15 @@ func TestImportTable(t *testing.T) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		allowed, known := may[name]
 		if !known {
-			t.Errorf("%s is in no layer: add it to the table, and to CONTRIBUTING.md", name)
+			t.Errorf("%s is in no row: add it to the table in layers_test.go and to "+
+				"CONTRIBUTING.md", name)
 			continue
 		}
 		for _, path := range p.Imports {
 			if other, ours := strings.CutPrefix(path, module); ours &&
 				!slices.Contains(allowed, other) {
-				t.Errorf("%s must not import %s", name, other)
+				t.Errorf("%s imports %s: avoid that, or add it to the row of %s in the table",
+					name, other, name)
 			}
 		}
 	}
@@ -314,7 +316,7 @@ func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
 			}
 			if dep == "net/http" && !slices.Contains(mayLinkHTTP, name) &&
 				!strings.HasPrefix(name, "cmd/stdwire/") {
-				t.Errorf("%s links net/http", name)
+				t.Errorf("%s links net/http: avoid that, or add it to mayLinkHTTP", name)
 			}
 		}
 	}
@@ -373,6 +375,7 @@ func TestMainIsSmall(t *testing.T) {
 		}
 	}
 	if lines == 0 || lines >= maxLines {
-		t.Errorf("cmd/stdwire has %d lines, want under %d", lines, maxLines)
+		t.Errorf("cmd/stdwire has %d lines, want 1 to %d: move code to a package below "+
+			"cmd/stdwire/internal", lines, maxLines-1)
 	}
 }

@@ -37,14 +37,16 @@ func TestWidth(t *testing.T) {
 		assert.NilError(t, err)
 		wide := wideLines(name, text)
 		for _, line := range wide {
-			t.Errorf("%s:%d: %d columns", name, line.number, line.columns)
+			t.Errorf("%s:%d: %d columns, want at most %d", name, line.number, line.columns,
+				maxColumns)
 		}
 		if lines += len(wide); len(wide) > 0 {
 			files++
 		}
 	}
 	if lines > 0 {
-		t.Errorf("%d lines in %d files are wider than %d columns", lines, files, maxColumns)
+		t.Errorf("%d lines in %d files are wider than %d columns, with tabs of %d: wrap them",
+			lines, files, maxColumns, tabWidth)
 	}
 }
 
