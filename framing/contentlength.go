@@ -29,7 +29,7 @@ func ContentLength(r io.Reader, l Limits) Codec { return &contentLength{newSourc
 const (
 	lengthName = "Content-Length"
 	typeName   = "Content-Type"
-	// growStep is how much memory is allocated for a length before its bytes arrive.
+	// growStep is how many bytes are allocated for a payload before any of it has arrived.
 	growStep = 1 << 20
 	// maxBlock bounds the header block that AppendFrame writes.
 	maxBlock = len(lengthName) + len(": \r\n\r\n") + 20

@@ -8,8 +8,8 @@ import (
 
 // The causes of a [FrameError], for errors.Is.
 var (
-	// ErrTooLarge means that the payload is larger than Limits.MaxFrame or MaxAppend, when reading
-	// or appending. It may also be the cause of a [SyncError].
+	// ErrTooLarge means that the payload is larger than Limits.MaxFrame, when reading, or
+	// MaxAppend, when appending. It may also be the cause of a [SyncError].
 	ErrTooLarge = errors.New("frame too large")
 	// ErrEmpty means that the payload is empty, or consists of white space in a [Newline] frame,
 	// which would be read as a blank line. When reading, only ContentLength returns it: Newline

@@ -30,11 +30,11 @@
 //
 // # Bounds
 //
-// A payload over [Limits].MaxFrame is refused in both directions, and over MaxAppend when
-// appending. Memory grows with the bytes that arrived, never with a length that was only announced.
-// A frame that is too large is skipped, which takes time but no memory, if it is smaller than 16
-// times MaxFrame. A larger one is a *SyncError, which is reported before its body is read if its
-// length is known.
+// A payload over [Limits].MaxFrame is refused when reading, and one over MaxAppend, by default
+// MaxFrame, when appending. Memory grows with the bytes that arrived, never with a length that was
+// only announced. A frame that is too large is skipped, which takes time but no memory, if it is
+// smaller than 16 times MaxFrame. A larger one is a *SyncError, which is reported before its body
+// is read if its length is known.
 package framing
 
 import (
@@ -51,17 +51,18 @@ const (
 const (
 	// readBuffer is how much a codec reads ahead: the usual capacity of a pipe.
 	readBuffer = 64 << 10
-	// skipFactor times MaxFrame is the size from which a frame is not skipped but ends the stream.
+	// skipFactor times MaxFrame is the size of the smallest frame that ends the stream instead of
+	// being skipped.
 	skipFactor = 16
 )
 
 // Limits bounds what a codec accepts. A field that is not positive has its default value.
 type Limits struct {
-	// MaxFrame is the largest payload to read or append, in bytes, without line end or header.
-	// Default 64 MiB.
+	// MaxFrame is the largest payload to read, in bytes, without line end or header. Default 64
+	// MiB.
 	MaxFrame int
-	// MaxAppend is the largest payload to append, for a peer that accepts less than it may send.
-	// Default MaxFrame.
+	// MaxAppend is the largest payload to append, in bytes. It may differ from MaxFrame if the
+	// other side has another limit. Default MaxFrame.
 	MaxAppend int
 	// MaxHeader is the largest Content-Length header block in bytes, including the blank line at
 	// its end. Default 4 KiB. A codec has a read buffer of 64 KiB, or MaxHeader if that is more.
@@ -100,8 +101,8 @@ type Codec interface {
 	// (ErrTooLarge), empty (ErrEmpty), or contains a line break that this framing does not allow
 	// (ErrLineBreak).
 	//
-	// Each call through this interface allocates the list of parts. Where that matters, keep a
-	// [][]byte and pass it as parts....
+	// Each call through this interface allocates the slice of parts. To avoid that, pass the same
+	// [][]byte with "..." in each call.
 	AppendFrame(dst []byte, parts ...[]byte) ([]byte, error)
 }
 

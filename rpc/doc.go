@@ -32,22 +32,23 @@
 // other cannot deadlock, however large their messages are. Messages leave the lane in order of
 // arrival: a notification runs to its end in the lane; a request starts there and then runs on its
 // own goroutine. So a request sees the effect of every notification sent before it, and a slow
-// request delays no other message. A slow notification handler delays everything sent after it:
-// start a goroutine in it if that is not wanted. A notification handler that calls the other side
-// must do so on a goroutine if the other side may call back before it responds, since that request
-// would wait for the notification.
+// request delays no other message. A slow notification handler delays everything sent after it, so
+// it should start a goroutine for slow work. A notification handler must also start a goroutine to
+// call the other side if the other side may send a request before it responds: that request would
+// wait in the lane for the handler to return.
 //
 // # Request ids
 //
 // A request with the id of another request that is still being served is refused with
 // [CodeInvalidRequest] and a null id, and the first request goes on. The refusal cannot carry the
 // id, because the other side would take it for the response to the first request. An id may be used
-// again as soon as its response has arrived.
+// again as soon as its response has arrived. The id of a cancelled request that gets no response is
+// free when its handler has returned.
 //
 // With [Options].IgnoreMalformed, which package client sets, a peer sends no error with a null id,
 // so it drops such a request and only reports it to [Hooks].Stray. The program at the other end of
-// a client's pipe may print anything to its standard output, and its libraries often do. It could
-// not relate an error without an id to anything it sent.
+// a client's pipe may print anything to its standard output, and its libraries often do. That
+// program could not relate an error without an id to anything it printed.
 //
 // # Bounds
 //
@@ -68,17 +69,17 @@
 //	responses that wait for room       MaxResponses              128 MiB
 //	total                                                        578 MiB
 //
-// That is besides the memory of up to MaxRunning handlers and of those that called
-// [Request.Detach], which the application bounds, and of MaxPending calls of this side, a few
-// hundred bytes each. With [Options].Batch, each batch that is not finished may hold another
-// MaxAppend bytes of responses. Lower MaxFrame, MaxQueuedBytes and MaxResponses to serve many peers
-// that are not trusted.
+// The total does not include the memory of up to MaxRunning handlers, of handlers that called
+// [Request.Detach], whose number the application must bound, and of up to MaxPending calls of this
+// side, a few hundred bytes each. With [Options].Batch, each batch that is not finished may hold
+// another MaxAppend bytes of responses. Lower MaxFrame, MaxQueuedBytes and MaxResponses to serve
+// many peers that are not trusted.
 //
-// Silence itself ends nothing, because JSON-RPC has no keep-alive and an idle connection is valid.
-// What ends it is the stream: an error or io.EOF from its Read or Write (a deadline set by its
-// owner, a process that exits, TCP keep-alive). Else it is this side: [Peer.Close],
-// [Peer.Shutdown], or the end of [Options].Context. To detect a peer that hangs, Call a method of
-// it with a deadline and Close when that fails.
+// Silence does not end a connection, because JSON-RPC has no keep-alive and an idle connection is
+// valid. A connection ends when Read or Write of the stream returns an error or io.EOF, for example
+// after a deadline, a failed TCP keep-alive or the exit of a process. This side ends it with
+// [Peer.Close], [Peer.Shutdown] or the end of [Options].Context. To detect a peer that hangs, call
+// one of its methods with a deadline, and close the connection if the call fails.
 //
 // # Malformed messages
 //

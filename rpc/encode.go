@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An Appender appends its own JSON. Params and results that implement it are sent as they append
-// themselves: one valid JSON value, which is not checked.
+// An Appender appends its own JSON. Params and results that implement it are sent as AppendJSON
+// appends them. AppendJSON must append one valid JSON value, which is not checked.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }

@@ -11,7 +11,7 @@ type envelope struct {
 	hasMethod, hasResult, hasError bool
 }
 
-// A fault is why a message is malformed: the first reason that the scan met.
+// A fault is the first reason that the scan found why a message is malformed.
 type fault struct {
 	code   int
 	reason string

@@ -2,9 +2,9 @@ package rpc
 
 import "time"
 
-// A load is what the requests, or the notifications, of the other side take up. They are counted
-// apart, so that a peer that fills the queue with requests, which can be refused, does not lose the
-// connection over a notification, which cannot.
+// A load counts the requests, or the notifications, of the other side. Each has its own load: a
+// full queue of requests refuses the next request, but must not block a notification, which cannot
+// be refused.
 type load struct {
 	waiting int // messages in the queue
 	bytes   int // size of the messages that are queued or running

@@ -52,7 +52,8 @@ func ParseMessage(text []byte) (m Message, err error) {
 }
 
 // SplitBatch returns the messages of a batch (JSON-RPC 2.0, section 6), or nil if text is not a
-// batch. It fails if the batch has no message or more than most. The error is an [*Error].
+// batch. It fails if the batch has no messages, or more messages than most. The error is an
+// [*Error].
 func SplitBatch(text []byte, most int) (messages [][]byte, err error) {
 	if i := jsonscan.Space(text, 0); i >= len(text) || text[i] != '[' {
 		return nil, nil
@@ -81,7 +82,7 @@ func (m *Message) Request() *Request {
 // IsResponse reports whether the message is a response to a call of this side.
 func (m *Message) IsResponse() bool { return m.Method == "" }
 
-// AppendResponse calls h with a request and appends the response as one line without its end. It
+// AppendResponse calls h with a request and appends the response as one line, without a newline. It
 // appends nothing for a notification. The response is what a [Peer] would send, also if h panics.
 // The error is that of h, for the log.
 func AppendResponse(

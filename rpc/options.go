@@ -44,7 +44,7 @@ type Options struct {
 	Context context.Context
 }
 
-// Limits bounds what one peer holds. A zero field means the default.
+// Limits bounds what one peer holds. A field that is not positive has its default value.
 type Limits struct {
 	framing.Limits
 	// MaxRunning is how many requests are served at once. Others are queued. Default 256. See
@@ -53,18 +53,20 @@ type Limits struct {
 	// MaxQueued is how many requests may be queued, and how many notifications. Default 16,384.
 	MaxQueued int
 	// MaxQueuedBytes is the total size of the requests that are queued or running, and of the
-	// notifications. One of each is always accepted. Default 128 MiB.
+	// notifications. One request and one notification are always accepted, whatever their size.
+	// Default 128 MiB.
 	MaxQueuedBytes int
 	// MaxPending is how many calls of this side may wait for a response. Default 65,536.
 	MaxPending int
 	// MaxBatch is how many messages a batch may have. Default 1,000.
 	MaxBatch int
 	// MaxUnsent is how many bytes may be queued for the other side to read before senders wait.
-	// Default 1 MiB. If what cannot wait (a refusal) makes it 16 times as many, the connection ends
-	// with [ErrSlowPeer].
+	// Default 1 MiB. Refusals do not wait; if one would raise the total above 16 times MaxUnsent,
+	// the connection ends with [ErrSlowPeer].
 	MaxUnsent int
-	// MaxResponses is how many bytes of responses may wait in that way. A response beyond it is
-	// dropped and replaced by an error with [CodeBusy]. One may always wait. Default 128 MiB.
+	// MaxResponses is how many bytes of responses may wait for room under MaxUnsent. A response
+	// over this limit is dropped and replaced by an error with [CodeBusy]. One response may always
+	// wait. Default 128 MiB.
 	MaxResponses int
 }
 
@@ -95,8 +97,8 @@ func (l Limits) withDefaults() Limits {
 // A Handler serves one request or notification. For a notification the result is dropped. Otherwise
 // it is encoded as JSON: an [Appender] by its own method, a [json.RawMessage] after validation, any
 // other value as by encoding/json. An error that is or wraps an [*Error] is sent as it is. Any
-// other error, those of the context included, and a panic are sent as [ErrInternal]; only the hooks
-// see their text.
+// other error, including those of the context, and a panic are sent as [ErrInternal]; only the
+// hooks receive their text.
 //
 // Handlers of requests run concurrently, each on its own goroutine; for notifications see the
 // package comment. A request's context ends when the other side cancels the request
@@ -147,8 +149,8 @@ type Hooks struct {
 	Frame func(d Direction, frame []byte)
 	// Call is called when a call of either side starts and when it ends.
 	Call func(CallEvent)
-	// Stray is called with each message that nothing waits for: late or unknown responses, errors
-	// without an id, malformed messages.
+	// Stray is called with each late or unknown response, each error without an id, each malformed
+	// message, and each request whose id is in flight already.
 	Stray func(frame []byte, reason string)
 	// Panic is called with the value that a handler, or another callback that reads a message,
 	// panicked with.
@@ -184,7 +186,7 @@ type CallEvent struct {
 	ID        ID        // zero for a notification
 	Method    string
 	End       bool
-	// Set if End is.
+	// Set only if End is true.
 	Duration time.Duration
 	Err      error // for an inbound call, the error of its handler
 }

@@ -37,7 +37,7 @@ func (r *Request) Peer() *Peer {
 }
 
 // Detach releases the request's slot of Limits.MaxRunning while its handler goes on. It is for
-// requests that last, such as a subscription, whose number the application must bound. When the
+// long-lived requests, such as subscriptions, whose number the application must bound. When the
 // other side closes the stream, the context of a detached request ends at once, so that it does not
 // delay the peer for [Options].Drain.
 func (r *Request) Detach() {
@@ -173,7 +173,7 @@ func (p *Peer) preempt(in *inboundMessage) (consumed bool) {
 	return consumed
 }
 
-// isOrdered reports whether a request runs to its end before what is sent after it starts.
+// isOrdered reports whether a request runs to its end before a later message starts.
 func (p *Peer) isOrdered(method string) (ordered bool) {
 	if p.o.Ordered == nil {
 		return false
@@ -287,7 +287,7 @@ func (p *Peer) handle(in *inboundMessage) {
 	result, err = p.invoke(in)
 }
 
-// finish sends the response and releases what the message takes up.
+// finish sends the response and releases the memory and the slot of the message.
 func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start),

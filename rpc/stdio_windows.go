@@ -15,7 +15,7 @@ func takeStdio() (io.ReadCloser, io.WriteCloser) {
 
 // A cancelFile is a file whose Close cancels a Read or Write. [os.File.Close] does not do so for a
 // console. For a pipe it cancels only once, so it waits for a Read that reaches the system call a
-// moment later, and that may block for ever.
+// moment later, and that wait may never end.
 type cancelFile struct {
 	file   *os.File
 	handle syscall.Handle

@@ -10,7 +10,7 @@ import (
 
 // Cancellation returns how MCP cancels a request on a stream: by notifications/cancelled. A
 // cancelled request gets no response (2026-07-28, basic/patterns/cancellation). The initialize
-// request may not be cancelled.
+// request may not be cancelled. Over HTTP, a modern client closes the response stream instead.
 func Cancellation() *rpc.Cancellation {
 	return &rpc.Cancellation{
 		Method: NotificationCancelled,

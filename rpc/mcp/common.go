@@ -2,8 +2,8 @@ package mcp
 
 import "time"
 
-// Params holds what the params of every request and notification have. Types of params embed it.
-// For params without more, see [EmptyParams].
+// Params holds the members that the params of every request and notification may have. Types of
+// params embed it. Params without other members are [EmptyParams].
 type Params struct {
 	Meta  Meta  `json:"_meta,omitzero"` // required in modern requests
 	Extra Extra `json:"-"`
@@ -32,8 +32,8 @@ const (
 	ResultTask          ResultType = "task"           // a CreateTaskResult of the tasks extension
 )
 
-// Result holds what every result has. Types of results embed it. For a result without more, see
-// [EmptyResult].
+// Result holds the members that every result may have. Types of results embed it. A result without
+// other members is an [EmptyResult].
 type Result struct {
 	Meta       Meta       `json:"_meta,omitzero"`
 	ResultType ResultType `json:"resultType,omitempty"` // required in modern results

@@ -48,7 +48,7 @@
 //   - A required field is always written: [] for a nil slice, {} for a nil map; never null.
 //
 // JSON whose structure the protocol does not define (a schema, a tool's arguments, structured
-// content) is a [encoding/json.RawMessage]: the bytes as they were received.
+// content) is an [encoding/json.RawMessage], which holds the received bytes.
 //
 // Values of this package may be shared between goroutines as long as none changes them. The
 // functions may be called concurrently.

@@ -63,7 +63,8 @@ func (l LoggingLevel) Slog() slog.Level {
 	return slog.LevelInfo
 }
 
-// LoggingLevelOf returns the highest level that is not above l; debug if all are.
+// LoggingLevelOf returns the highest level that is not above l, or [LevelDebug] if all levels are
+// above l.
 func LoggingLevelOf(l slog.Level) LoggingLevel {
 	for _, level := range slices.Backward(levels[:]) {
 		if l >= level.slog {

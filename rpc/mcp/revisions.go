@@ -75,8 +75,8 @@ type Features struct {
 	CacheHints          bool // ttlMs and cacheScope are required on cacheable results
 	Extensions          bool // the extensions capability
 	AnyStructuredOutput bool // structured content of any JSON type; before, an object
-	// CodeHeaderMismatch and its neighbours; a missing resource is invalid params, not
-	// CodeResourceNotFound
+	// CodeHeaderMismatch, CodeMissingRequiredClientCapability, CodeUnsupportedProtocolVersion; a
+	// missing resource is invalid params, not CodeResourceNotFound
 	StandardErrorCodes bool
 }
 

@@ -5,9 +5,9 @@ import "encoding/json"
 // There are two kinds of tasks. Those of 2025-11-25 are an experimental part of the protocol: the
 // sender of a request asks for a task ([TaskMetadata]), either side may send such requests, and
 // tasks/result waits for the result. Their types are called ExperimentalTask…. The modern era has
-// the extension
-// [ExtensionTasks]: the server decides, responds with a [CreateTaskResult], and the client calls
-// tasks/get, whose result contains everything. Both have the methods tasks/get and tasks/cancel.
+// the extension [ExtensionTasks]: the server decides, responds with a [CreateTaskResult], and the
+// client calls tasks/get, whose result contains everything. Both have the methods tasks/get and
+// tasks/cancel.
 
 // A TaskStatus is the state of a task of either kind.
 type TaskStatus string
