@@ -46,9 +46,10 @@
 //	                lost session or a header mismatch
 //
 // A call blocks until the response arrives, the call times out or its context ends. In the last two
-// cases the client sends notifications/cancelled and drops a late response. With [OnProgress] the
-// client requests progress. Progress extends the deadline, up to a limit, and is delivered on the
-// goroutine that made the call, so a slow callback delays only its own call.
+// cases the client sends notifications/cancelled (to a modern server over HTTP, it closes the
+// response stream instead) and drops a late response. With [OnProgress] the client requests
+// progress. Progress extends the deadline, up to a limit, and is delivered on the goroutine that
+// made the call, so a slow callback delays only its own call.
 //
 // [Client.Tools], [Client.Resources], [Client.ResourceTemplates] and [Client.Prompts] are sequences
 // that fetch pages as needed. [Client.Call] sends a request of any method and returns the result

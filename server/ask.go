@@ -11,10 +11,11 @@ import (
 
 // ErrNoRequest is the error of [Elicit], [Sample], [Roots] and [Once] outside of a request whose
 // client can be asked: tools/call, prompts/get and resources/read.
-var ErrNoRequest = errors.New("server: there is no request here whose client could be asked")
+var ErrNoRequest = errors.New("server: the context is not that of a request whose client can be asked")
 
 // ErrUnsupported is matched by the error of [Elicit], [Sample], [Roots] and [RequireInput] if the
-// client does not declare the capability that the question needs. [CapabilitiesFrom] tells before.
+// client does not declare the capability that the question needs. [CapabilitiesFrom] returns the
+// client's capabilities.
 var ErrUnsupported = errors.New("server: the client does not declare the capability")
 
 // decodeInto returns a function for [request.ask] that decodes each answer into result.
@@ -37,7 +38,7 @@ func askableRequest(ctx context.Context, key string) (*request, error) {
 		return nil, ErrNoRequest
 	case key == keyConfirm:
 		return nil, fmt.Errorf(
-			"server: the key %q is taken, by the question whether a call is confirmed; use another",
+			"server: the key %q is reserved for the confirmation of a call; use another key",
 			key)
 	}
 	return r, nil

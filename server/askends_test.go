@@ -90,7 +90,7 @@ func TestAskingOutsideOfARequest(t *testing.T) {
 	})
 	speak(t, s, newest, everything).request("tools/call",
 		`{"name":"t"}`).told(
-		`server: the key "confirm_operation" is taken, by the question whether a call is confirmed; use another`)
+		`server: the key "confirm_operation" is reserved for the confirmation of a call; use another key`)
 }
 
 // A client that takes its request back while it is being asked is not asked any more, and the

@@ -127,16 +127,16 @@ func TestFormsThatAreNone(t *testing.T) {
 		`{`:                                "schema of the form",
 		`[]`:                               "schema of the form",
 		`true`:                             "schema of the form",
-		`{"type":"object"}`:                "say its properties",
-		`{"type":"array","properties":{}}`: "of type object",
-		`{"properties":{}}`:                "of type object",
-		`{"type":"object","properties":{"a":{"type":"object","properties":{}}}}`:                    `"a" is neither a plain value nor a choice`,
-		`{"type":"object","properties":{"b":{"type":"string"},"a":{}}}`:                             `"a" is neither`,
-		`{"type":"object","properties":{"a":{"type":"null"}}}`:                                      `"a" is neither`,
-		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`:           `"a" is neither`,
-		`{"type":"object","properties":{"a":{"type":"array"}}}`:                                     `"a" is neither`,
+		`{"type":"object"}`:                "must have type object and properties",
+		`{"type":"array","properties":{}}`: "must have type object",
+		`{"properties":{}}`:                "must have type object",
+		`{"type":"object","properties":{"a":{"type":"object","properties":{}}}}`:                    `"a" must be a string, number`,
+		`{"type":"object","properties":{"b":{"type":"string"},"a":{}}}`:                             `"a" must be a string`,
+		`{"type":"object","properties":{"a":{"type":"null"}}}`:                                      `"a" must be a string`,
+		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}}}}`:           `"a" must be a string`,
+		`{"type":"object","properties":{"a":{"type":"array"}}}`:                                     `"a" must be a string`,
 		`{"type":"object","properties":{"a":{"type":"string","format":"hostname"}}}`:                `the format is none of`,
-		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`: `"a" is neither`,
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string"}}}`: `"a" must be a string`,
 		`{"type":"object","properties":{"a":{"type":["string","null"]}}}`:                           `schema of the form`,
 		`{"type":"object","properties":{"a":{"type":"string"},"a":{"type":"string"}}}`:              `schema of the form`,
 		`{"type":"object","properties":{"a":{"type":"string"}},"required":"a"}`:                     `schema of the form`,
@@ -149,7 +149,7 @@ func TestFormsThatAreNone(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]mcp.ElicitParams{
-		"there is no URL": {Mode: mcp.ElicitURL, Message: "m"},
+		"the URL must be absolute": {Mode: mcp.ElicitURL, Message: "m"},
 		`the mode "voice"`: {Mode: "voice", Message: "m",
 			RequestedSchema: json.RawMessage(nameForm)}} {
 		params = p

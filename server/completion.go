@@ -22,7 +22,7 @@ func complete(r *request) (any, error) {
 	}
 	if params.Argument.Name == "" {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: argument.name must be there and not empty")
+			"Invalid params: argument.name must be a non-empty string")
 	}
 	suggest, err := r.completer(params.Ref)
 	if err != nil {

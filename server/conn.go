@@ -19,7 +19,7 @@ import (
 type Conn struct {
 	server     *Server
 	replicated bool   // see Integration.NewReplicatedConn
-	principal  string // as the transport has authenticated it
+	principal  string // as authenticated by the transport
 	ctx        context.Context
 	cancel     context.CancelFunc
 	closing    chan struct{} // closed when the server wants to end the connection
@@ -50,8 +50,8 @@ func (c *Conn) setLink(link Link) {
 }
 
 // Handle handles one message of the client and blocks until it is answered. link sends
-// notifications and requests to the client meanwhile, and must work until Handle returns; nil means
-// that there is no such way. The result and error are those of an [rpc.Handler]; a transport
+// notifications and requests to the client meanwhile, and must work until Handle returns; with nil,
+// the handler can send neither. The result and error are those of an [rpc.Handler]; a transport
 // encodes them with [rpc.AppendResponse].
 func (c *Conn) Handle(ctx context.Context, req *rpc.Request, link Link) (any, error) {
 	return c.server.handler(&connContext{ctx, c, c.server.wrapLink(link)}, req)

@@ -28,14 +28,14 @@ import (
 // be confirmed; if the question changes, it is asked again. To ask several questions in one round,
 // make all the calls and join their errors.
 //
-// Elicit may be called from several goroutines, until the handler returns. A form's schema must be
-// of the kind that the specification allows; nil stands for a form without fields, which the user
-// accepts or declines. The content of an accepted form fits the schema and has its defaults filled
-// in. [Ask] makes the form of a Go type.
+// Elicit may be called from several goroutines, until the handler returns. The specification
+// restricts the schema of a form to an object of primitive values and enums; nil stands for a form
+// without fields, which the user accepts or declines. The content of an accepted form fits the
+// schema and has its defaults filled in. [Ask] makes the form of a Go type.
 //
 // If the client does not declare the capability, the error matches [ErrUnsupported]. A handler that
-// returns it ends the request with the error that the protocol has for this case; one that can do
-// without the answer goes on instead.
+// returns it ends the request with the error that the protocol has for this case; a handler that
+// does not need the answer may continue.
 func Elicit(ctx context.Context, key string, params mcp.ElicitParams) (*mcp.ElicitResult, error) {
 	r, err := askableRequest(ctx, key)
 	if err != nil {
@@ -119,7 +119,7 @@ func (e *era) prepareElicitation(p *mcp.ElicitParams) (*schema.Schema, error) {
 	case mcp.ElicitURL:
 		p.RequestedSchema = nil
 		if u, err := url.Parse(p.URL); err != nil || !u.IsAbs() || u.Host == "" && u.Opaque == "" {
-			return nil, errors.New("there is no URL that could be opened: it must be absolute")
+			return nil, errors.New("the URL must be absolute")
 		}
 		if !f.ElicitationComplete {
 			p.ElicitationID = ""
@@ -138,7 +138,7 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 	var form mcp.ElicitSchema
 	err := mcp.Unmarshal(text, &form)
 	if err == nil && (form.Type != "object" || form.Properties == nil) {
-		err = errors.New("it must be of type object, and say its properties")
+		err = errors.New("it must have type object and properties")
 	}
 	for _, p := range form.Properties {
 		switch s := p.Schema; {
@@ -146,7 +146,7 @@ func compileForm(text json.RawMessage, f mcp.Features) (*schema.Schema, error) {
 			err = fmt.Errorf("%q: the format is none of date, date-time, email and uri", p.Name)
 		case s.Type == "string", s.Type == "number", s.Type == "integer", s.Type == "boolean":
 		case s.Type != "array" || s.Items == nil || s.Items.Enum == nil && s.Items.AnyOf == nil:
-			err = fmt.Errorf("%q is neither a plain value nor a choice", p.Name)
+			err = fmt.Errorf("%q must be a string, number, integer or boolean, or an array of enum values", p.Name)
 		case !f.EnumSchemas:
 			err = fmt.Errorf("%q is a choice of several, which revision %s does not have", p.Name,
 				f.Revision)

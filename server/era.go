@@ -52,12 +52,12 @@ func modernEra(m *meta) (*era, error) {
 	switch {
 	case !isText:
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: _meta[%q] must be there and a string", mcp.MetaProtocolVersion)
+			"Invalid params: _meta[%q] is required and must be a string", mcp.MetaProtocolVersion)
 	case mcp.Revision(version) != mcp.Latest:
 		return nil, unsupportedVersion(string(version))
 	case len(m.capabilities) == 0 || m.capabilities[0] != '{':
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: _meta[%q] must be there and an object", mcp.MetaClientCapabilities)
+			"Invalid params: _meta[%q] is required and must be an object", mcp.MetaClientCapabilities)
 	}
 	return &era{modern: true, revision: mcp.Latest, structuredContent: true,
 		capabilities: m.capabilities}, nil

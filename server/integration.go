@@ -24,7 +24,7 @@ func (s *Server) Integration() Integration { return Integration{s} }
 
 // NewConn returns a connection to a client. link carries what the server sends outside of
 // requests; nil means that it cannot, so that a legacy client gets no change notifications.
-// principal is the client as the transport has authenticated it, "" if it has not. The connection
+// principal is the identity that the transport has authenticated, or "". The connection
 // ends with ctx or with [Conn.Close], which the transport has to call in either case.
 func (i Integration) NewConn(ctx context.Context, link Link, principal string) *Conn {
 	c := &Conn{

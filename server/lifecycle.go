@@ -83,7 +83,7 @@ func initialize(r *request) (any, error) {
 	version, ok := jsonscan.Unquote(jsonscan.Member(r.Params, "protocolVersion"))
 	if !ok {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: protocolVersion must be there and a string")
+			"Invalid params: protocolVersion is required and must be a string")
 	}
 	revision := mcp.Negotiate(string(version))
 	features, _ := mcp.FeaturesOf(revision)

@@ -207,7 +207,8 @@ func Logger(ctx context.Context) *slog.Logger {
 	return r.logger(r.conn.server.log, level, "")
 }
 
-// logger returns a logger that writes to log, and to the client from level on, "" being never.
+// logger returns a logger that writes to log, and, unless level is "", records of at least that
+// level to the client.
 func (r *request) logger(log *slog.Logger, level mcp.LoggingLevel, name string) *slog.Logger {
 	if level == "" {
 		return log

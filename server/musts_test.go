@@ -33,7 +33,7 @@ func TestElicitationURLMustBeValid(t *testing.T) {
 		_, err := server.Elicit(ctx, "u",
 			mcp.ElicitParams{Mode: mcp.ElicitURL, Message: "Pay.", URL: url})
 		if err == nil || errors.As(err, new(*rpc.Error)) ||
-			!strings.Contains(err.Error(), "no URL") {
+			!strings.Contains(err.Error(), "URL must be absolute") {
 			return "", err
 		}
 		return "refused", nil

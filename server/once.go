@@ -20,18 +20,18 @@ type onceCall struct {
 	err    error
 }
 
-// Once runs fn, unless an earlier run of the handler for the same request has done so: then it
-// returns the earlier result. Handlers run again when a client has answered, see [Elicit]. If
-// several goroutines call Once with one key at a time, one of them runs fn, and the others wait and
-// return the same result or error.
+// Once runs fn once for a request whose handler runs more than once. Later calls return the result
+// of the first. Handlers run again when a client has answered, see [Elicit]. If several goroutines
+// call Once with one key at a time, one of them runs fn, and the others wait and return the same
+// result or error.
 //
 // The result is encoded as JSON and carried by a modern client in requestState until the request is
-// done, so it should be small. An error is not kept. key shares its names with those of questions;
+// done, so it should be small. An error is not kept. a key must not also be the key of a question;
 // fn must not call Once with the same key.
 //
-// Once is no protection against a client that repeats a request on purpose. A client may use a
+// Once does not protect against a client that repeats a request deliberately. A client may use a
 // requestState again until it expires, 15 minutes after it was made, and one from before the call
-// of Once makes fn run again. What must happen only once for all time, such as a payment, needs a
+// of Once makes fn run again. An action that must never be repeated, such as a payment, needs a
 // record of its own.
 func Once[T any](ctx context.Context, key string, fn func(context.Context) (T, error)) (value T,
 	err error) {

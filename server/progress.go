@@ -31,8 +31,8 @@ type progressParams struct {
 	Message  string          `json:"message,omitempty"`
 }
 
-// report sends a step. While another goroutine sends, it leaves the latest step to that goroutine.
-// A client that does not read delays only this operation, until its context ends.
+// report sends a step. If another goroutine is sending, that goroutine sends the latest step when
+// it has finished. A client that does not read delays only this operation, until its context ends.
 func (p *progress) report(done, total float64, message string) {
 	s := &progressParams{p.token, done, total, message}
 	p.mu.Lock()

@@ -38,16 +38,17 @@ type RawTool struct {
 	TaskLater bool
 
 	// Forward replaces Call for a tool of another server, which validates input and output itself.
-	// The arguments are those of the request, and the result, a JSON object, is sent as it is, with
-	// two exceptions: a missing resultType is added in the modern era, and structured content that
-	// is not an object is left out in the legacy era, which does not have it. Errors and panics are
-	// those of Call. Such a tool may have any name, since the other server has chosen it.
+	// The arguments are those of the request, and the result, a JSON object, is sent unchanged,
+	// with two exceptions: a missing resultType is added in the modern era, and structured content
+	// that is not an object is left out in the legacy era, which does not have it. Errors and
+	// panics are those of Call. Such a tool may have any name, since the other server has chosen
+	// it.
 	Forward func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error)
 
 	// Definition, if set, is the tool in lists, a JSON object in place of the fields of mcp.Tool.
-	// It is sent byte for byte except for line breaks. Clients of the legacy era get every tool
-	// without an OutputSchema that their revision does not have, which is any but that of an
-	// object, and do not get the tool at all if its InputSchema is not that of an object.
+	// It is sent byte for byte except for line breaks. For clients of the legacy era, an
+	// OutputSchema that does not describe an object is left out, and a tool whose InputSchema does
+	// not describe an object is not listed.
 	Definition json.RawMessage
 
 	// NeedsSession leaves the tool out of lists for requests without a session, such as those of

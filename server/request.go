@@ -78,7 +78,7 @@ func (r *request) quotaOwner() string {
 }
 
 // close releases what the request's own account holds, after the handler has returned. Goroutines
-// that the handler has left behind get an account that holds nothing.
+// that still run get an account without memory.
 func (r *request) close() { r.ownAccount.Swap(r.conn.server.closedAccount).Close() }
 
 func requestFrom(ctx context.Context) *request {
@@ -115,7 +115,7 @@ func (r *request) read() error {
 	return r.meta.read(r.param(paramMeta))
 }
 
-// The names of the params that are looked up on the way of every tool call.
+// The names of the params that are looked up in every tool call.
 var (
 	paramMeta      = []byte("_meta")
 	paramName      = []byte("name")

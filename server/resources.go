@@ -42,7 +42,7 @@ type ResourceTemplate struct {
 	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
-	// Definition and NeedsSession are as those of [RawTool].
+	// Definition and NeedsSession are like those of [RawTool] (as in resources.go:28).
 	Definition   json.RawMessage
 	NeedsSession bool
 }
@@ -144,7 +144,7 @@ func (r *request) uri() (string, error) {
 	uri, ok := jsonscan.Text(r.param(paramURI))
 	if !ok || uri == "" {
 		return "", rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: uri must be there and a string")
+			"Invalid params: uri is required and must be a string")
 	}
 	return uri, nil
 }

@@ -125,7 +125,7 @@ func TestResourceNotFound(t *testing.T) {
 		}
 		for _, params := range []string{`{}`, `{"uri":""}`, `{"uri":7}`, `{"uri":null}`,
 			`{"URI":"x:1"}`} {
-			k.refuse("resources/read", params, -32602, "uri must be there and a string")
+			k.refuse("resources/read", params, -32602, "uri is required and must be a string")
 		}
 		k.refuse("resources/read", `{"uri":"x:1","uri":"x:2"}`, -32602, "twice")
 	})

@@ -27,7 +27,7 @@ func Roots(ctx context.Context, key string) ([]mcp.Root, error) {
 		if err := decodeInto(&result)(answer); err != nil || result.Roots != nil {
 			return err
 		}
-		return errors.New("there are no roots in it, not even an empty list")
+		return errors.New("roots is missing")
 	})
 	if err != nil {
 		return nil, err

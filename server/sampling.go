@@ -78,7 +78,7 @@ func Sample(ctx context.Context, key string,
 			result.Role != "" {
 			return err
 		}
-		return errors.New("there is no message in it")
+		return errors.New("it has no message")
 	})
 	if err != nil {
 		return nil, err

@@ -69,7 +69,7 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	select {
 	case <-peer.Done():
 	case <-time.After(abandonTimeout):
-		return errors.New("server: calls still run that do not heed the end of their context")
+		return errors.New("server: calls still run after their context has ended: return when ctx is done")
 	}
 	if err := peer.Err(); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("server: %w", err)

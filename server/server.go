@@ -10,8 +10,8 @@
 //
 // A transport passes each message to one handler, which does the following:
 //
-//   - It finds the members of params, and from them and the handshake determines the era of the
-//     client (the function classify).
+//   - It determines the era of the client from the members of params and the handshake (the
+//     function classify).
 //   - It looks up the method in one table and calls its function.
 //   - For tools/call, that function finds the tool and hands the arguments to
 //     [dispatch.Dispatcher], which returns an envelope, never an error.
@@ -33,29 +33,29 @@
 //
 // On a stream, notifications are handled in the order of arrival, and a request is handled after
 // all notifications before it. Requests run concurrently, so their responses may come in any order,
-// except that initialize is answered before the next message is handled. Over HTTP each message is
-// a POST of its own, and POSTs that are in flight together have no order: a client that needs one
-// waits for the response, or for the 202 status of a notification, before it sends the next
+// except initialize, which is answered before the next message is handled. Over HTTP each message
+// is a POST of its own, and POSTs that are in flight together have no order: a client that needs
+// one waits for the response, or for the 202 status of a notification, before it sends the next
 // message. Within one response stream, notifications precede the response.
 //
 // # Resources, prompts and tools in MCP's terms
 //
-// [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer what MCP has
-// beside tools. [AddTool] offers a Go function as a tool in MCP's own terms: its result is text,
-// images or structured data, and has no envelope. They can be added and removed while clients are
-// connected, and clients are notified. A server needs no operations: New accepts a nil catalog.
-// [Options].Visible decides for each request what its client may see and use.
+// [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer resources,
+// resource templates and prompts. [AddTool] offers a Go function as a tool in MCP's own terms: its
+// result is text, images or structured data, and has no envelope. They can be added and removed
+// while clients are connected, and clients are notified. A server needs no operations: New accepts
+// a nil catalog. [Options].Visible decides for each request what its client may see and use.
 //
 // # Asking the client
 //
 // A handler may ask its client: [Elicit] asks the user, [Sample] the model, [Roots] for
 // directories. One handler serves both eras. A legacy client is called, and the handler waits. A
-// modern client gets the questions as the result of its request, and repeats the request with the
-// answers and with requestState, which only the server can read; the handler then runs again and
-// gets the answers. So a modern server needs no memory of its clients, and several servers behind
-// one address share no more than [Options].StateKey. A requestState is valid for 15 minutes, for
-// one principal and one request. The server keeps no record of those it has seen, so a client may
-// use one again until it expires: see [Once].
+// modern client receives the questions as the result of its request. It repeats the request with
+// the answers and with requestState, which only the server can decrypt. Then the handler runs
+// again, and Elicit returns the answer. So a modern server needs no memory of its clients, and
+// several servers behind one address share no more than [Options].StateKey. A requestState is valid
+// for 15 minutes, for one principal and one request. The server keeps no record of those it has
+// seen, so a client may use one again until it expires: see [Once].
 //
 // # Errors and panics
 //
@@ -63,7 +63,7 @@
 // passed to Hooks.Panic; the process goes on. In an operation it becomes an envelope with the code
 // internal_error, in a function of [AddTool] a result with IsError. In a function of [RawTool],
 // [Resource], [ResourceTemplate] or [Prompt] the request is answered with the error -32603,
-// "Internal error", and nothing of the panic's text. The same holds for [Options].Visible and for
+// "Internal error", without the text of the panic. The same holds for [Options].Visible and for
 // middleware.
 //
 // # Transports
@@ -74,7 +74,8 @@
 // # Slow and silent clients
 //
 // Package rpc bounds what a client can make the server hold. Change notifications are coalesced: a
-// client that does not read gets one of each when it reads again, and delays no other client.
+// client that does not read receives one of each kind when it reads again, and delays no other
+// client.
 //
 // # Tasks
 //

@@ -133,13 +133,13 @@ func TestWire(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"logging":{},"tools":{"listChanged":true}},"ttlMs":0,"cacheScope":"private"` +
 				endOfIt + `}`},
 		"discover without params": {"", `{"jsonrpc":"2.0","id":1,"method":"server/discover"}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] must be there and a string"}}`},
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] is required and must be a string"}}`},
 		"modern without capabilities": {"",
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/clientCapabilities\"] must be there and an object"}}`},
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/clientCapabilities\"] is required and must be an object"}}`},
 		"modern without version": {"",
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/clientCapabilities":{}}}}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] must be there and a string"}}`},
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] is required and must be a string"}}`},
 		"unsupported version": {"",
 			`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"v999","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 			`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported protocol version","data":{"supported":["2026-07-28"],"requested":"v999"}}}`},
@@ -159,7 +159,7 @@ func TestWire(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"test","version":"1.2"}}}`},
 		"initialize without a version": {"",
 			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`,
-			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: protocolVersion must be there and a string"}}`},
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: protocolVersion is required and must be a string"}}`},
 		"ping before initialize": {"", `{"jsonrpc":"2.0","id":"","method":"ping"}`,
 			`{"jsonrpc":"2.0","id":"","result":{}}`},
 		"ping in the modern era": {"",
@@ -532,7 +532,7 @@ func TestServeEnds(t *testing.T) {
 			l.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"deaf","_meta":{` +
 				modern + `}}}`)
 			near.Close()
-			assert.ErrorContains(t, <-ended, "do not heed")
+			assert.ErrorContains(t, <-ended, "calls still run after their context has ended")
 			close(release)
 		})
 	})

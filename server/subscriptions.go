@@ -30,7 +30,7 @@ func listen(r *request) (any, error) {
 	raw := jsonscan.Member(r.Params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: notifications must be there and an object")
+			"Invalid params: notifications is required and must be an object")
 	}
 	var filter mcp.SubscriptionFilter
 	if err := mcp.Unmarshal(raw, &filter); err != nil {

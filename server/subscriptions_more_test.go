@@ -36,7 +36,7 @@ func TestLegacyResourceSubscriptions(t *testing.T) {
 				k.want("resources/subscribe", fmt.Sprintf(`{"uri":%q}`, uri), `{}`)
 			}
 			k.refuse("resources/subscribe", `{"uri":"x:9"}`, -32002, "Resource not found: x:9")
-			k.refuse("resources/subscribe", `{}`, -32602, "uri must be there")
+			k.refuse("resources/subscribe", `{}`, -32602, "uri is required")
 			for range 5 {
 				s.ResourceUpdated("x:1")
 				s.ResourceUpdated("x:3") // nobody asked
@@ -123,7 +123,7 @@ func TestListenRefuses(t *testing.T) {
 	for _, params := range []string{`{}`, `{"notifications":null}`, `{"notifications":[]}`,
 		`{"notifications":true}`} {
 		k.refuse("subscriptions/listen", params, -32602,
-			"notifications must be there and an object")
+			"notifications is required and must be an object")
 	}
 	for _, filter := range []string{`{"toolsListChanged":"yes"}`, `{"resourceSubscriptions":"x:1"}`,
 		`{"resourceSubscriptions":[1]}`, `{"toolsListChanged":true,"toolsListChanged":true}`} {

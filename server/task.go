@@ -162,7 +162,7 @@ func (t *task) tryCreate() error {
 	case err != nil:
 		err = t.request.logError(err)
 	default:
-		if err = t.start(); err != nil { // nobody would learn of it
+		if err = t.start(); err != nil { // no client would know its id
 			t.discard()
 		}
 	}
@@ -261,7 +261,7 @@ func (t *task) run(handle func(*request) (any, error)) {
 		t.server.hooks().Safe().Panic(p.Method, p.Value, p.Stack)
 	}
 	if m, err := rpc.ParseMessage(text); err != nil {
-		_ = t.request.logError(err) // it is told as an internal error
+		_ = t.request.logError(err) // the client gets an internal error
 	} else {
 		came = outcome{m.Result, m.Error}
 	}
@@ -310,10 +310,10 @@ func (t *task) end(came outcome) {
 		t.mu.Lock()
 		now.Result = nil
 		final.setFailed(
-			rpc.Errorf(rpc.CodeInternalError, "What came of the task could not be kept"))
+			rpc.Errorf(rpc.CodeInternalError, "The result of the task could not be stored"))
 		t.mu.Unlock()
 		if t.save() != nil {
-			t.discard() // better than one that never ends
+			t.discard() // otherwise the task would never end
 		}
 	}
 	t.mu.Lock()

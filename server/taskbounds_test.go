@@ -188,7 +188,7 @@ func TestTaskStoreIsFull(t *testing.T) {
 		}), newest, tasking)
 		now := j.settled(j.begin("large", `{}`).TaskID)
 		assert.Equal(t, now.Status, "failed")
-		assert.Equal(t, now.StatusMessage, "What came of the task could not be kept")
+		assert.Equal(t, now.StatusMessage, "The result of the task could not be stored")
 		now = j.settled(j.begin("verbose", `{}`).TaskID)
 		assert.Equal(t, now.text(),
 			`server: the question "k" of a task cannot be stored: server: there is no room for another task`)

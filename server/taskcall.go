@@ -112,8 +112,8 @@ func (t *tool) taskSupport(arguments json.RawMessage, all *tasks) mcp.TaskSuppor
 
 func isTask(s mcp.TaskSupport) bool { return s == mcp.TaskOptional || s == mcp.TaskRequired }
 
-// requestedTTL returns the time to live that a client of 2025-11-25 requests, at least a second and
-// at most most.
+// requestedTTL returns the time to live that a client of 2025-11-25 requests, limited to the range
+// from 1 s to most.
 func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, error) {
 	if task[0] != '{' {
 		return 0, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: task must be an object")
@@ -130,7 +130,8 @@ func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, erro
 			"Invalid params: task: the ttl must not be negative")
 	}
 	wished := time.Duration(min(*wish.TTL, most.Milliseconds())) * time.Millisecond
-	return min(max(wished, time.Second), most), nil // with less, a client could not even ask
+	// a shorter one would end before the first tasks/get
+	return min(max(wished, time.Second), most), nil
 }
 
 // declaresTasks reports whether the request declares the tasks extension.

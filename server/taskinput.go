@@ -30,7 +30,7 @@ type taskInputs struct {
 type taskInput struct {
 	key     string
 	request mcp.InputRequest
-	ctx     context.Context    // ends when nobody wants to know any more
+	ctx     context.Context    // ends when the answer is no longer needed
 	asked   bool               // a client of 2025-11-25 is being asked
 	answer  chan inputResponse // takes one
 }
@@ -176,7 +176,7 @@ func (t *task) keepAnswer(key string, k answeredInput) {
 // awaitResult sends the requests of the task to a client of 2025-11-25 until the task has ended,
 // and returns the final record (2025-11-25, basic/utilities/tasks, Input Required Status).
 func (t *task) awaitResult(r *request) (TaskRecord, error) {
-	done := make(chan struct{}) // by who asks
+	done := make(chan struct{}) // closed by the goroutine that asks
 	asking := 0
 	defer func() {
 		for ; asking > 0; asking-- {
@@ -221,7 +221,7 @@ func (t *task) callClient(r *request, q *taskInput) {
 		return r.link.Call(ctx, q.request.Method, rawJSON(params), &answer)
 	})
 	if _, answered := errors.AsType[*rpc.Error](err); err != nil && !answered && r.Err() != nil {
-		// who was asked is gone, and may come back
+		// the client has disconnected and may reconnect
 		t.mu.Lock()
 		q.asked = false
 		t.touch()

@@ -41,7 +41,7 @@ func (r *request) findTask() (*task, TaskRecord, error) {
 	}
 	if id == nil {
 		return nil, TaskRecord{},
-			rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId must be there and a string")
+			rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: taskId is required and must be a string")
 	}
 	t, record, err := r.conn.server.findTask(r, string(id))
 	if err != nil {
@@ -120,7 +120,7 @@ func updateTask(r *request) (any, error) {
 	responses := r.param(paramInputResponses)
 	if len(responses) == 0 || responses[0] != '{' {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
-			"Invalid params: inputResponses must be there and an object")
+			"Invalid params: inputResponses is required and must be an object")
 	}
 	if t, err = requireLocal(t, &record); err != nil {
 		return nil, err
@@ -244,7 +244,7 @@ func listTasks(r *request) (any, error) {
 			[]byte(records[len(records)-1].Task.TaskID))
 	}
 	for _, record := range records {
-		if t := s.tasks.find(record.Task.TaskID); t != nil { // knows more than the store
+		if t := s.tasks.find(record.Task.TaskID); t != nil { // newer than the store
 			now := t.snapshot()
 			record = &now
 		}

@@ -78,7 +78,7 @@ func (s *Server) Close(ctx context.Context) error {
 	if s.tasks.runningTotal == 0 {
 		return nil
 	}
-	return fmt.Errorf("server: %d tasks still run that do not heed the end of their context: %w",
+	return fmt.Errorf("server: %d tasks still run after their context has ended: %w",
 		s.tasks.runningTotal, context.Cause(ctx))
 }
 

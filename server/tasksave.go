@@ -44,7 +44,7 @@ func (t *task) save() error {
 	}
 }
 
-// saveLoop writes until nothing is left to be written.
+// saveLoop writes until no write is requested.
 func (t *task) saveLoop() {
 	for {
 		t.mu.Lock()

@@ -26,7 +26,8 @@ type TaskStore interface {
 	Put(ctx context.Context, t *TaskRecord) error
 	// Get returns the task with that id, or nil. It may return an expired one.
 	Get(ctx context.Context, id string) (*TaskRecord, error)
-	// List returns at most most tasks of an owner, sorted by id, after the id after.
+	// List returns up to most tasks of an owner whose ids follow after, sorted by id. (Rename most
+	// to limit.)
 	List(ctx context.Context, owner, after string, most int) ([]*TaskRecord, error)
 	// Delete deletes a task, if it exists.
 	Delete(ctx context.Context, id string) error

@@ -26,8 +26,8 @@ import (
 // validated, the defaults filled in, and both decoded into In. Out decides the result:
 //
 //   - string: one block of text
-//   - []mcp.Content: these blocks; see [mcp.Text] and its like
-//   - *mcp.CallToolResult: the result as it is, nil being an error
+//   - []mcp.Content: these blocks, such as those of [mcp.Text]
+//   - *mcp.CallToolResult: this result; nil is an error
 //   - struct{}: no content
 //   - any other type, json.RawMessage included: structured content, and its JSON as text. The
 //     output schema is inferred from Out, unless t has one.
@@ -35,13 +35,13 @@ import (
 // An error becomes a result with IsError, which the model sees. Its text is the message if the
 // error is or wraps a [*dispatch.Error] or a [dispatch.Code], and a fixed one otherwise, as errors
 // can be secret; [dispatch.Options].Translate changes that for a server, and [dispatch.ShowError]
-// for one error. So does a panic, with the fixed text. What the client's revision lacks is replaced
-// by text or left out.
+// for one error. A panic has the same effect, with the fixed text. Content that the client's
+// revision does not support is replaced by text or left out.
 //
-// fn may call [Elicit] and its like, [dispatch.Progress], [dispatch.Logger] and [dispatch.Reserve].
-// Its context ends when the call is cancelled, or after the timeout of [dispatch.Options], whose
-// interceptors also wrap it. It must be safe for concurrent use. The tool may become a task if
-// t.Execution says so.
+// fn may call [Elicit], [Sample], [Roots] and [Once], [dispatch.Progress], [dispatch.Logger] and
+// [dispatch.Reserve]. Its context ends when the call is cancelled, or after the timeout of
+// [dispatch.Options], whose interceptors also wrap it. It must be safe for concurrent use. The tool
+// may become a task if t.Execution says so.
 func AddTool[In, Out any](s *Server, t mcp.Tool, fn func(context.Context, In) (Out, error)) {
 	tool, err := NewTool(t, fn)
 	switch {

@@ -93,11 +93,11 @@ func TestModernStatuses(t *testing.T) {
 		"No _meta": {`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{}}`, version +
 			"Mcp-Method: server/discover", 400,
 			failed("-32602",
-				`Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] must be there and a string`)},
+				`Invalid params: _meta[\"io.modelcontextprotocol/protocolVersion\"] is required and must be a string`)},
 		"No capabilities": {`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":` +
 			meta("2026-07-28", "") + `}`, version + "Mcp-Method: tools/list", 400,
 			failed("-32602",
-				`Invalid params: _meta[\"io.modelcontextprotocol/clientCapabilities\"] must be there and an object`)},
+				`Invalid params: _meta[\"io.modelcontextprotocol/clientCapabilities\"] is required and must be an object`)},
 		"An unknown tool is an error of the call alone": {
 			strings.Replace(echo, `"echo"`, `"none"`, 1), version +
 				"Mcp-Method: tools/call\nMcp-Name: none", 200,
