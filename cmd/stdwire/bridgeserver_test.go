@@ -311,7 +311,7 @@ func TestBridgeFails(t *testing.T) {
 		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is no address`, ""},
 		{words("bridge --http 127.0.0.1:0"), 2, "stdwire: bridge: which server?", ""},
 		{words("bridge --url http://x -- cat"), 2,
-			"stdwire: bridge: --url and a command after -- are given: which is the server?",
+			"stdwire: bridge: --url and a command after -- exclude each other",
 			""},
 		{words("bridge --header A:secret -- cat"), 2,
 			"stdwire: bridge: --header is for a server at a --url", ""},

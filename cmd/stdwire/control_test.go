@@ -170,7 +170,7 @@ func TestControl(t *testing.T) {
 	assert.Equal(t, run(t, "enable", "alpha", "gamma"),
 		ran{0, "", "alpha is enabled\ngamma is enabled\n"})
 	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid),
-		ran{0, "", "alpha is started anew\n"})
+		ran{0, "", "alpha is restarted\n"})
 	waitFor(t, func() string {
 		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" ||
 			servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {
@@ -188,12 +188,12 @@ func TestControl(t *testing.T) {
 		"2 enable":                "which servers?",
 		"2 restart":               "which servers?",
 		"2 restart --profile one": "unknown flag --profile",
-		"2 logs":                  "of which server?",
+		"2 logs":                  "which server?",
 		"2 logs a b":              `unexpected argument "b"`,
-		"2 logs a --pid x":        `--pid: "x" is no process id`,
+		"2 logs a --pid x":        `--pid: "x" is not a process ID`,
 		"2 status x":              `unexpected argument "x"`,
 		"2 status -o yaml":        `-o: "yaml" is not one of text, json`,
-		"2 logs a --pid 0":        "--pid: \"0\" is no process id",
+		"2 logs a --pid 0":        "--pid: \"0\" is not a process ID",
 	} {
 		code, args, _ := strings.Cut(args, " ")
 		got := run(t, strings.Fields(args)...)
@@ -209,7 +209,7 @@ func TestControl(t *testing.T) {
 	got = run(t, "restart", "alpha")
 	assert.Equal(t, got.code, 2)
 	assert.Equal(t, got.stderr,
-		fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: say which: --pid, of %s, %s\n",
+		fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: select one with --pid: %s, %s\n",
 			g.pid, other.pid))
 	assert.Equal(t, run(t, "disable", "delta").code, 0)
 	assert.Equal(t, run(t, "disable", "alpha", "--pid", other.pid).code, 0)

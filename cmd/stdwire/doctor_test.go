@@ -91,7 +91,7 @@ func TestDoctor(t *testing.T) {
 		"chatty": {doctor.Broken,
 			[]string{"broken: no answer to server/discover", "warning: it wrote to stdout " +
 				hello}},
-		"refuse": {doctor.Broken, []string{"broken: it refuses to begin: go away"}},
+		"refuse": {doctor.Broken, []string{"broken: it refuses the handshake: go away"}},
 		"noisy":  {doctor.Warning, []string{"warning: it writes to stdout " + hello}},
 		"twice": {doctor.Warning,
 			[]string{"warning: it answers what nobody has asked: 1 message"}},
@@ -145,12 +145,12 @@ func TestDoctorTools(t *testing.T) {
 	text := strings.Join(strings.Fields(got.stdout), " ")
 	for _, want := range []string{
 		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools; stopped after ",
-		"broken tools that are none: the 3. (", "broken tools that are there more than once: ok →",
-		"broken tools whose inputSchema is no JSON Schema: wrong (schema #/required: ",
-		"broken tools whose outputSchema is no JSON Schema: wrong (schema #/type: ",
+		"broken tools that cannot be decoded: the 3. (", "broken tools that are listed more than once: ok →",
+		"broken tools whose inputSchema is not a JSON Schema: wrong (schema #/required: ",
+		"broken tools whose outputSchema is not a JSON Schema: wrong (schema #/type: ",
 		"warning tools without an inputSchema: bare →",
 		"warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
-		"warning tools with a wrong x-mcp-header: header (",
+		"warning tools with an invalid x-mcp-header: header (",
 		"warning it declares prompts, and does not know prompts/list →",
 	} {
 		assert.Assert(t, cmp.Contains(text, want))
@@ -193,14 +193,14 @@ func TestDoctorOverHTTP(t *testing.T) {
 	closed.Close()
 	plain := answering(http.StatusNotFound)
 	for url, want := range map[string]string{
-		plain:                                       "broken there is nothing at that path (",
+		plain:                                       "broken the server has nothing at that path (",
 		answering(http.StatusUnauthorized):          "broken it wants to know who is there (",
-		answering(http.StatusForbidden):             "broken it knows who is there, and refuses (",
-		answering(http.StatusTooManyRequests):       "broken it is asked too often (",
-		answering(http.StatusBadGateway):            "broken it has failed, or what stands before it does not reach it (",
+		answering(http.StatusForbidden):             "broken it denies access (",
+		answering(http.StatusTooManyRequests):       "broken it limits the rate of requests (",
+		answering(http.StatusBadGateway):            "broken it failed, or a proxy in front of it cannot reach it (",
 		elsewhere.URL:                               "redirected to another server, http://127.0.0.1:1/mcp",
-		secure.URL:                                  "broken its certificate is signed by nobody whom this machine trusts (",
-		"https" + strings.TrimPrefix(plain, "http"): "broken there is no TLS at that port (",
+		secure.URL:                                  "broken its certificate is not signed by an authority that this machine trusts (",
+		"https" + strings.TrimPrefix(plain, "http"): "broken the server does not use TLS at that port (",
 		closed.URL:                                  "broken nothing listens there (",
 	} {
 		got := run(t, "doctor", "--url", url)
@@ -250,7 +250,7 @@ func TestDoctorPins(t *testing.T) {
 	assert.Equal(t, got.Verdict, doctor.Warning)
 	last := got.Findings[len(got.Findings)-1]
 	assert.Assert(t,
-		cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
+		cmp.Contains(last.What, "tools that are new since the server was first used: fs_"))
 	assert.Assert(t,
 		cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
 }

@@ -56,7 +56,7 @@ func TestScan(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(got.stdout, " in 2 tools, 1 prompt of 1 server\n"),
 		got.stdout)
 	assert.Equal(t, got.stderr,
-		"stdwire: scan: 6 findings of severity high or worse\nhint: when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME\n")
+		"stdwire: scan: 6 findings of severity high or worse\nhint: to ignore a finding that you reviewed and that is harmless: --ignore RULE:SERVER:NAME\n")
 
 	got = against(t,
 		"scan -o json --fail-on critical --ignore insistence --ignore asks-for-secrets:"+self+

@@ -102,8 +102,8 @@ func TestCollisionIsAnError(t *testing.T) {
 	assert.DeepEqual(t, all["b"].Findings,
 		[]doctor.Finding{
 			{Severity: doctor.Broken,
-				What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
-				Hint: "stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
+				What: "resources that an earlier server of the configuration also has: mem://all/1 (a)",
+				Hint: "stdwire serve withholds them from this server: remove them from one of the two servers, or remove one server from the configuration"}})
 	g := servingFile(t, path)
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })
 	got := run(t, "status")
