@@ -385,7 +385,7 @@ func TestHangup(t *testing.T) {
 	// Without a signal, a change of the file is noticed.
 	assert.Assert(t,
 		cmp.Contains(g.says(`server "c" is new, and waits`),
-			"stdwire restart c lets it in, SIGHUP all"))
+			"stdwire restart c accepts it, SIGHUP all"))
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new c")
 

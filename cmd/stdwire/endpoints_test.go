@@ -119,7 +119,7 @@ func TestServeProfiles(t *testing.T) {
 	}
 	got := run(t, "tools", "--url", l.url+"/none")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, cmp.Contains(got.stderr, "there is no such profile: all servers are at /mcp"))
+	assert.Assert(t, cmp.Contains(got.stderr, "the profile does not exist: all servers are at /mcp"))
 	response, err := http.Get(strings.TrimSuffix(l.url, "/mcp") + "/v1/openapi.json")
 	assert.NilError(t, err)
 	document, err := io.ReadAll(response.Body)

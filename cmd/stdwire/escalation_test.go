@@ -176,7 +176,7 @@ func TestTrustLeavesTheOrderAlone(t *testing.T) {
 	write("a", "b")
 	g := servingFile(t, path)
 	write("b", "a")
-	g.says("the order of the servers has changed, and waits: SIGHUP lets it in")
+	g.says("the order of the servers has changed, and waits: SIGHUP accepts it")
 	got := run(t, "trust", "--yes")
 	assert.Equal(t, got.code, 2, got.stderr)
 	assert.Assert(t, strings.Contains(got.stderr, "no project file in "), got.stderr)

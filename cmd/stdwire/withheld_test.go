@@ -121,7 +121,7 @@ func TestCollisionIsAnError(t *testing.T) {
 	waitFor(t, func() string {
 		if status := run(t, "status").stdout; !strings.Contains(status, "  waiting: "+path+":1:") ||
 			!strings.Contains(status,
-				": the order of the servers has changed, and waits: SIGHUP lets it in\n") {
+				": the order of the servers has changed, and waits: SIGHUP accepts it\n") {
 			return status
 		}
 		return ""

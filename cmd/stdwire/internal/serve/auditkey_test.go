@@ -89,5 +89,5 @@ func TestAuditKeyIsNotKept(t *testing.T) {
 	assert.Assert(t, key == nil)
 	assert.Assert(t,
 		cmp.Contains(log.String(),
-			`level=WARN msg="the key of the audit log cannot be kept: its digests can be compared until this program ends"`))
+			`level=WARN msg="the key of the audit log cannot be stored: its digests can be compared only until this program ends"`))
 }

@@ -56,7 +56,7 @@ func TestHooks(t *testing.T) {
 		{`head -c 33000000 /dev/zero | tr '\0' ' '`, `{"a": 1}`, ""},
 		{`sleep 600 & exit 0`, `{"a": 1}`, ""},
 		{`echo '{"deny":"not on \"Sundays\""}'`, "", `not on "Sundays"`},
-		{`echo '{"deny":"","arguments":{}}'`, "", `no reason is given`},
+		{`echo '{"deny":"","arguments":{}}'`, "", `the hook gives no reason`},
 		{`echo '{"arguments":{}}'; exit 3`, "", "has not worked: exited with status 3"},
 		{`kill -9 $$`, "", "has not worked: ended by signal: killed"},
 		{`echo '{"deny":true}'`, "", "a deny that is no text"},
@@ -67,7 +67,7 @@ func TestHooks(t *testing.T) {
 		{`echo '{"arguments":'`, "", "its answer is no JSON: "},
 		{`echo '{} {}'`, "", "its answer is no JSON: "},
 		{`echo no`, "", "its answer is no JSON: "},
-		{`echo '[]'`, "", "its answer is no JSON object"},
+		{`echo '[]'`, "", "its answer is not a JSON object"},
 		{`cat /dev/zero`, "", "its answer has more than 33554432 bytes"},
 	} {
 		var log bytes.Buffer
