@@ -38,7 +38,7 @@ func TestBridge(t *testing.T) {
 			"", 0},
 		{"line breaks in what is no JSON", nil, []string{"cat"}, byLength("a\nb", `{}`),
 			byLength(`{}`),
-			"stdwire: bridge: a message of the client is left out: framing: line break at byte 1 of a newline frame: remove or escape it\n",
+			"stdwire: bridge: a message of the client is skipped: framing: line break at byte 1 of a newline frame: remove or escape it\n",
 			0},
 		{"a log on stdout", nil, []string{"sh", "-c", "echo 'Starting \x1b[1m…'; cat; exit 5"},
 			byLength(`{}`), byLength(`{}`), "Starting …\n", 5},

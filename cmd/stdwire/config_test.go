@@ -173,7 +173,7 @@ func TestConfigUsage(t *testing.T) {
 		{"config check --config=",
 			"stdwire: config check: --config: the name of the file is empty\n"},
 		{"tools --config x",
-			"stdwire: tools: --config is for a server of the configuration\nhint: select one: -s ID\n"},
+			"stdwire: tools: --config is for a server of the configuration\nhint: say which: -s ID\n"},
 		{"tools --input a=b -- x",
 			"stdwire: tools: --input is for a server of the configuration\n"},
 		{"tools -s a -- x",

@@ -308,7 +308,7 @@ func TestSocketPathTooLong(t *testing.T) {
 		path)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t,
-		cmp.Contains(got.stderr, "warning: stdwire status and its like do not find this: "))
+		cmp.Contains(got.stderr, "warning: stdwire status and similar commands cannot reach this gateway: "))
 	assert.Assert(t,
 		cmp.Contains(got.stderr, "the path of a socket has at most 103 bytes, and this has"))
 	assert.Assert(t, cmp.Contains(got.stderr, "set XDG_RUNTIME_DIR to a shorter directory"))

@@ -236,7 +236,7 @@ func TestProfilesFollow(t *testing.T) {
 		return ""
 	}
 	assert.Equal(t, changed(), "gone profile old")
-	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "no such profile"),
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "the profile does not exist"),
 		"it waits")
 	assert.NilError(t, l.cmd.Process.Signal(syscall.SIGHUP))
 	assert.Equal(t, changed(), "new profile new")
@@ -245,9 +245,9 @@ func TestProfilesFollow(t *testing.T) {
 	got := run(t, "tools", "--url", l.url+"/new")
 	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") &&
 		!strings.Contains(got.stdout, "hand__"), got.stdout+got.stderr)
-	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "no such profile"))
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "the profile does not exist"))
 	_, err = old.CallTool(t.Context(), "lib__picture", nil)
-	assert.ErrorContains(t, err, "no such profile")
+	assert.ErrorContains(t, err, "the profile does not exist")
 	for _, c := range []*client.Client{both, old} {
 		assert.NilError(t, c.Close())
 	}

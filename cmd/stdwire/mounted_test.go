@@ -243,7 +243,7 @@ func TestServeControlled(t *testing.T) {
 		assert.Equal(t, got.code, 5)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
-				`the command that is to see it, "false", has not worked: exited with status 1`))
+				`the hook "false" failed: exited with status 1`))
 		assert.Equal(t, entry()["refused_by"], "before")
 
 		got = behind("call hand__fail --era " + era)
@@ -309,7 +309,7 @@ func TestServeOthersUsage(t *testing.T) {
 		{[]string{"serve", "--config", path, "--audit", filepath.Join(path, "x")}, 2,
 			"--audit: open "},
 		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2,
-			`--before: "a 'b" is not whole: ' is never closed`},
+			`--before: "a 'b" is incomplete: the closing ' is missing`},
 		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: the command is missing"},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},

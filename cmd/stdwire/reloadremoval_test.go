@@ -68,7 +68,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 
 	// Accept one server, then all.
 	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
-	assert.ErrorContains(t, st.Accept(t.Context(), one), "it has changed again")
+	assert.ErrorContains(t, st.Accept(t.Context(), one), "has changed since it was shown")
 	st.expectServers("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
 	assert.NilError(t, st.Accept(t.Context(), one))

@@ -42,7 +42,7 @@ func TestScanFormats(t *testing.T) {
 		err := r.Scan(c.Streams, servers)
 		assert.Error(t, err, "6 findings of severity high or worse")
 		assert.NilError(t, c.Out.Flush())
-		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout: there is nothing of it\n")
+		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout matches no finding\n")
 		golden.Assert(t,
 			strings.ReplaceAll(c.Stdout.String(), `"version": "`+command.Version()+`"`,
 				`"version": "VERSION"`), file)

@@ -50,7 +50,7 @@ func TestScanServers(t *testing.T) {
 			`error: ` + path + `:`,
 			`warning: gone: start: cannot start "no-such-program-anywhere": `,
 			`server "unset": env.T: ${NOT_SET_ANYWHERE} is not set`,
-			`"message":"scan: 3 servers not looked at"`,
+			`"message":"scan: 3 servers not scanned"`,
 		} {
 			assert.Assert(t, cmp.Contains(got.stderr, told))
 		}

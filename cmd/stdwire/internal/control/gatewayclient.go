@@ -175,7 +175,7 @@ func withPid(all []*gatewayClient, pid int) ([]*gatewayClient, error) {
 		}
 	}
 	return nil, &command.Failure{Code: "unreachable",
-		Why: fmt.Sprintf("no gateway is process %d", pid), Hint: "the running gateways are " + pidsOf(all)}
+		Why: fmt.Sprintf("no gateway is process %d", pid), Hint: "there are " + pidsOf(all)}
 }
 
 func pidsOf(all []*gatewayClient) string {
