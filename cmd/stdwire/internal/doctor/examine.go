@@ -117,8 +117,8 @@ func (r *Report) checkStartTime(ready time.Duration, launcher string) {
 			ready.Round(100*time.Millisecond), slowStart), hint)
 }
 
-// stopGrace is how long a server may take to exit by itself, and again after SIGTERM: the default of
-// [client.Command].Grace.
+// stopGrace is how long a server may take to exit by itself, and again after SIGTERM: the default
+// of [client.Command].Grace.
 const stopGrace = 2 * time.Second
 
 // stopServer stops a server and adds findings about how it exited.

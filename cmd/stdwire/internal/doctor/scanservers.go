@@ -95,7 +95,7 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 		if a.err != nil && a.server != nil {
 			f := target.Explain(a.err)
 			if f == nil {
-				f = command.AsFailure(ctx, target.ConfigFailure(a.err)) // the error names the server
+				f = command.AsFailure(ctx, target.ConfigFailure(a.err)) // it names the server
 			} else {
 				f.Server = c.Servers[i].ID
 			}

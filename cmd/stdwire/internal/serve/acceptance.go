@@ -17,7 +17,8 @@ import (
 
 // A configuration file decides which programs are started, and a client with file tools may be able
 // to write it. So the gateway applies only the changes of a file that reduce what it offers: that
-// remove or disable servers, or offer fewer of their tools. All other changes wait for the operator.
+// remove or disable servers, or offer fewer of their tools. All other changes wait for the
+// operator.
 
 // An acceptedServer is a server as the operator accepted it, less what changes of its file have
 // removed since.
@@ -45,8 +46,8 @@ func (r resolution) equal(o resolution) bool {
 	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
 }
 
-// An Acceptance selects the waiting changes that the operator accepts: all, or one. If the digest of
-// the one is not "", the change must have that digest.
+// An Acceptance selects the waiting changes that the operator accepts: all, or one. If the digest
+// of the one is not "", the change must have that digest.
 type Acceptance struct {
 	All bool
 	one ops.Release

@@ -71,7 +71,8 @@ func (a *auditFile) isMoved() bool {
 }
 
 // rotateAudit reopens the audit log, if there is one, and reports whether it had been moved. A
-// program that rotates logs moves the file before it sends SIGHUP; such a signal accepts no changes.
+// program that rotates logs moves the file before it sends SIGHUP; such a signal accepts no
+// changes.
 func (m *GatewayConfig) rotateAudit(log *slog.Logger) (rotated bool) {
 	if m.auditLog == nil {
 		return false

@@ -20,8 +20,8 @@ import (
 // connections wait.
 const MaxControlConns = 32
 
-// A controlServer is an MCP server on a socket that only its user can reach. The commands of package
-// control use it.
+// A controlServer is an MCP server on a socket that only its user can reach. The commands of
+// package control use it.
 type controlServer struct {
 	listener net.Listener
 	path     string

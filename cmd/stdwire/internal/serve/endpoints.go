@@ -71,9 +71,9 @@ func (e *endpoints) profile(name string) *endpoint {
 	return e.profiles[name]
 }
 
-// setProfiles opens and closes endpoints so that exactly these profiles have one. It calls offer for
-// each profile to set what its server offers; for a closed one, without ids. It returns the names of
-// those that it opened and closed.
+// setProfiles opens and closes endpoints so that exactly these profiles have one. It calls offer
+// for each profile to set what its server offers; for a closed one, without ids. It returns the
+// names of those that it opened and closed.
 func (e *endpoints) setProfiles(profiles map[string][]string,
 	offer func(s *server.Server, ids ...string)) (opened, closed []string) {
 	e.mu.Lock()

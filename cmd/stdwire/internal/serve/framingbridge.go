@@ -129,8 +129,8 @@ func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
 		})
 }
 
-// pass reads messages, frames them with reframe and writes them. It reports and skips a message that
-// cannot be framed.
+// pass reads messages, frames them with reframe and writes them. It reports and skips a message
+// that cannot be framed.
 func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
 	reframe func(dst, message []byte) ([]byte, error)) error {
 	var message, frame []byte
@@ -158,8 +158,8 @@ func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
 	}
 }
 
-// appendMessage appends a message in a framing. If the framing does not allow line breaks, it removes
-// white space.
+// appendMessage appends a message in a framing. If the framing does not allow line breaks, it
+// removes white space.
 func appendMessage(dst []byte, codec framing.Codec, message []byte) ([]byte, error) {
 	framed, err := codec.AppendFrame(dst, message)
 	if !errors.Is(err, framing.ErrLineBreak) {

@@ -134,7 +134,7 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	st := newReloader(m, o.New(s), s, std, log)
 	st.current, st.pins = c.All, o.Pins
 	err = ops.Register(catalog, st.hostOptions())
-	if m.operations != nil { // before the tools: an operation has precedence over a tool of its name
+	if m.operations != nil { // first: operations have precedence over tools
 		err = errors.Join(err, ops.Register(m.operations, st.hostOptions()))
 	}
 	if err != nil {

@@ -175,8 +175,8 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 var errToken = errors.New("the bearer token is missing or wrong")
 
-// principal returns the function that authenticates requests by the bearer token, or nil if --no-auth
-// is set.
+// principal returns the function that authenticates requests by the bearer token, or nil if
+// --no-auth is set.
 func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, error) {
 	if w.noAuth {
 		return nil

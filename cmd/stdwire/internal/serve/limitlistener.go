@@ -14,8 +14,8 @@ import (
 const maxConnections = 4096
 
 // A limitListener limits the number of open connections, in all and for each address. When the
-// limit is reached, it closes an idle connection: of the same address if that has reached its share,
-// else of the address with the most connections.
+// limit is reached, it closes an idle connection: of the same address if that has reached its
+// share, else of the address with the most connections.
 type limitListener struct {
 	net.Listener
 	places *quota.Pool // by address

@@ -24,7 +24,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Reloader makes a gateway offer the configured servers, and applies changes of the configuration.
+// A Reloader makes a gateway offer the configured servers, and applies changes of the
+// configuration.
 type Reloader struct {
 	m       *GatewayConfig
 	Gateway *gateway.Gateway
@@ -148,9 +149,9 @@ func (st *Reloader) Files() []string {
 	return st.watchedFiles
 }
 
-// Reload applies the current configuration and announces all changes to clients at once. Changes that
-// exceed the accepted definitions wait, unless by accepts them. If the configuration is unusable,
-// Reload changes nothing and returns the error.
+// Reload applies the current configuration and announces all changes to clients at once. Changes
+// that exceed the accepted definitions wait, unless by accepts them. If the configuration is
+// unusable, Reload changes nothing and returns the error.
 func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
@@ -292,8 +293,8 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 }
 
 // setOrder sets the order of the servers: a name that several servers have belongs to the first. A
-// change of a file alone does not reorder servers that are offered, because one could then take over
-// a name of another. It reports whether the order is as configured.
+// change of a file alone does not reorder servers that are offered, because one could then take
+// over a name of another. It reports whether the order is as configured.
 func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	var order []string
 	for _, s := range configured {

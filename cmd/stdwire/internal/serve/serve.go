@@ -1,10 +1,10 @@
-// Package serve implements stdwire serve and stdwire bridge: the built-in server and the gateway, on
-// stdio and over HTTP.
+// Package serve implements stdwire serve and stdwire bridge: the built-in server and the gateway,
+// on stdio and over HTTP.
 //
 // A [GatewayConfig] selects the configured servers to offer. Its Start returns a [Reloader], which
 // owns the gateway, watches the configuration files and applies additions only when the operator
-// accepts them. The package also has the control socket, the endpoints of profiles, hooks, the audit
-// log and, for stdwire run, the tools of configured servers as operations.
+// accepts them. The package also has the control socket, the endpoints of profiles, hooks, the
+// audit log and, for stdwire run, the tools of configured servers as operations.
 package serve
 
 import (
@@ -58,8 +58,8 @@ this.
 	}
 }
 
-// settleTimeout is how long the first lists wait for the servers of a gateway. Tools of servers that
-// start later are announced by list_changed, which some clients ignore.
+// settleTimeout is how long the first lists wait for the servers of a gateway. Tools of servers
+// that start later are announced by list_changed, which some clients ignore.
 const settleTimeout = 5 * time.Second
 
 // serveMCP serves until stdin or ctx ends.

@@ -23,8 +23,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ServerOperations adds the tools of configured servers to the catalog of stdwire run. It adds those
-// of a server when a command line first names it, and reads the configuration only then.
+// ServerOperations adds the tools of configured servers to the catalog of stdwire run. It adds
+// those of a server when a command line first names it, and reads the configuration only then.
 type ServerOperations struct {
 	target.ConfigFlags
 	profile string

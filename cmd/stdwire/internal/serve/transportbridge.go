@@ -21,8 +21,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A transportBridge serves a server over a different transport. It is a gateway with one server that
-// does not change names.
+// A transportBridge serves a server over a different transport. It is a gateway with one server
+// that does not change names.
 type transportBridge struct {
 	words        []string // the command of the server; nil if it has a URL
 	remote       target.Remote

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A messageStore keeps the responses and requests of a server until a replay takes them, so that the
-// server's writes do not block.
+// A messageStore keeps the responses and requests of a server until a replay takes them, so that
+// the server's writes do not block.
 type messageStore struct {
 	mu        sync.Mutex
 	pending   map[string]bool            // ids of requests without a response

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// A liveView prints messages on stderr, each on one line, truncated to the width of the terminal. It
-// does not block the traffic if stderr is not read: it then drops lines and counts them.
+// A liveView prints messages on stderr, each on one line, truncated to the width of the terminal.
+// It does not block the traffic if stderr is not read: it then drops lines and counts them.
 type liveView struct {
 	console *term.Console
 	lines   chan string
