@@ -151,7 +151,7 @@ func TestDoctorTools(t *testing.T) {
 		"warning tools without an inputSchema: bare →",
 		"warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
 		"warning tools with an invalid x-mcp-header: header (",
-		"warning it declares prompts, and does not know prompts/list →",
+		"warning it declares prompts, and does not support prompts/list →",
 	} {
 		assert.Assert(t, cmp.Contains(text, want))
 	}
@@ -201,7 +201,7 @@ func TestDoctorOverHTTP(t *testing.T) {
 		elsewhere.URL:                               "redirected to another server, http://127.0.0.1:1/mcp",
 		secure.URL:                                  "broken its certificate is not signed by an authority that this machine trusts (",
 		"https" + strings.TrimPrefix(plain, "http"): "broken the server does not use TLS at that port (",
-		closed.URL:                                  "broken nothing listens there (",
+		closed.URL:                                  "broken nothing listens at that address (",
 	} {
 		got := run(t, "doctor", "--url", url)
 		assert.Equal(t, got.code, 10, got.stdout)

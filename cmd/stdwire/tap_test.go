@@ -416,10 +416,10 @@ func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"-o", file, "--max-size", "5kB"},
-			"stdwire: tap: the recording ends here, the traffic goes on: " + file +
+			"stdwire: tap: the recording ends here, the traffic continues: " + file +
 				" has reached its --max-size\n"},
 		{[]string{"-o", "/dev/full"},
-			"stdwire: tap: the recording ends here, the traffic goes on: write /dev/full: no space left on device\n"},
+			"stdwire: tap: the recording ends here, the traffic continues: write /dev/full: no space left on device\n"},
 	} {
 		if _, err := os.Stat("/dev/full"); err != nil && tt.flags[1] == "/dev/full" {
 			continue

@@ -110,8 +110,8 @@ hint: to trust the definition above without a question: --yes
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 0)
 	assert.Equal(t, run(t, "trust", "good").stderr,
-		"stdwire: trust: good is from a file of your own, "+filepath.Join(dir, "mcp.json")+
-			", and needs no trust\nhint: see stdwire trust --help\n")
+		"stdwire: trust: good is from your own file "+filepath.Join(dir, "mcp.json")+
+			", which needs no trust\nhint: see stdwire trust --help\n")
 }
 
 func TestTrustOfBrokenServers(t *testing.T) {

@@ -59,7 +59,7 @@ func TestHooks(t *testing.T) {
 		{`echo '{"deny":"","arguments":{}}'`, "", `the hook gives no reason`},
 		{`echo '{"arguments":{}}'; exit 3`, "", "failed: exited with status 3"},
 		{`kill -9 $$`, "", "failed: ended by signal: killed"},
-		{`echo '{"deny":true}'`, "", "a deny that is no text"},
+		{`echo '{"deny":true}'`, "", "the deny of its answer is not a string"},
 		{`echo '{"denied":"no"}'`, "",
 			`its answer may have either arguments or deny, once, and has "denied"`},
 		{`echo '{"result":{}}'`, "", `and has "result"`},
