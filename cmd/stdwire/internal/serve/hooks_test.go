@@ -61,7 +61,7 @@ func TestHooks(t *testing.T) {
 		{`kill -9 $$`, "", "failed: ended by signal: killed"},
 		{`echo '{"deny":true}'`, "", "the deny of its answer is not a string"},
 		{`echo '{"denied":"no"}'`, "",
-			`its answer may have either arguments or deny, once, and has "denied"`},
+			`its answer must have one member, arguments or deny, and has "denied"`},
 		{`echo '{"result":{}}'`, "", `and has "result"`},
 		{`echo '{"arguments":{},"arguments":{}}'`, "", `and has "arguments"`},
 		{`echo '{"arguments":'`, "", "its answer is not JSON: "},
