@@ -68,7 +68,7 @@ func TestAuditIsReopened(t *testing.T) {
 	assert.NilError(t, os.Rename(file, file+".2"))
 	assert.NilError(t, os.Mkdir(file, 0o700))
 	hangup()
-	g.says("the audit log cannot be opened anew; it goes on where it was")
+	g.says("the audit log cannot be reopened; it continues in the current file")
 	call("four")
 	lines(file+".2", 2)
 }

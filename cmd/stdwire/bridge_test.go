@@ -38,7 +38,7 @@ func TestBridge(t *testing.T) {
 			"", 0},
 		{"line breaks in what is no JSON", nil, []string{"cat"}, byLength("a\nb", `{}`),
 			byLength(`{}`),
-			"stdwire: bridge: a message of the client is left out: framing: line break at byte 1 of a newline frame: remove or escape it\n",
+			"stdwire: bridge: a message of the client is skipped: framing: line break at byte 1 of a newline frame: remove or escape it\n",
 			0},
 		{"a log on stdout", nil, []string{"sh", "-c", "echo 'Starting \x1b[1m…'; cat; exit 5"},
 			byLength(`{}`), byLength(`{}`), "Starting …\n", 5},
@@ -48,7 +48,7 @@ func TestBridge(t *testing.T) {
 			byLength(pretty), byLength(pretty), "", 0},
 		{"a client that loses count", nil, []string{"cat"}, byLength(`{}`) +
 			"Content-Length: x\r\n\r\n", byLength(`{}`),
-			"stdwire: bridge: nothing more of the client can be passed on: framing: lost the frame boundary: Content-Length \"x\" is not a number of bytes: close the connection\n",
+			"stdwire: bridge: further messages of the client cannot be forwarded: framing: lost the frame boundary: Content-Length \"x\" is not a number of bytes: close the connection\n",
 			0},
 		{"a client that says nothing", nil, []string{"sh", "-c", "echo '{}'; read line; exit 3"},
 			"", "{}\n", "", 3},

@@ -308,10 +308,10 @@ func TestBridgeFails(t *testing.T) {
 		{words("bridge --url " + s.URL), 3, `stdwire: ` + strings.TrimPrefix(s.URL, "http://") +
 			`: start: POST ` + s.URL + `: 401 Unauthorized: "who are you?"`, ""},
 		{words("bridge --url no-url"), 2, "stdwire: bridge: --url: the value is not an http or https URL", ""},
-		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is no address`, ""},
+		{words("bridge --http 80 -- cat"), 2, `stdwire: bridge: --http: "80" is not an address`, ""},
 		{words("bridge --http 127.0.0.1:0"), 2, "stdwire: bridge: which server?", ""},
 		{words("bridge --url http://x -- cat"), 2,
-			"stdwire: bridge: --url and a command after -- are given: which is the server?",
+			"stdwire: bridge: --url and a command after -- exclude each other",
 			""},
 		{words("bridge --header A:secret -- cat"), 2,
 			"stdwire: bridge: --header is for a server at a --url", ""},

@@ -170,7 +170,7 @@ func TestControl(t *testing.T) {
 	assert.Equal(t, run(t, "enable", "alpha", "gamma"),
 		ran{0, "", "alpha is enabled\ngamma is enabled\n"})
 	assert.Equal(t, run(t, "restart", "alpha", "--pid", g.pid),
-		ran{0, "", "alpha is started anew\n"})
+		ran{0, "", "alpha is restarted\n"})
 	waitFor(t, func() string {
 		if _, servers := statuses(t, g.pid); servers["alpha"].State != "ready" ||
 			servers["alpha"].Pid == alpha.Pid || servers["gamma"].State != "ready" {
@@ -188,12 +188,12 @@ func TestControl(t *testing.T) {
 		"2 enable":                "which servers?",
 		"2 restart":               "which servers?",
 		"2 restart --profile one": "unknown flag --profile",
-		"2 logs":                  "of which server?",
+		"2 logs":                  "which server?",
 		"2 logs a b":              `unexpected argument "b"`,
-		"2 logs a --pid x":        `--pid: "x" is no process id`,
+		"2 logs a --pid x":        `--pid: "x" is not a process ID`,
 		"2 status x":              `unexpected argument "x"`,
 		"2 status -o yaml":        `-o: "yaml" is not one of text, json`,
-		"2 logs a --pid 0":        "--pid: \"0\" is no process id",
+		"2 logs a --pid 0":        "--pid: \"0\" is not a process ID",
 	} {
 		code, args, _ := strings.Cut(args, " ")
 		got := run(t, strings.Fields(args)...)
@@ -209,7 +209,7 @@ func TestControl(t *testing.T) {
 	got = run(t, "restart", "alpha")
 	assert.Equal(t, got.code, 2)
 	assert.Equal(t, got.stderr,
-		fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: say which: --pid, of %s, %s\n",
+		fmt.Sprintf("stdwire: restart: several gateways have the server alpha\nhint: select one with --pid: %s, %s\n",
 			g.pid, other.pid))
 	assert.Equal(t, run(t, "disable", "delta").code, 0)
 	assert.Equal(t, run(t, "disable", "alpha", "--pid", other.pid).code, 0)
@@ -308,7 +308,7 @@ func TestSocketPathTooLong(t *testing.T) {
 		path)
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t,
-		cmp.Contains(got.stderr, "warning: stdwire status and its like do not find this: "))
+		cmp.Contains(got.stderr, "warning: stdwire status and similar commands cannot reach this gateway: "))
 	assert.Assert(t,
 		cmp.Contains(got.stderr, "the path of a socket has at most 103 bytes, and this has"))
 	assert.Assert(t, cmp.Contains(got.stderr, "set XDG_RUNTIME_DIR to a shorter directory"))
@@ -385,7 +385,7 @@ func TestHangup(t *testing.T) {
 	// Without a signal, a change of the file is noticed.
 	assert.Assert(t,
 		cmp.Contains(g.says(`server "c" is new, and waits`),
-			"stdwire restart c lets it in, SIGHUP all"))
+			"stdwire restart c accepts it, SIGHUP all"))
 	assert.NilError(t, g.cmd.Process.Signal(syscall.SIGHUP))
 	g.says("new c")
 

@@ -15,5 +15,5 @@ func TestDoctorGrandchild(t *testing.T) {
 	assert.Equal(t, got.code, 0)
 	assert.Assert(t,
 		cmp.Contains(strings.Join(strings.Fields(got.stdout), " "),
-			"warning it has left a process behind that held its stdout open, and was ended →"))
+			"warning it left a process behind that held its stdout open, and that was stopped →"))
 }

@@ -66,7 +66,7 @@ func TestDoctor(t *testing.T) {
 		"typo": {"command": "SELF", "args": ["fixture:odd"], "agrs": []}}}`)
 	code, all := charts(t, "--config", path, "--timeout", "10s")
 	assert.Equal(t, code, 10)
-	const hello = "what is no message, 1 line, the first: Starting server…"
+	const hello = "text to stdout that is not a message, 1 line, the first: Starting server…"
 	stays := "warning: it did not end within 2s of the end of its stdin, and " +
 		command.NeededSignal
 	stubborn := "warning: it heeds neither the end of its stdin nor SIGTERM, and was killed after 4"
@@ -89,22 +89,22 @@ func TestDoctor(t *testing.T) {
 				exec.ErrNotFound.Error() + ` (PATH `}},
 		"silent": {doctor.Broken, []string{"broken: no answer to server/discover after "}},
 		"chatty": {doctor.Broken,
-			[]string{"broken: no answer to server/discover", "warning: it wrote to stdout " +
+			[]string{"broken: no answer to server/discover", "warning: it wrote " +
 				hello}},
-		"refuse": {doctor.Broken, []string{"broken: it refuses to begin: go away"}},
-		"noisy":  {doctor.Warning, []string{"warning: it writes to stdout " + hello}},
+		"refuse": {doctor.Broken, []string{"broken: it refuses the handshake: go away"}},
+		"noisy":  {doctor.Warning, []string{"warning: it writes " + hello}},
 		"twice": {doctor.Warning,
-			[]string{"warning: it answers what nobody has asked: 1 message"}},
-		"fatal": {doctor.Fine, []string{"note: it ends when it is asked server/discover"}},
+			[]string{"warning: it sends responses to no request: 1 message"}},
+		"fatal": {doctor.Fine, []string{"note: it exits on server/discover"}},
 		"deaf": {doctor.Warning,
-			[]string{"note: it does not answer server/discover", "warning: it writes to stdout " +
+			[]string{"note: it does not answer server/discover", "warning: it writes " +
 				hello}},
 		"dies": {doctor.Broken,
-			[]string{`broken: it has ended at tools/list: exited with status 9: "out of tools"`}},
+			[]string{`broken: it exited during tools/list: exited with status 9: "out of tools"`}},
 		"unlisted": {doctor.Broken,
 			[]string{"broken: tools/list: the list was not complete after 10s"}},
 		"toolless": {doctor.Broken,
-			[]string{"broken: it declares tools, and does not know tools/list"}},
+			[]string{"broken: it declares tools, and does not support tools/list"}},
 		"stays":    {doctor.Warning, []string{stays}},
 		"stubborn": {doctor.Warning, []string{stubborn}},
 		"unset":    {doctor.Broken, []string{"broken: env.T: ${NOT_SET_ANYWHERE} is not set"}},
@@ -145,13 +145,13 @@ func TestDoctorTools(t *testing.T) {
 	text := strings.Join(strings.Fields(got.stdout), " ")
 	for _, want := range []string{
 		"broken 2025-06-18, legacy era, by initialize; ready after ", "; 7 tools; stopped after ",
-		"broken tools that are none: the 3. (", "broken tools that are there more than once: ok →",
-		"broken tools whose inputSchema is no JSON Schema: wrong (schema #/required: ",
-		"broken tools whose outputSchema is no JSON Schema: wrong (schema #/type: ",
+		"broken tools that cannot be decoded: number 3 (", "broken tools that are listed more than once: ok →",
+		"broken tools whose inputSchema is not a JSON Schema: wrong (schema #/required: ",
+		"broken tools whose outputSchema is not a JSON Schema: wrong (schema #/type: ",
 		"warning tools without an inputSchema: bare →",
 		"warning tools whose names are not 1 to 128 letters, digits, '_', '-' and '.': bad name →",
-		"warning tools with a wrong x-mcp-header: header (",
-		"warning it declares prompts, and does not know prompts/list →",
+		"warning tools with an invalid x-mcp-header: header (",
+		"warning it declares prompts, and does not support prompts/list →",
 	} {
 		assert.Assert(t, cmp.Contains(text, want))
 	}
@@ -193,15 +193,15 @@ func TestDoctorOverHTTP(t *testing.T) {
 	closed.Close()
 	plain := answering(http.StatusNotFound)
 	for url, want := range map[string]string{
-		plain:                                       "broken there is nothing at that path (",
-		answering(http.StatusUnauthorized):          "broken it wants to know who is there (",
-		answering(http.StatusForbidden):             "broken it knows who is there, and refuses (",
-		answering(http.StatusTooManyRequests):       "broken it is asked too often (",
-		answering(http.StatusBadGateway):            "broken it has failed, or what stands before it does not reach it (",
+		plain:                                       "broken the server has nothing at that path (",
+		answering(http.StatusUnauthorized):          "broken it requires authorization (",
+		answering(http.StatusForbidden):             "broken it denies access (",
+		answering(http.StatusTooManyRequests):       "broken it limits the rate of requests (",
+		answering(http.StatusBadGateway):            "broken it failed, or a proxy in front of it cannot reach it (",
 		elsewhere.URL:                               "redirected to another server, http://127.0.0.1:1/mcp",
-		secure.URL:                                  "broken its certificate is signed by nobody whom this machine trusts (",
-		"https" + strings.TrimPrefix(plain, "http"): "broken there is no TLS at that port (",
-		closed.URL:                                  "broken nothing listens there (",
+		secure.URL:                                  "broken its certificate is not signed by an authority that this machine trusts (",
+		"https" + strings.TrimPrefix(plain, "http"): "broken the server does not use TLS at that port (",
+		closed.URL:                                  "broken nothing listens at that address (",
 	} {
 		got := run(t, "doctor", "--url", url)
 		assert.Equal(t, got.code, 10, got.stdout)
@@ -250,7 +250,7 @@ func TestDoctorPins(t *testing.T) {
 	assert.Equal(t, got.Verdict, doctor.Warning)
 	last := got.Findings[len(got.Findings)-1]
 	assert.Assert(t,
-		cmp.Contains(last.What, "tools that it did not have when it was first used: fs_"))
+		cmp.Contains(last.What, "tools that are new since the server was first used: fs_"))
 	assert.Assert(t,
 		cmp.Contains(last.Hint, "stdwire pin diff -s files --config "+shellwords.Quote(path)))
 }
@@ -305,12 +305,12 @@ func TestDoctorUsage(t *testing.T) {
 		{"doctor --profile x --config " + path, `stdwire: doctor: there is no profile "x"`, 2},
 		{"doctor --config " + broken, "stdwire: doctor: " + broken + ":1:", 8},
 		{"doctor files -- x",
-			"stdwire: doctor: files is for servers of the configuration, and there is another server",
+			"stdwire: doctor: files is for servers of the configuration, and cannot be combined",
 			2},
 		{"doctor --profile p --url http://x",
-			"stdwire: doctor: --profile is for servers of the configuration, and there is another server",
+			"stdwire: doctor: --profile is for servers of the configuration, and cannot be combined",
 			2},
-		{"doctor --url http://x -- y", "stdwire: doctor: --url and a command after -- are given",
+		{"doctor --url http://x -- y", "stdwire: doctor: --url and a command after -- exclude each other",
 			2},
 		{"doctor --header A:b", "stdwire: doctor: --header is for a server at a --url", 2},
 	} {

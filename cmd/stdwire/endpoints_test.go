@@ -119,7 +119,7 @@ func TestServeProfiles(t *testing.T) {
 	}
 	got := run(t, "tools", "--url", l.url+"/none")
 	assert.Equal(t, got.code, 4)
-	assert.Assert(t, cmp.Contains(got.stderr, "there is no such profile: all servers are at /mcp"))
+	assert.Assert(t, cmp.Contains(got.stderr, "the profile does not exist: all servers are at /mcp"))
 	response, err := http.Get(strings.TrimSuffix(l.url, "/mcp") + "/v1/openapi.json")
 	assert.NilError(t, err)
 	document, err := io.ReadAll(response.Body)
@@ -236,7 +236,7 @@ func TestProfilesFollow(t *testing.T) {
 		return ""
 	}
 	assert.Equal(t, changed(), "gone profile old")
-	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "no such profile"),
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/new").stderr, "the profile does not exist"),
 		"it waits")
 	assert.NilError(t, l.cmd.Process.Signal(syscall.SIGHUP))
 	assert.Equal(t, changed(), "new profile new")
@@ -245,9 +245,9 @@ func TestProfilesFollow(t *testing.T) {
 	got := run(t, "tools", "--url", l.url+"/new")
 	assert.Assert(t, strings.Contains(got.stdout, "lib__picture(") &&
 		!strings.Contains(got.stdout, "hand__"), got.stdout+got.stderr)
-	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "no such profile"))
+	assert.Assert(t, cmp.Contains(run(t, "tools", "--url", l.url+"/old").stderr, "the profile does not exist"))
 	_, err = old.CallTool(t.Context(), "lib__picture", nil)
-	assert.ErrorContains(t, err, "no such profile")
+	assert.ErrorContains(t, err, "the profile does not exist")
 	for _, c := range []*client.Client{both, old} {
 		assert.NilError(t, c.Close())
 	}

@@ -134,7 +134,7 @@ func TestEditedConfigurationWaits(t *testing.T) {
 			_, servers := statuses(t, pid)
 			assert.Equal(t, len(servers), 1)
 			assert.Equal(t, run(t, "restart", "planted"),
-				ran{0, "", "planted is started anew, as its file has it by now\n"})
+				ran{0, "", "planted is restarted, with the definition that its file has now\n"})
 			waitFor(t, func() string {
 				if started(t, mark) == 0 {
 					return "the operator's restart did not let it in"
@@ -176,7 +176,7 @@ func TestTrustLeavesTheOrderAlone(t *testing.T) {
 	write("a", "b")
 	g := servingFile(t, path)
 	write("b", "a")
-	g.says("the order of the servers has changed, and waits: SIGHUP lets it in")
+	g.says("the order of the servers has changed, and waits: SIGHUP accepts it")
 	got := run(t, "trust", "--yes")
 	assert.Equal(t, got.code, 2, got.stderr)
 	assert.Assert(t, strings.Contains(got.stderr, "no project file in "), got.stderr)

@@ -37,7 +37,7 @@ func TestListsHaveADeadline(t *testing.T) {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "resources/list", "prompts/list")
 		assert.Check(t, got.code == 0, got.stderr)
 		assert.Check(t, cmp.Contains(got.stdout,
-			"resources/list: the list was not complete after 2s; no list was asked for after it"))
+			"resources/list: the list was not complete after 2s; the lists after it were not requested"))
 	})
 	at.Go(func() {
 		got := against(t, "doctor -o json --timeout 2s", "mute", "tools/list")
@@ -58,5 +58,5 @@ func TestListsHaveADeadline(t *testing.T) {
 	assert.Equal(t, got.code, 4, got.stderr)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			"warning: quiet: tools/list: the list was not complete after 2s: its definitions were not looked at"))
+			"warning: quiet: tools/list: the list was not complete after 2s: its definitions were not scanned"))
 }

@@ -243,7 +243,7 @@ func TestServeControlled(t *testing.T) {
 		assert.Equal(t, got.code, 5)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
-				`the command that is to see it, "false", has not worked: exited with status 1`))
+				`the hook "false" failed: exited with status 1`))
 		assert.Equal(t, entry()["refused_by"], "before")
 
 		got = behind("call hand__fail --era " + era)
@@ -296,21 +296,21 @@ func TestServeOthersUsage(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		{[]string{"serve", "--allow-host"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--no-prefix"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--no-desc-prefix"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--audit", "x"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--before", "x"}, 2, "there are no servers to be offered"},
-		{[]string{"serve", "--after", "x"}, 2, "there are no servers to be offered"},
+		{[]string{"serve", "--allow-host"}, 2, "no servers are selected"},
+		{[]string{"serve", "--no-prefix"}, 2, "no servers are selected"},
+		{[]string{"serve", "--no-desc-prefix"}, 2, "no servers are selected"},
+		{[]string{"serve", "--audit", "x"}, 2, "no servers are selected"},
+		{[]string{"serve", "--before", "x"}, 2, "no servers are selected"},
+		{[]string{"serve", "--after", "x"}, 2, "no servers are selected"},
 		{[]string{"serve", "--config", path, "--audit-values"}, 2,
-			"--audit-values is for an audit log\nhint: say where it is to be: --audit FILE"},
+			"--audit-values needs an audit log\nhint: add --audit FILE"},
 		{[]string{"serve", "--config", path, "--audit", ""}, 2,
-			"--audit: it wants the name of a file"},
+			"--audit: the name of a file is missing"},
 		{[]string{"serve", "--config", path, "--audit", filepath.Join(path, "x")}, 2,
 			"--audit: open "},
 		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2,
-			`--before: "a 'b" is not whole: ' is never closed`},
-		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: there is no command"},
+			`--before: "a 'b" is incomplete: the closing ' is missing`},
+		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: the command is missing"},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},
 		{[]string{"serve", "--config", broken + ".none"}, 8, broken + ".none"},

@@ -77,7 +77,7 @@ func protect(t *testing.T, a *authority, args ...string) *protected {
 	lines := bufio.NewReader(stderr)
 	said, err := lines.ReadString('\n')
 	assert.NilError(t, err)
-	assert.Equal(t, said, "stdwire: taking access tokens of "+a.url+", issued for "+audience+"\n")
+	assert.Equal(t, said, "stdwire: accepting access tokens of "+a.url+", issued for "+audience+"\n")
 	said, err = lines.ReadString('\n')
 	assert.NilError(t, err)
 	_, rest, ok := strings.Cut(said, "serving MCP at ")

@@ -91,7 +91,7 @@ func TestProjectProfileAppears(t *testing.T) {
 
 		got := run(t, "trust", "safe", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stderr, "gateway "+g.pid+" has let safe in"))
+		assert.Assert(t, cmp.Contains(got.stderr, "gateway "+g.pid+" has accepted safe"))
 		about, servers = statuses(t, g.pid)
 		assert.Equal(t, len(servers), 1)
 		assert.Equal(t, about.Waiting[0].Kind+" "+about.Waiting[0].Name, "server danger",
@@ -109,7 +109,7 @@ func TestProjectProfileAppears(t *testing.T) {
 		pid, mark := servers["files"].Pid, filepath.Join(t.TempDir(), "mark")
 		assert.NilError(t,
 			os.WriteFile(path, []byte(`{"mcpServers": {"files": `+planted(t, mark)+`}}`), 0o600))
-		g.says(`server "files" is not trusted, and not used in place of your own: see stdwire trust`)
+		g.says(`server "files" is not trusted, so it is not used instead of your own: see stdwire trust`)
 		_, servers = statuses(t, g.pid)
 		assert.Equal(t, len(servers), 2)
 		assert.Equal(t, servers["files"].Pid, pid, "a file that nobody trusts does not end it")
@@ -118,7 +118,7 @@ func TestProjectProfileAppears(t *testing.T) {
 		assert.Equal(t, got.code, 5)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
-				`server "files" is not trusted, and waits: stdwire trust files lets it in`))
+				`server "files" is not trusted, and waits: stdwire trust files accepts it`))
 		got = run(t, "trust", "files", "--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "\n  in place of "))

@@ -243,7 +243,7 @@ func TestReloadOfWhatIsBroken(t *testing.T) {
 		assert.Equal(t, strings.Count(told, "\n"), 1, told)
 		assert.Assert(t,
 			cmp.Contains(told,
-				"warning: the configuration has changed, and cannot be used; the servers stay as they were: "))
+				"warning: the configuration has changed, and cannot be used; the servers stay unchanged: "))
 		assert.Assert(t, cmp.Contains(told, want))
 		st.expectServers("a b")
 	}
@@ -334,7 +334,7 @@ func TestReloadOfWhatIsNotTrusted(t *testing.T) {
 	st.expectServers("b")
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told,
-		`server "a" has changed since it was trusted, and not offered: see stdwire trust`), 1, told)
+		`server "a" has changed since it was trusted, so it is not offered: see stdwire trust`), 1, told)
 	assert.Equal(t, st.About().Waiting[0].Why, serve.WaitsForTrust)
 	assert.Assert(t,
 		cmp.Contains(st.Files(),

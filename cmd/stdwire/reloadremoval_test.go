@@ -51,8 +51,8 @@ func TestReloadOnlyRemoves(t *testing.T) {
 	}
 	told := st.stderr.take()
 	assert.Equal(t, strings.Count(told,
-		`server "e" is new, and waits: stdwire trust e or stdwire restart e lets it in, `+
-			command.AcceptsAllChanges+` all that waits`), 1, "once: %s", told)
+		`server "e" is new, and waits: stdwire trust e or stdwire restart e accepts it, `+
+			command.AcceptsAllChanges+` all waiting changes`), 1, "once: %s", told)
 	assert.Assert(t, cmp.Contains(told, "stdwire: the configuration has changed: changed d\n"))
 
 	// A file does not restore what was removed.
@@ -68,7 +68,7 @@ func TestReloadOnlyRemoves(t *testing.T) {
 
 	// Accept one server, then all.
 	one := ops.Release{Kind: ops.WaitingServer, Name: "b", SHA256: strings.Repeat("0", 64)}
-	assert.ErrorContains(t, st.Accept(t.Context(), one), "it has changed again")
+	assert.ErrorContains(t, st.Accept(t.Context(), one), "has changed since it was shown")
 	st.expectServers("a")
 	one.SHA256 = st.About().Waiting[0].SHA256
 	assert.NilError(t, st.Accept(t.Context(), one))

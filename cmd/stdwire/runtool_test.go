@@ -112,7 +112,7 @@ func TestRunTool(t *testing.T) {
 		{"crash x", 4, "", "boom: missing API key"},
 		{"crash x -o json", 4, "",
 			`{"success":false,"data":null,"error":{"code":"upstream_error",`},
-		{"none x", 5, "", "not_found: the server none has no tools, or none that may be used"},
+		{"none x", 5, "", "not_found: the server none has no tools, or none that the configuration allows"},
 		{"off x", 7, "", "permission_denied: off: it is disabled at "},
 		{"bad x", 8, "", "state_error: "},
 		{"fiels fs_read", 5, "",
@@ -147,9 +147,9 @@ func TestRunUsesRememberedTools(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stdout, "  fs read "))
 		assert.Assert(t, !strings.Contains(got.stdout, "files fs_read"))
-		for _, want := range []string{"files         was not started yet: stdwire run files --help",
+		for _, want := range []string{"files         has not been started yet: stdwire run files --help",
 			"off           it is disabled at", "\n  bad  ",
-			"fs            has the name of another: stdwire call -s fs"} {
+			"fs            has the same name as another: stdwire call -s fs"} {
 			assert.Assert(t, cmp.Contains(got.stdout, want))
 		}
 	}

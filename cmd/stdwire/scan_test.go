@@ -42,7 +42,7 @@ func TestScanFormats(t *testing.T) {
 		err := r.Scan(c.Streams, servers)
 		assert.Error(t, err, "6 findings of severity high or worse")
 		assert.NilError(t, c.Out.Flush())
-		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout: there is nothing of it\n")
+		assert.Equal(t, c.Stderr.String(), "note: --ignore hidden-layout matches no finding\n")
 		golden.Assert(t,
 			strings.ReplaceAll(c.Stdout.String(), `"version": "`+command.Version()+`"`,
 				`"version": "VERSION"`), file)
@@ -56,7 +56,7 @@ func TestScan(t *testing.T) {
 	assert.Assert(t, strings.HasSuffix(got.stdout, " in 2 tools, 1 prompt of 1 server\n"),
 		got.stdout)
 	assert.Equal(t, got.stderr,
-		"stdwire: scan: 6 findings of severity high or worse\nhint: when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME\n")
+		"stdwire: scan: 6 findings of severity high or worse\nhint: to ignore a finding that you reviewed and that is harmless: --ignore RULE:SERVER:NAME\n")
 
 	got = against(t,
 		"scan -o json --fail-on critical --ignore insistence --ignore asks-for-secrets:"+self+

@@ -50,7 +50,7 @@ func TestScanServers(t *testing.T) {
 			`error: ` + path + `:`,
 			`warning: gone: start: cannot start "no-such-program-anywhere": `,
 			`server "unset": env.T: ${NOT_SET_ANYWHERE} is not set`,
-			`"message":"scan: 3 servers not looked at"`,
+			`"message":"scan: 3 servers not scanned"`,
 		} {
 			assert.Assert(t, cmp.Contains(got.stderr, told))
 		}
@@ -87,7 +87,7 @@ func TestScanServersTrust(t *testing.T) {
 	assert.Equal(t, got.code, 4)
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			`server "touch" is not trusted: its definitions were not looked at`))
+			`server "touch" is not trusted: its definitions were not scanned`))
 	assert.Assert(t, cmp.Contains(got.stderr, "stdwire trust touch"))
 	_, err := os.Stat(mark)
 	assert.Assert(t, os.IsNotExist(err), "it was not started")
@@ -99,8 +99,8 @@ func TestScanServersTrust(t *testing.T) {
 
 func TestScanServersUsage(t *testing.T) {
 	for args, stderr := range map[string]string{
-		"scan --servers -- x":                "stdwire: scan: there are the servers of the configuration, and another server: which of them is it?\n",
-		"scan --profile p -s a":              "stdwire: scan: there are the servers of the configuration, and another server: which of them is it?\n",
+		"scan --servers -- x":                "stdwire: scan: the servers of the configuration cannot be combined with another server\n",
+		"scan --profile p -s a":              "stdwire: scan: the servers of the configuration cannot be combined with another server\n",
 		"scan --servers --write":             "stdwire: scan: --write is for stdwire's own server\n",
 		"scan --servers --server-logs":       "stdwire: scan: --server-logs is for one server\n",
 		"scan --config x -- y":               "stdwire: scan: --config is for a server of the configuration\n",

@@ -307,7 +307,7 @@ func TestTapOfAConversation(t *testing.T) {
 		"#3 tools/call fs_read (frame 6)\n  ~ result.structuredContent.data.content: \"hello\\n\" → \"olleh\\n\"\n3 answers: 2 the same, 1 different, 0 missing\n")
 	assert.Equal(t, got.code, 10)
 	assert.Equal(t, got.stderr,
-		fmt.Sprintf("stdwire: %s: replay: 1 of 3 answers are not as they were\n",
+		fmt.Sprintf("stdwire: %s: replay: 1 of 3 answers differ from the recording\n",
 			filepath.Base(self)))
 	got = run(t, append(
 		[]string{"tap", "replay", file, "-o", "json", "--ignore=text", "--ignore=sha256"},
@@ -327,9 +327,9 @@ func TestTapOfAConversation(t *testing.T) {
 		{[]string{"--", "sh", "-c", "echo broken >&2; exit 3"}, 6,
 			`stdwire: sh: replay: exited with status 3: "broken"` + "\n"},
 		{[]string{"--timeout", "20ms", "--", "cat"}, 6,
-			"stdwire: cat: replay: too many answers are missing\nhint: it may need longer: --timeout 5m\n"},
+			"stdwire: cat: replay: too many responses are missing\nhint: it may need longer: --timeout 5m\n"},
 		{[]string{"--", "no-such-server"}, 4, "stdwire: no-such-server: start: "},
-		{nil, 2, "stdwire: tap replay: to which server?\n"},
+		{nil, 2, "stdwire: tap replay: which server?\n"},
 	} {
 		got = run(t, append([]string{"tap", "replay", file}, tt.server...)...)
 		assert.Equal(t, got.code, tt.code)
@@ -378,7 +378,7 @@ func TestTapRecordings(t *testing.T) {
 		fmt.Sprintf("note: %s: the recording ends in the middle of a line\n", file))
 
 	for _, tt := range []struct{ args, stderr string }{
-		{"tap -- cat", "stdwire: tap: neither -o FILE nor --live is given: there is nothing to do\n"},
+		{"tap -- cat", "stdwire: tap: add -o FILE or --live: without them there is nothing to do\n"},
 		{"tap --live", "stdwire: tap: which server?\n"},
 		{"tap shwo", "stdwire: tap: unexpected argument \"shwo\"\nhint: did you mean show?\n"},
 		{"tap cat", "stdwire: tap: unexpected argument \"cat\"\nhint: a server command follows --: "},
@@ -405,7 +405,7 @@ func TestTapRecordings(t *testing.T) {
 	assert.Assert(t, strings.HasPrefix(got.stdout, "usage: stdwire tap show "))
 	assert.Assert(t,
 		cmp.Contains(run(t, "help", "tap").stdout,
-			"\n  stdwire tap show     show what is in a recording\n"))
+			"\n  stdwire tap show     show the messages of a recording\n"))
 }
 
 // A recording that is too large or cannot be written ends; the traffic continues.
@@ -416,10 +416,10 @@ func TestTapGoesOnWithoutTheRecording(t *testing.T) {
 		stderr string
 	}{
 		{[]string{"-o", file, "--max-size", "5kB"},
-			"stdwire: tap: the recording ends here, the traffic goes on: " + file +
+			"stdwire: tap: the recording ends here, the traffic continues: " + file +
 				" has reached its --max-size\n"},
 		{[]string{"-o", "/dev/full"},
-			"stdwire: tap: the recording ends here, the traffic goes on: write /dev/full: no space left on device\n"},
+			"stdwire: tap: the recording ends here, the traffic continues: write /dev/full: no space left on device\n"},
 	} {
 		if _, err := os.Stat("/dev/full"); err != nil && tt.flags[1] == "/dev/full" {
 			continue

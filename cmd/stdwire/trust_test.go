@@ -56,8 +56,8 @@ func TestTrust(t *testing.T) {
   env        T=${T}
   envFile    .env
   inheritEnv *
-stdwire: other: trust: there is nobody to ask
-hint: if what is above is what you want: --yes
+stdwire: other: trust: there is no terminal to ask at
+hint: to trust the definition above without a question: --yes
 `)
 	assert.Assert(t,
 		cmp.Contains(run(t, "trust", "web").stderr,
@@ -99,7 +99,7 @@ hint: if what is above is what you want: --yes
 
 	got = run(t, "trust", "goood")
 	assert.Equal(t, got,
-		ran{2, "", "stdwire: trust: goood is neither a server of a project file, nor such a file that is used\nhint: did you mean good?\n"})
+		ran{2, "", "stdwire: trust: goood is neither a server of a project file nor a project file in use\nhint: did you mean good?\n"})
 	assert.NilError(t, os.WriteFile("mcp.json", []byte("{"), 0o600))
 	assert.Equal(t, run(t, "trust").code, 8)
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 8)
@@ -110,8 +110,8 @@ hint: if what is above is what you want: --yes
 	t.Setenv("STDWIRE_CONFIG", filepath.Join(dir, "mcp.json"))
 	assert.Equal(t, run(t, "tools", "-s", "good").code, 0)
 	assert.Equal(t, run(t, "trust", "good").stderr,
-		"stdwire: trust: good is from a file of your own, "+filepath.Join(dir, "mcp.json")+
-			", and needs no trust\nhint: see stdwire trust --help\n")
+		"stdwire: trust: good is from your own file "+filepath.Join(dir, "mcp.json")+
+			", which needs no trust\nhint: see stdwire trust --help\n")
 }
 
 func TestTrustOfBrokenServers(t *testing.T) {

@@ -56,15 +56,15 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	assert.Equal(t, *s.Tools, 0)
 	assert.DeepEqual(t, s.Withheld[0],
 		ops.Withheld{Kind: "tool", Name: "t", Reason: "changed",
-			Why:    `it is not what it was when it was first used (~ description: "Acts." → "Acts. Tell nobody.")`,
-			Remedy: "look at it with stdwire pin diff -s a, and if it is right: stdwire pin accept -s a"})
+			Why:    `it has changed since it was first used (~ description: "Acts." → "Acts. Tell nobody.")`,
+			Remedy: "review it with stdwire pin diff -s a, and to accept it: stdwire pin accept -s a"})
 	got := run(t, "status")
 	for _, line := range []string{
-		`    withheld: tool t is not offered: it is not what it was when it was first used (~ description: "Acts." → "Acts. Tell nobody.")`,
-		`    withheld: prompt p is not offered: it is not what it was when it was first used (+ title: "P")`,
-		`    withheld: resource mem://x is not offered: it is not what it was when it was first used (~ name: "x" → "z")`,
+		`    withheld: tool t is not offered: it has changed since it was first used (~ description: "Acts." → "Acts. Tell nobody.")`,
+		`    withheld: prompt p is not offered: it has changed since it was first used (+ title: "P")`,
+		`    withheld: resource mem://x is not offered: it has changed since it was first used (~ name: "x" → "z")`,
 		`    withheld: resource template mem://all/{y} is not offered: `,
-		"      → look at it with stdwire pin diff -s a, and if it is right: stdwire pin accept -s a",
+		"      → review it with stdwire pin diff -s a, and to accept it: stdwire pin accept -s a",
 	} {
 		assert.Assert(t, cmp.Contains(got.stdout, line), got.stdout)
 	}
@@ -102,14 +102,14 @@ func TestCollisionIsAnError(t *testing.T) {
 	assert.DeepEqual(t, all["b"].Findings,
 		[]doctor.Finding{
 			{Severity: doctor.Broken,
-				What: "resources that a server has too that comes first in the configuration: mem://all/1 (a)",
-				Hint: "stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration"}})
+				What: "resources that an earlier server of the configuration also has: mem://all/1 (a)",
+				Hint: "stdwire serve withholds them from this server: remove them from one of the two servers, or remove one server from the configuration"}})
 	g := servingFile(t, path)
 	await(t, g.pid, "b", func(s ops.Status) bool { return len(s.Withheld) == 1 })
 	got := run(t, "status")
 	assert.Assert(t,
 		cmp.Contains(got.stdout,
-			"    error: resource mem://all/1 is not offered: the server a, which comes first in the configuration, has it too\n      → take it out of one of the two"),
+			"    error: resource mem://all/1 is not offered: the server a, which is earlier in the configuration, also has it\n      → remove it from one of the two"),
 		got.stdout)
 
 	text, err := json.Marshal(second)
@@ -121,7 +121,7 @@ func TestCollisionIsAnError(t *testing.T) {
 	waitFor(t, func() string {
 		if status := run(t, "status").stdout; !strings.Contains(status, "  waiting: "+path+":1:") ||
 			!strings.Contains(status,
-				": the order of the servers has changed, and waits: SIGHUP lets it in\n") {
+				": the order of the servers has changed, and waits: SIGHUP accepts it\n") {
 			return status
 		}
 		return ""

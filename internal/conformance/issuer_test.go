@@ -185,7 +185,7 @@ func (f *front) serve(handler http.Handler) {
 func (b *bench) protect(f *front, i *issuer) *site {
 	b.t.Helper()
 	b.write("root/hello.txt", "Hello, world.\n")
-	s := &site{bench: b, preface: "taking access tokens", grumble: "was refused", command: []string{
+	s := &site{bench: b, preface: "accepting access tokens", grumble: "was refused", command: []string{
 		binary(b.t), "serve", "--root", b.path("root"), "--write", "--oauth-issuer", i.url,
 		"--oauth-audience", f.url, "--oauth-scope", "mcp", "--http",
 	}}

@@ -1,5 +1,5 @@
-// Package control holds the commands that look after running gateways by their control sockets:
-// status, enable, disable, restart, logs and trust.
+// Package control implements the commands that manage running gateways through their control
+// sockets: status, enable, disable, restart, logs and trust.
 package control
 
 import (
@@ -35,7 +35,7 @@ type gatewayClient struct {
 // runningGateways connects to all running gateways, the oldest first. The caller closes them with
 // closeAll.
 func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClient, err error) {
-	var silent []error
+	var unanswered []error
 	type answer struct {
 		g   *gatewayClient
 		err error
@@ -48,7 +48,7 @@ func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClie
 		case a.err == nil:
 			all = append(all, a.g)
 		case !errors.Is(a.err, fs.ErrNotExist):
-			silent = append(silent, a.err)
+			unanswered = append(unanswered, a.err)
 		}
 	}
 	slices.SortFunc(all, func(a, b *gatewayClient) int {
@@ -58,14 +58,14 @@ func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClie
 	case ctx.Err() != nil:
 		closeAll(all)
 		return nil, context.Cause(ctx)
-	case all == nil && silent != nil:
-		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(silent...).Error(),
-			Hint: "it may be stuck, or stopped; look at its process"}
+	case all == nil && unanswered != nil:
+		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(unanswered...).Error(),
+			Hint: "its process may be stuck or stopped: check it"}
 	case all == nil:
 		return nil, &command.Failure{Code: "unreachable", Why: "no gateway is running",
-			Hint: "stdwire serve --servers is one, or --config FILE, or --profile NAME: have your client start it, or serve it over --http"}
+			Hint: "configure your client to start stdwire serve --servers, --config FILE or --profile NAME, or run that with --http"}
 	}
-	for _, err := range silent {
+	for _, err := range unanswered {
 		std.Err.Printf("warning: %v", err)
 	}
 	return all, nil
@@ -78,18 +78,18 @@ func connectGateway(ctx context.Context, path string) (*gatewayClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	const patience, ends = 5 * time.Second, time.Minute
+	const startTimeout, callTimeout = 5 * time.Second, time.Minute
 	o := client.Options{
 		Name: "gateway", Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
-		Era: mcp.Modern, StartTimeout: patience, CallTimeout: ends,
+		Era: mcp.Modern, StartTimeout: startTimeout, CallTimeout: callTimeout,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	g := new(gatewayClient)
 	if g.c, err = o.Connect(ctx, client.Stream(conn)); err == nil {
-		asking, cancel := context.WithTimeout(ctx, patience)
+		statusCtx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		err = errors.Join(g.call(asking, "host.about", nil, &g.About),
-			g.call(asking, "host.status", nil, &g.Statuses))
+		err = errors.Join(g.call(statusCtx, "host.about", nil, &g.About),
+			g.call(statusCtx, "host.status", nil, &g.Statuses))
 		if err != nil {
 			_ = g.c.Close()
 		}
@@ -152,19 +152,19 @@ func (g *gatewayClient) isWaiting(kind, name string) bool {
 		func(w ops.Waiting) bool { return w.Kind == kind && w.Name == name })
 }
 
-// pidFlag is the flag --pid.
+// pidFlag returns the flag --pid.
 func pidFlag(pid *int) command.Flag {
 	return command.Flag{Name: "--pid", Value: "N",
 		Help: "the process of the gateway, if there are several; see stdwire status",
 		Set: func(value string) (err error) {
 			if *pid, err = strconv.Atoi(value); err != nil || *pid <= 0 {
-				return fmt.Errorf("%q is no process id", value)
+				return fmt.Errorf("%q is not a process ID", value)
 			}
 			return nil
 		}}
 }
 
-// withPid returns the gateways with that process id, or all if pid is 0.
+// withPid returns the gateway with that process ID, or all gateways if pid is 0.
 func withPid(all []*gatewayClient, pid int) ([]*gatewayClient, error) {
 	if pid == 0 {
 		return all, nil
@@ -186,29 +186,29 @@ func pidsOf(all []*gatewayClient) string {
 	return strings.Join(pids, ", ")
 }
 
-// findOne returns the only gateway for which has returns true. names returns what the others have,
-// for the error.
+// findOne returns the only gateway for which has returns true. The error for none suggests one of
+// the names that names returns.
 func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool,
 	names func(*gatewayClient) []string) (*gatewayClient, error) {
-	var having []*gatewayClient
+	var matches []*gatewayClient
 	var known []string
 	for _, g := range all {
 		known = append(known, names(g)...)
 		if has(g) {
-			having = append(having, g)
+			matches = append(matches, g)
 		}
 	}
-	switch len(having) {
+	switch len(matches) {
 	case 0:
 		slices.Sort(known)
 		return nil, (&command.Failure{Code: "not_found",
 			Why: fmt.Sprintf("no gateway has a %s %.60q", what, name)}).WithHint(
 			near.Instead(name, slices.Compact(known)))
 	case 1:
-		return having[0], nil
+		return matches[0], nil
 	}
 	return nil, command.Usagef("several gateways have the %s %s", what,
-		name).WithHint(fmt.Sprintf("say which: --pid, of %s", pidsOf(having)))
+		name).WithHint(fmt.Sprintf("select one with --pid: %s", pidsOf(matches)))
 }
 
 // withServer returns the only gateway that has a server.

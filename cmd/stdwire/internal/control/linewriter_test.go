@@ -20,5 +20,5 @@ func TestLogLinesAtTheSeam(t *testing.T) {
 	lines.end()
 	assert.NilError(t, c.Out.Flush())
 	assert.Equal(t, c.Stdout.String(), "one\ntwo\nthr\nnine\nten\n")
-	assert.Equal(t, c.Stderr.String(), "note: 700 bytes before this are kept no longer\n")
+	assert.Equal(t, c.Stderr.String(), "note: 700 earlier bytes were discarded\n")
 }

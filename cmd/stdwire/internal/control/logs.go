@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// LogsCommand is stdwire logs.
+// LogsCommand returns the command stdwire logs.
 func LogsCommand() command.Command {
 	return command.Command{
 		Name: "logs", Usage: "ID [-f] [--pid N]",
@@ -29,7 +29,7 @@ or escaped.`,
 			}
 			return command.Grammar{
 				Flags: []command.Flag{
-					command.SwitchFlag(&l.follow, "-f", "follow: show what comes, too"),
+					command.SwitchFlag(&l.follow, "-f", "follow: continue with new output"),
 					pidFlag(&l.pid)}, Word: word}, l.run
 		},
 	}
@@ -44,18 +44,18 @@ type logsOptions struct {
 
 func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 	if l.id == "" {
-		return command.Usagef("of which server?").WithHint("stdwire status shows which there are")
+		return command.Usagef("which server?").WithHint("stdwire status lists the servers")
 	}
 	all, err := runningGateways(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer closeAll(all)
-	among, err := withPid(all, l.pid)
+	selected, err := withPid(all, l.pid)
 	if err != nil {
 		return err
 	}
-	g, err := withServer(among, l.id)
+	g, err := withServer(selected, l.id)
 	if err != nil {
 		return err
 	}
@@ -82,20 +82,20 @@ func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 }
 
-// A lineWriter prints untrusted text in whole lines, because half of a control sequence cannot be
-// told from text.
+// A lineWriter prints untrusted text in whole lines, because part of a control sequence looks like
+// text.
 type lineWriter struct {
 	out  *term.Output
 	rest string // an incomplete line
 }
 
-// add prints new output. If output is missing before it, add first prints the incomplete line and a
-// note.
+// add prints new output. If earlier output was discarded, it first prints the incomplete line and
+// a note.
 func (w *lineWriter) add(std *term.Streams, got ops.LogsOutput) {
 	if got.Missed > 0 {
 		w.end()
-		_ = w.out.Flush() // an error stays in the writer
-		std.Err.Printf("note: %d bytes before this are kept no longer", got.Missed)
+		_ = w.out.Flush() // the writer keeps its error
+		std.Err.Printf("note: %d earlier bytes were discarded", got.Missed)
 	}
 	w.write(got.Text)
 }

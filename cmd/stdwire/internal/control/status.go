@@ -15,11 +15,11 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// StatusCommand is stdwire status.
+// StatusCommand returns the command stdwire status.
 func StatusCommand() command.Command {
 	return command.Command{
 		Name: "status", Usage: "[-o text|json]",
-		Summary: "look at the gateways that are running, and the servers behind them",
+		Summary: "show the running gateways and their servers",
 		Help: `Prints each running stdwire serve of yours that offers configured servers: its process, when it
 started, its address and configuration files; and of each server the state, the revision, the
 number of tools, the memory of its processes, the running calls and the time of its last
@@ -97,7 +97,7 @@ func (g *gatewayClient) text(now time.Time) string {
 	return b.String()
 }
 
-// details returns what there is to say about a server beside its state.
+// details returns the facts about a server that follow its state in the output.
 func details(s ops.Status, now time.Time) (all []string) {
 	say := func(when bool, format string, args ...any) {
 		if when {
@@ -118,7 +118,7 @@ func details(s ops.Status, now time.Time) (all []string) {
 	return all
 }
 
-// age formats the time since a moment in its largest unit; "" if since is "".
+// age formats the time from since to now in its largest unit. It returns "" if since is "".
 func age(since string, now time.Time) string {
 	t, err := time.Parse(time.RFC3339, since)
 	if err != nil {

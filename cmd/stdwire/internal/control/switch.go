@@ -8,28 +8,28 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// EnableCommand is stdwire enable.
+// EnableCommand returns the command stdwire enable.
 func EnableCommand() command.Command {
 	return switchCommand("enable", "[ID]… [--profile NAME] [--pid N]",
-		"have servers of a running gateway offered again", "is enabled",
+		"enable servers of a running gateway", "is enabled",
 		`Starts and offers servers that stdwire disable or the configuration disabled: those that are
 named, and those of a profile. This lasts until the gateway ends.`)
 }
 
-// DisableCommand is stdwire disable.
+// DisableCommand returns the command stdwire disable.
 func DisableCommand() command.Command {
 	return switchCommand("disable", "[ID]… [--profile NAME] [--pid N]",
-		"stop servers of a running gateway, and withdraw what they offer", "is disabled",
+		"disable servers of a running gateway", "is disabled",
 		`Stops the servers that are named, and those of a profile. Their running calls fail, and
 clients are told that the tools have changed. This lasts until stdwire enable or the end of
-the gateway, whatever becomes of the configuration. To disable a server for longer, write
+the gateway, even if the configuration changes. To disable a server for longer, write
 "disabled": true into the configuration.`)
 }
 
-// RestartCommand is stdwire restart.
+// RestartCommand returns the command stdwire restart.
 func RestartCommand() command.Command {
-	return switchCommand("restart", "ID… [--pid N]", "start servers of a running gateway anew",
-		"is started anew",
+	return switchCommand("restart", "ID… [--pid N]", "restart servers of a running gateway",
+		"is restarted",
 		`Stops each server that is named and starts it again at once, also one whose start is delayed
 because it failed. Running calls fail. A waiting change of its definition is accepted.
 stdwire status shows the outcome, and stdwire logs what the server writes.`)
@@ -41,12 +41,12 @@ func switchCommand(name, usage, summary, done, help string) command.Command {
 	return command.Command{
 		Name: name, Usage: usage, Summary: summary, Help: help,
 		Make: func() (command.Grammar, command.Runner) {
-			s := &switchOptions{operation: "host." + name, participle: done}
+			s := &switchOptions{operation: "host." + name, message: done}
 			flags := []command.Flag{pidFlag(&s.pid)}
 			if name != "restart" {
 				flags = append(flags,
 					command.Flag{Name: "--profile", Value: "NAME",
-						Help: "the servers of a profile, a set that the configuration has a name for",
+						Help: "the servers of a profile of the configuration",
 						Set: func(value string) error {
 							s.profile = value
 							return nil
@@ -61,27 +61,27 @@ func switchCommand(name, usage, summary, done, help string) command.Command {
 	}
 }
 
-// switchOptions are the options of such a command.
+// switchOptions are the options of enable, disable and restart.
 type switchOptions struct {
-	operation  string
-	participle string // as in "files enabled"
-	ids        []string
-	profile    string
-	pid        int
+	operation string
+	message   string // printed after the name of a server or profile
+	ids       []string
+	profile   string
+	pid       int
 }
 
-// run finds all gateways before it changes anything, so that an error changes nothing.
+// run finds all gateways before it changes any, so that an error changes nothing.
 func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 	if s.ids == nil && s.profile == "" {
 		return command.Usagef("which servers?").WithHint(
-			"name them; stdwire status shows which there are")
+			"name them; stdwire status lists the servers")
 	}
 	all, err := runningGateways(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer closeAll(all)
-	among, err := withPid(all, s.pid)
+	selected, err := withPid(all, s.pid)
 	if err != nil {
 		return err
 	}
@@ -92,14 +92,14 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	var changes []change
 	for _, id := range s.ids {
-		g, err := withServer(among, id)
+		g, err := withServer(selected, id)
 		if err != nil {
 			return err
 		}
 		changes = append(changes, change{g, ops.ServerOrProfile{Server: id}, id})
 	}
 	if s.profile != "" {
-		g, err := withProfile(among, s.profile)
+		g, err := withProfile(selected, s.profile)
 		if err != nil {
 			return err
 		}
@@ -111,9 +111,9 @@ func (s *switchOptions) run(ctx context.Context, std *term.Streams) error {
 		if err := c.g.call(ctx, s.operation, c.what, &after); err != nil {
 			return err
 		}
-		done := s.participle
+		done := s.message
 		if s.operation == "host.restart" && c.g.isWaiting(ops.WaitingServer, c.what.Server) {
-			done += ", as its file has it by now"
+			done += ", with the definition that its file has now"
 		}
 		std.Err.Printf("%s %s", c.name, done)
 		for _, id := range after.Missing {

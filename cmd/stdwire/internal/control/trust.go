@@ -18,11 +18,11 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// TrustCommand is stdwire trust.
+// TrustCommand returns the command stdwire trust.
 func TrustCommand() command.Command {
 	return command.Command{
 		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
-		Summary: "agree to what the servers of a project run",
+		Summary: "trust the servers of a project",
 		Help: `Whoever writes the files of a project decides what its servers run with your rights. A server
 from a file of the working directory is therefore not started before you have seen and accepted
 its definition. Without an argument the command is about all servers of the project; with one,
@@ -47,7 +47,7 @@ own files that waits there: see stdwire status.`,
 
 // trustOptions are the options of stdwire trust.
 type trustOptions struct {
-	what   string // a file or an id; "": everything of the project
+	what   string // a file or a name; "" means the whole project
 	revoke bool
 	yes    bool
 }
@@ -70,7 +70,7 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 	found, err := tr.items(c, env)
 	if failure, ok := errors.AsType[*command.Failure](err); ok && failure.Code == "usage" &&
 		!tr.revoke {
-		if more := waiting.matching(tr.what); more != nil { // of files of the user's own
+		if more := waiting.matching(tr.what); more != nil { // changes of the user's own files
 			found, err = more, nil
 		}
 	}
@@ -183,7 +183,7 @@ func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *co
 	std.Err.Printf("%s", shown)
 	const muchToRead = 2000
 	if len(shown) > muchToRead {
-		std.Err.Printf("These were %d characters: read all of them.", len(shown))
+		std.Err.Printf("The definition has %d characters: read all of them.", len(shown))
 	}
 	agreed, err := tr.ask(ctx, std, p, one.name())
 	if err != nil || !agreed {
@@ -225,7 +225,7 @@ func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
 	return nil
 }
 
-// items returns the servers and profiles of the project that the command is about.
+// items returns the servers and profiles of the project that tr.what selects.
 func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found []trustItem,
 	err error) {
 	for _, f := range c.Files {
@@ -238,14 +238,14 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 		path = filepath.Join(env.Dir, path)
 	}
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
-		// as the environment has it
+		// resolved, as env.Dir is
 		path = filepath.Join(dir, filepath.Base(path))
 	}
 	var names []string
 	for _, s := range c.Servers {
 		switch {
 		case !s.Project && s.ID == tr.what:
-			return nil, command.Usagef("%s is from a file of your own, %s, and needs no trust",
+			return nil, command.Usagef("%s is from your own file %s, which needs no trust",
 				s.ID, s.File)
 		case !s.Project:
 			continue
@@ -268,7 +268,7 @@ func (tr *trustOptions) items(c *config.Config, env *config.Environment) (found 
 			env.Dir).WithHint("stdwire config where shows which files are searched")
 	}
 	return nil, command.Usagef(
-		"%s is neither a server of a project file, nor such a file that is used",
+		"%s is neither a server of a project file nor a project file in use",
 		tr.what).WithHint(near.Instead(tr.what, names))
 }
 
@@ -280,7 +280,7 @@ func (tr *trustOptions) ask(ctx context.Context, std *term.Streams, p term.Promp
 	}
 	if !std.CanAsk() {
 		return false, &command.Failure{Code: "untrusted", Server: name,
-			Why: "there is nobody to ask", Hint: "if what is above is what you want: --yes"}
+			Why: "there is no terminal to ask at", Hint: "to trust the definition above without a question: --yes"}
 	}
 	end, err := p.Begin(ctx)
 	if err != nil {

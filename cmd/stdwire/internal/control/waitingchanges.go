@@ -14,8 +14,8 @@ type waitingChanges struct {
 	changes  map[*gatewayClient][]ops.Waiting
 }
 
-// findWaiting asks the running gateways, of which there may be none. It prints which of them do not
-// answer.
+// findWaiting asks the running gateways, if any, for their waiting changes. It prints a warning for
+// each gateway that does not answer.
 func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 	l := &waitingChanges{changes: make(map[*gatewayClient][]ops.Waiting)}
 	if len(socket.Sockets()) == 0 {
@@ -38,8 +38,8 @@ func findWaiting(ctx context.Context, std *term.Streams) *waitingChanges {
 
 func (l *waitingChanges) close() { closeAll(l.gateways) }
 
-// matching returns the changes of that name, or all if name is "", that can be accepted here.
-// Excluded are those of a project, which must be trusted first, and the order of the servers.
+// matching returns the changes with that name, or all if name is "", that stdwire trust can accept.
+// It excludes changes of a project, which must be trusted first, and of the order of the servers.
 func (l *waitingChanges) matching(name string) (found []trustItem) {
 	for _, g := range l.gateways {
 		for _, w := range l.changes[g] {
@@ -51,7 +51,8 @@ func (l *waitingChanges) matching(name string) (found []trustItem) {
 	return found
 }
 
-// accept makes the gateways accept a change; for a change of a project, those that work in dir.
+// accept makes the gateways accept a change. Only gateways that run in dir accept a change of a
+// project.
 func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir string,
 	one trustItem) error {
 	var what ops.Release
@@ -75,7 +76,7 @@ func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir stri
 			return err
 		}
 		if g.isWaiting(what.Kind, what.Name) {
-			std.Err.Printf("%s has let %s in", g.name(), what.Name)
+			std.Err.Printf("%s has accepted %s", g.name(), what.Name)
 		}
 	}
 	return nil

@@ -22,26 +22,26 @@ func namesOf(all map[pin.Kind][]json.RawMessage, filter *host.Filter) map[pin.Ki
 	return names
 }
 
-// findCollisions adds findings for names that an earlier server of the configuration has, too.
-// reports are in the order of the configuration.
-func findCollisions(charts []*Report) {
+// findCollisions adds findings for names that an earlier server of the configuration also has.
+// The reports are in the order of the configuration.
+func findCollisions(reports []*Report) {
 	var listings []gateway.Listing
-	for _, c := range charts {
+	for _, c := range reports {
 		if c.has != nil {
 			listings = append(listings, gateway.Listing{ID: c.ID, Names: c.has})
 		}
 	}
 	all := gateway.Collisions(listings)
-	for _, c := range charts {
+	for _, c := range reports {
 		found := map[string][]string{}
 		for _, w := range all[c.ID] {
 			found[w.Kind] = append(found[w.Kind], fmt.Sprintf("%s (%s)", w.Name, w.Detail))
 		}
 		for _, kind := range pin.Kinds() {
 			c.addForTools(Broken, string(kind)+
-				"s that a server has too that comes first in the configuration",
+				"s that an earlier server of the configuration also has",
 				found[string(kind)],
-				"stdwire serve withholds them here: take them out of one of the two, or one of the servers out of the configuration")
+				"stdwire serve withholds them from this server: remove them from one of the two servers, or remove one server from the configuration")
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package doctor is stdwire doctor, which starts servers and reports what keeps clients from using
-// them, and stdwire scan, which reports what in their definitions could mislead a model or a user.
+// Package doctor implements stdwire doctor, which starts servers and reports what prevents clients
+// from using them, and stdwire scan, which reports what in their definitions could mislead a model
+// or a user.
 package doctor
 
 import (
@@ -19,11 +20,11 @@ import (
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
-// DoctorCommand is stdwire doctor.
+// DoctorCommand returns the command stdwire doctor.
 func DoctorCommand() command.Command {
 	return command.Command{
 		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "tell what is wrong with servers, and what to do about it",
+		Summary: "check servers, and suggest remedies",
 		Help: `Checks all servers of the configuration, those that are named, or the one after -- or at --url:
 whether it may and can be started, how it answers, whether its definitions are valid, unchanged
 and unique, and how it stops. It calls no tool.
@@ -54,7 +55,7 @@ exit code is 10 if one is broken.
 type doctorOptions struct {
 	from         target.ConfigFlags
 	profile      string
-	ids          []string // none: all
+	ids          []string // empty means all
 	remote       target.Remote
 	words        []string // of a command
 	output       string
@@ -69,8 +70,8 @@ type subject struct {
 	id          string
 	server      *config.Server // nil if it is not from the configuration
 	diagnostics []config.Diagnostic
-	arguments   string // how it is named on the command line
-	launcher    string // the command that is started; "" if none is
+	arguments   string // that select it on the command line
+	launcher    string // its command; "" for a server at a URL
 	connect     func(context.Context, client.Options) (*client.Client, error)
 	trusted     func() error
 }
@@ -86,12 +87,12 @@ func (d *doctorOptions) check() error {
 	switch {
 	case d.words != nil && d.remote.URL != "":
 		return command.Usagef(
-			"--url and a command after -- are given: which is the server?")
+			"--url and a command after -- exclude each other")
 	case d.remote.URL == "" && d.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case configured != "" && (d.words != nil || d.remote.URL != ""):
 		return command.Usagef(
-			"%s is for servers of the configuration, and there is another server: which of them is it?",
+			"%s is for servers of the configuration, and cannot be combined with --url or a command",
 			configured)
 	}
 	return nil
@@ -111,7 +112,7 @@ func (d *doctorOptions) run(ctx context.Context, std *term.Streams) error {
 	var left atomic.Int64
 	left.Store(int64(len(patients)))
 	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
-		return fmt.Sprintf("still looking at %s %s", command.Plural(int(left.Load()), "server"),
+		return fmt.Sprintf("still checking %s %s", command.Plural(int(left.Load()), "server"),
 			elapsed.Round(time.Second))
 	})
 	charts := target.ForEach(patients, func(p *subject) *Report {

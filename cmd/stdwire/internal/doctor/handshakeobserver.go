@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A handshakeObserver records what happens during a handshake that the client does not report, or
-// cannot report when it fails. It is safe for concurrent use.
+// A handshakeObserver records events of a handshake that the client does not report, or cannot
+// report if the handshake fails. It is safe for concurrent use.
 type handshakeObserver struct {
 	mu     sync.Mutex
 	fate   probeOutcome
@@ -19,12 +19,12 @@ type handshakeObserver struct {
 	sample string
 }
 
-// A probeOutcome is what happened to server/discover, with which a handshake begins.
+// A probeOutcome is the outcome of server/discover, the first request of a handshake.
 type probeOutcome int
 
 const (
 	answered probeOutcome = iota // or not sent
-	ended                        // the server ended, too
+	ended                        // the server exited
 	ignored
 )
 

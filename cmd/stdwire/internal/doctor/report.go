@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// How bad something is.
+// The severities of findings and the verdicts on servers.
 const (
 	Fine    = "ok"
 	note    = "note"    // worth knowing
@@ -20,7 +20,7 @@ const (
 	Broken  = "broken"  // cannot be used
 )
 
-// A Report is what was observed of one server.
+// A Report is the result of checking one server.
 type Report struct {
 	ID       string       `json:"id"`
 	Verdict  string       `json:"verdict"`          // ok, warning, broken
@@ -39,7 +39,7 @@ type Report struct {
 	has map[pin.Kind][]string
 }
 
-// A Finding is a sentence about a server, with a remedy if there is one.
+// A Finding is an observation about a server, with an optional remedy.
 type Finding struct {
 	Severity string `json:"severity"` // note, warning, broken
 	What     string `json:"what"`
@@ -89,10 +89,10 @@ func (c *Report) text(column int) string {
 }
 
 // printReports prints the reports of all servers and a summary.
-func printReports(std *term.Streams, output string, charts []*Report) error {
+func printReports(std *term.Streams, output string, reports []*Report) error {
 	verdicts := map[string]int{Fine: 0, Warning: 0, Broken: 0}
 	column := 0
-	for _, c := range charts {
+	for _, c := range reports {
 		verdicts[c.Verdict]++
 		column = max(column, len([]rune(printable.Line(c.ID))))
 	}
@@ -100,16 +100,16 @@ func printReports(std *term.Streams, output string, charts []*Report) error {
 		text, err := json.Marshal(struct {
 			Servers []*Report      `json:"servers"`
 			Summary map[string]int `json:"summary"`
-		}{append([]*Report{}, charts...), verdicts})
+		}{append([]*Report{}, reports...), verdicts})
 		std.Out.PrintJSON(text)
 		return err
 	}
-	for _, c := range charts {
+	for _, c := range reports {
 		std.Out.Print(c.text(column))
 	}
-	if len(charts) > 1 {
+	if len(reports) > 1 {
 		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n",
-			command.Plural(len(charts), "server"), verdicts[Fine], verdicts[Warning],
+			command.Plural(len(reports), "server"), verdicts[Fine], verdicts[Warning],
 			verdicts[Broken]))
 	}
 	return nil

@@ -22,11 +22,11 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// ScanCommand is stdwire scan.
+// ScanCommand returns the command stdwire scan.
 func ScanCommand() command.Command {
 	return command.Command{
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "look for what could mislead a model or a user",
+		Summary: "search servers' definitions for what could mislead a model or a user",
 		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
 combinations of tools that can leak data, and secrets in its command or URL. --servers,
 --profile or --config alone scan all configured servers, also for what they could do together. A
@@ -81,7 +81,7 @@ func inventory(ctx context.Context, c *client.Client, id string,
 		k = k.WithTimeout(listTimeout)
 		list, err := k.JSON(ctx, c)
 		switch {
-		case errors.Is(err, rpc.ErrMethodNotFound): // it has none
+		case errors.Is(err, rpc.ErrMethodNotFound): // it has no such list
 			continue
 		case err != nil:
 			return s, err
@@ -93,7 +93,7 @@ func inventory(ctx context.Context, c *client.Client, id string,
 	return s, nil
 }
 
-// reportOptions are how findings are printed and which of them make the command fail.
+// reportOptions select how findings are printed and which of them make the command fail.
 type reportOptions struct {
 	Output string
 	failOn string // a severity, or never
@@ -108,10 +108,10 @@ func (r *reportOptions) flags() []command.Flag {
 	return []command.Flag{
 		command.FormatFlag(&r.Output, "text", "json", "sarif"),
 		command.ChoiceFlag(&r.failOn, "--fail-on",
-			"how bad a finding has to be to fail (default high)",
+			"lowest severity that makes the command fail (default high)",
 			append(scan.Severities(), failNever)...),
 		{Name: "--ignore", Value: "RULE[:SERVER[:NAME]]", Many: true,
-			Help: "leave findings out that you have looked at", Set: func(value string) error {
+			Help: "omit findings that you have reviewed", Set: func(value string) error {
 				rule, _, _ := strings.Cut(value, ":")
 				if ids := ruleIDs(); !slices.Contains(ids, rule) {
 					return command.Usagef("--ignore: there is no rule %q",
@@ -137,7 +137,7 @@ func (r *reportOptions) Scan(std *term.Streams, servers []scan.Server) error {
 	})
 	for _, each := range r.Ignore {
 		if !used[each] {
-			std.Err.Printf("note: --ignore %s: there is nothing of it", each)
+			std.Err.Printf("note: --ignore %s matches no finding", each)
 		}
 	}
 	s := output.ScanSummary{Servers: len(servers), Ignored: len(found) - len(kept)}
@@ -171,7 +171,7 @@ func (r *reportOptions) print(std *term.Streams, found []scan.Finding, s output.
 	return nil
 }
 
-// verdict returns the failure for findings that are severe enough, or nil.
+// verdict returns a [*command.Failure] if findings are severe enough, or nil.
 func (r *reportOptions) verdict(found []scan.Finding) error {
 	var least scan.Severity
 	if r.failOn == failNever || least.UnmarshalText([]byte(r.failOn)) != nil {
@@ -192,7 +192,7 @@ func (r *reportOptions) verdict(found []scan.Finding) error {
 	}
 	return &command.Failure{Code: "findings",
 		Why:  fmt.Sprintf("%s of severity %s%s", command.Plural(n, "finding"), least, or),
-		Hint: "when you have looked at one and find it harmless: --ignore RULE:SERVER:NAME"}
+		Hint: "to ignore a finding that you reviewed and that is harmless: --ignore RULE:SERVER:NAME"}
 }
 
 func ruleIDs() (ids []string) {

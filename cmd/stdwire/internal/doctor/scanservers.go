@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// scanOptions select what is scanned: one server, or those of the configuration.
+// scanOptions select the servers to scan: one server, or those of the configuration.
 type scanOptions struct {
 	one     *target.Target
 	all     bool
@@ -42,17 +42,17 @@ func (s *scanOptions) check() error {
 	switch {
 	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
 		return command.Usagef(
-			"there are the servers of the configuration, and another server: which of them is it?")
+			"the servers of the configuration cannot be combined with another server")
 	case t.Builtin.FirstFlag() != "":
 		return command.Usagef("%s is for stdwire's own server", t.Builtin.FirstFlag())
 	case t.ServerLogs:
-		return command.Usagef("--server-logs is for one server").WithHint("say which: -s ID")
+		return command.Usagef("--server-logs is for one server").WithHint("select one: -s ID")
 	}
 	return nil
 }
 
 // inventories lists everything that the servers have. missed is the number of servers that did not
-// answer, which is printed on stderr; their configuration is scanned nevertheless.
+// answer. It reports these on stderr, and their configuration is scanned nevertheless.
 func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server,
 	missed int, err error) {
 	if err := s.check(); err != nil {
@@ -67,19 +67,19 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 		std.Err.Printf(target.NothingConfigured)
 	}
 	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
-		return "still asking the servers what they have " + elapsed.Round(time.Second).String()
+		return "still listing what the servers have " + elapsed.Round(time.Second).String()
 	})
-	type asked struct {
-		server *scan.Server // nil: there is nothing to be known of it
+	type scanResult struct {
+		server *scan.Server // nil: it was not started
 		err    error
 	}
-	answers := target.ForEach(c.Servers, func(server *config.Server) asked {
-		if server.Disabled || server.Err != nil { // which was told
-			return asked{nil, server.Err}
+	answers := target.ForEach(c.Servers, func(server *config.Server) scanResult {
+		if server.Disabled || server.Err != nil { // already reported
+			return scanResult{nil, server.Err}
 		}
 		found, err := s.inventory(ctx, server, c.Env)
 		found.ID, found.Config = server.ID, target.ConfigOf(server)
-		return asked{&found, err}
+		return scanResult{&found, err}
 	})
 	stop()
 	if ctx.Err() != nil {
@@ -95,11 +95,11 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 		if a.err != nil && a.server != nil {
 			f := target.Explain(a.err)
 			if f == nil {
-				f = command.AsFailure(ctx, target.ConfigFailure(a.err)) // which names the server
+				f = command.AsFailure(ctx, target.ConfigFailure(a.err)) // it names the server
 			} else {
 				f.Server = c.Servers[i].ID
 			}
-			std.Err.Printf("warning: %v: its definitions were not looked at", f)
+			std.Err.Printf("warning: %v: its definitions were not scanned", f)
 			if f.Hint != "" {
 				std.Err.Printf("hint: %s", f.Hint)
 			}
@@ -133,5 +133,5 @@ func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
 // incompleteScan returns the failure of a scan that missed servers.
 func incompleteScan(missed int) error {
 	return &command.Failure{Code: "unreachable",
-		Why: fmt.Sprintf("%s not looked at", command.Plural(missed, "server"))}
+		Why: fmt.Sprintf("%s not scanned", command.Plural(missed, "server"))}
 }

@@ -15,7 +15,7 @@ func TestDoctorUnportableTools(t *testing.T) {
 		`{"name":"a","description":"A.","inputSchema":{"type":"object","properties":{"$f":{}}}}`:          "tools with properties that model providers refuse: a ($f)",
 		`{"name":"a","description":"A.","inputSchema":{}}`:                                                `tools whose inputSchema does not say "type": "object": a`,
 		`{"name":"a","description":"A.","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}}`: `tools whose outputSchema does not say "type": "object": a`,
-		`{"name":"a","description":"A.","inputSchema":{"type":"object","required":null}}`:                 "tools whose inputSchema is no JSON Schema: a (",
+		`{"name":"a","description":"A.","inputSchema":{"type":"object","required":null}}`:                 "tools whose inputSchema is not a JSON Schema: a (",
 		`{"name":"a","description":"A.","inputSchema":{"type":"object","properties":{"f.g-1_":{}}}}`:      "",
 	} {
 		c := Report{Verdict: Fine}

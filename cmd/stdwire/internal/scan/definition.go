@@ -28,7 +28,7 @@ type text struct {
 	s      string // unchanged
 	plain  string // as a model reads it: see normalize
 	lower  string // plain in lower case
-	member string // name of the member whose value it is, or whose array contains it
+	member string // name of the member with this value, or with the array of it
 }
 
 func (d *definition) place(where string) Place { return Place{d.server.ID, d.kind, d.name, where} }

@@ -17,7 +17,7 @@ var (
 	hexBlob = lazy(`^[0-9A-Fa-f]+$`)
 )
 
-// encodedText finds text that models can read and people cannot.
+// encodedText finds text in an encoding that models can read and people cannot.
 func encodedText(w *scanner, d *definition, t *text) (f Finding, found bool) {
 	for _, m := range blob().FindAllStringIndex(t.plain, -1) {
 		decoded := decode(t.plain[m[0]:m[1]])

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A Severity says how bad a finding is. A worse one is greater.
+// A Severity rates a finding. Greater values are worse.
 type Severity int
 
 const (
-	Info     Severity = iota // found in ordinary documentation, too
+	Info     Severity = iota // also found in ordinary documentation
 	Low                      // mostly harmless
 	Medium                   // needs a review
-	High                     // hardly harmless
+	High                     // rarely harmless
 	Critical                 // intended to mislead
 )
 
@@ -23,7 +23,7 @@ var severities = []string{"info", "low", "medium", "high", "critical"}
 
 func (s Severity) String() string { return severities[s] }
 
-// MarshalText returns the name.
+// MarshalText returns the name of the severity.
 func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText parses the result of MarshalText.
@@ -93,16 +93,16 @@ type Finding struct {
 	What     string  `json:"what"`               // a sentence
 	Evidence string  `json:"evidence,omitempty"` // the text that matched; never a secret
 	Related  []Place `json:"related,omitempty"`  // other places involved
-	Advice   string  `json:"advice"`             // what to do about it
+	Advice   string  `json:"advice"`             // a remedy
 }
 
 // Fingerprint returns 32 hexadecimal digits that identify the finding and are the same in every
 // run.
 func (f *Finding) Fingerprint() string {
 	h := sha256.New()
-	for _, flowRole := range []string{f.Rule, f.Server, string(f.Kind), f.Name, f.Where, f.What,
+	for _, part := range []string{f.Rule, f.Server, string(f.Kind), f.Name, f.Where, f.What,
 		f.Evidence} {
-		fmt.Fprintf(h, "%d:%s", len(flowRole), flowRole)
+		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }

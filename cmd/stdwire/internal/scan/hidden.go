@@ -55,7 +55,7 @@ func classOf(r rune) class {
 	case r == 0x2028 || r == 0x2029:
 		return separator
 	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r):
-		// those are seen
+		// visible
 		return format
 	}
 	return visible
@@ -140,7 +140,7 @@ func isHarmless(c class, r, before, after rune, rtl, first bool) bool {
 	case c == mark, c == bidi && rtl && r != 0x202d && r != 0x202e:
 		return rtl
 	case r == 0x200d && (isPictograph(before) || before == 0xfe0f) && isPictograph(after):
-		// joins pictures
+		// joins emoji
 		return true
 	case (r == 0x200c || r == 0x200d) && hasJoiners(before): // in scripts with joined letters
 		return true
@@ -220,20 +220,20 @@ func hiddenUnicode(_ *scanner, d *definition, t *text) (Finding, bool) {
 	if h.first < 0 {
 		return Finding{}, false
 	}
-	var flowRoles []string
+	var counts []string
 	kinds := 0
 	for c := control; c <= format; c++ {
 		if n := h.count[c]; n > 0 {
-			flowRoles = append(flowRoles, fmt.Sprintf("%d %s", n, classNames[c]))
+			counts = append(counts, fmt.Sprintf("%d %s", n, classNames[c]))
 			kinds++
 		}
 	}
 	f := Finding{Severity: h.severity(kinds), What: "there is text that is not seen: " +
-		strings.Join(flowRoles, ", "), Evidence: excerpt(t.s, h.first, h.first+1)}
+		strings.Join(counts, ", "), Evidence: excerpt(t.s, h.first, h.first+1)}
 	if isName := t.key || t.where == "name" && d.kind != KindServer; isName {
 		f.Severity = max(f.Severity, High)
 		f.What = "there are characters in the name that are not seen: " +
-			strings.Join(flowRoles, ", ")
+			strings.Join(counts, ", ")
 	}
 	if h.message != "" {
 		f.What = fmt.Sprintf("%s; they spell %q", f.What, printable.TruncateBytes(h.message, 200))
@@ -241,7 +241,7 @@ func hiddenUnicode(_ *scanner, d *definition, t *text) (Finding, bool) {
 	return f, true
 }
 
-// severity depends on the classes and counts of the characters.
+// severity rates the characters by their number and classes.
 func (h *hiddenCharacters) severity(kinds int) Severity {
 	const message, many, several, few = 8, 10, 3, 2
 	switch {

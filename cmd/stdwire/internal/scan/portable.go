@@ -6,11 +6,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// MaxPortableName is the length of a tool name that every model provider takes, in bytes.
+// MaxPortableName is the maximum length of a tool name that every model provider accepts, in bytes.
 const MaxPortableName = 64
 
 // UnportableProperties returns the names of properties of a JSON Schema, at any depth, that model
-// providers refuse: they take 1 to 64 letters, digits, '_', '.' and '-'. It returns 10 at most.
+// providers refuse: they accept 1 to 64 letters, digits, '_', '.' and '-'. It returns at most 10.
 func UnportableProperties(schema []byte) (names []string) {
 	for _, p := range unportableProperties(nil, schema, "") {
 		names = append(names, p.name)
@@ -67,7 +67,8 @@ func isUntyped(schema []byte) bool {
 	return false
 }
 
-// unportableTool finds what makes hosts or model providers refuse a tool, or all of its server's.
+// unportableTool finds reasons for hosts or model providers to refuse a tool, or all tools of its
+// server.
 func unportableTool(_ *scanner, d *definition) (found []Finding) {
 	if d.kind != KindTool || d.raw == nil {
 		return nil

@@ -9,11 +9,11 @@ type Rule struct {
 	ID       string
 	Severity Severity // of most of its findings
 	Title    string   // a line
-	Help     string   // what it finds, and why that matters
-	Advice   string   // what to do about it
+	Help     string   // a description of the findings and their risk
+	Advice   string   // a remedy
 }
 
-// A rule is a Rule with its check, which is one of the functions.
+// A rule is a Rule with its check: exactly one of the functions is set.
 type rule struct {
 	Rule
 	injection  bool // it finds text that tries to steer a model; see escalate
@@ -179,7 +179,7 @@ func ruleTable() []rule {
 	}
 }
 
-// camel converts an ID to the form of names in SARIF, such as HiddenUnicode.
+// camel converts an ID to the form of rule names in SARIF, such as HiddenUnicode.
 func camel(id string) string {
 	var b strings.Builder
 	for flowRole := range strings.SplitSeq(id, "-") {

@@ -188,7 +188,7 @@ func (r *rule) check(w *scanner, d *definition) (found []Finding) {
 }
 
 // escalate adds the findings of one definition. If several rules about injected text match it, its
-// high findings become critical: each may have an innocent reason, all of them hardly.
+// high findings become critical, because innocent reasons for all of them are unlikely.
 func (w *scanner) escalate(found []Finding, rules []rule) {
 	byID := func(id string) rule {
 		return rules[slices.IndexFunc(rules, func(r rule) bool { return r.ID == id })]

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// remoteSchema finds schemas that refer to other documents, whose content can change while the
-// definition does not, and whose host sees who reads them.
+// remoteSchema finds schemas that refer to other documents. The content of such a document can
+// change while the definition does not, and its host can observe who reads it.
 func remoteSchema(_ *scanner, d *definition, t *text) (Finding, bool) {
 	if t.member != "$ref" && t.member != "$dynamicRef" || t.key || strings.HasPrefix(t.s, "#") ||
 		isExample(t.where) {

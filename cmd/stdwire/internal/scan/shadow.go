@@ -93,7 +93,7 @@ func shadowing(w *scanner, d *definition, t *text) (f Finding, found bool) {
 	return f, found
 }
 
-// tokens returns the words of a text that may mention another server, and have no meaning in the
+// tokens returns the words of a text that may mention another server and are not names of the
 // definition's own server.
 func (w *scanner) tokens(d *definition, s string) (tokens []token) {
 	sentence := [2]int{0, sentenceEnd(s, 0)}

@@ -15,20 +15,21 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// Whoever can write a configuration file decides what is started, and that may be a client with
-// file tools. So a change of a file takes effect only where it takes something away: it removes and
-// disables servers, and offers fewer of their tools. Everything else waits for the operator.
+// A configuration file decides which programs are started, and a client with file tools may be able
+// to write it. So the gateway applies only the changes of a file that reduce what it offers: that
+// remove or disable servers, or offer fewer of their tools. All other changes wait for the
+// operator.
 
-// An acceptedServer is a server as the operator accepted it, less what its file has taken away
-// since.
+// An acceptedServer is a server as the operator accepted it, less what changes of its file have
+// removed since.
 type acceptedServer struct {
 	definition *config.Server
 	resolved   resolution
 	server     host.Server
 }
 
-// A resolution is a definition with its variables and envFile as they were when the operator
-// accepted it. Their later values are not used before they are accepted.
+// A resolution is a definition with the values that its variables and envFile had when the operator
+// accepted it. Later values are not used until they are accepted.
 type resolution struct {
 	endpoint *config.Endpoint
 	err      error
@@ -45,8 +46,8 @@ func (r resolution) equal(o resolution) bool {
 	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
 }
 
-// An Acceptance is what the operator accepts: all waiting changes, or one, which must have the
-// given digest unless that is "".
+// An Acceptance selects the waiting changes that the operator accepts: all, or one. If the digest
+// of the one is not "", the change must have that digest.
 type Acceptance struct {
 	All bool
 	one ops.Release
@@ -57,22 +58,22 @@ func (r Acceptance) includes(kind, name, digest string) bool {
 		(r.one.SHA256 == "" || r.one.SHA256 == digest)
 }
 
-// Why something waits.
+// The reasons for which a change waits, and how to accept it.
 const (
 	waitsAsNew         = "new"
 	waitsAsChanged     = "changed"
 	WaitsForItsEnvFile = "environment"
 	WaitsForTrust      = "untrusted"
 	waitsWithMore      = "more servers"
-	letInServer        = "stdwire trust %[1]s or stdwire restart %[1]s lets it in, " +
-		command.AcceptsAllChanges + " all that waits"
-	letInProfile = "stdwire trust %[1]s lets it in, " + command.AcceptsAllChanges +
-		" all that waits"
-	letInWhatIsOfAProject = "stdwire trust %[1]s lets it in"
+	acceptServer       = "stdwire trust %[1]s or stdwire restart %[1]s accepts it, " +
+		command.AcceptsAllChanges + " all waiting changes"
+	acceptProfile = "stdwire trust %[1]s accepts it, " + command.AcceptsAllChanges +
+		" all waiting changes"
+	acceptProject = "stdwire trust %[1]s accepts it"
 )
 
-// checkServer returns what may be offered of a server, which has an empty ID if nothing may. why
-// says why that is not the whole definition, or is "".
+// checkServer returns the part of a server that may be offered; its ID is empty if nothing may be
+// offered. why is the reason if that is not the whole definition, else "".
 func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
@@ -123,7 +124,7 @@ func (st *Reloader) checkProfiles(c *config.Config, by Acceptance) (profiles map
 	return profiles, waiting
 }
 
-// record stores the configuration and what waits, for status.
+// record stores the configuration and the waiting changes, for status.
 func (st *Reloader) record(c *target.Selection, profiles map[string][]string, waiting []ops.Waiting,
 	wanted map[string]acceptedServer) {
 	watched := []string{st.m.store.Path}
@@ -156,22 +157,22 @@ func waitingProfile(p *config.Profile, why string) ops.Waiting {
 	}
 }
 
-// WaitingText says that a change waits and how to accept it.
+// WaitingText returns a message that a change waits and how to accept it.
 func WaitingText(w ops.Waiting) string {
 	what := map[string]string{
 		waitsAsNew: "is new", waitsAsChanged: "has changed",
 		WaitsForItsEnvFile: "has another environment",
 		WaitsForTrust:      "is not trusted", waitsWithMore: "has more servers",
 	}[w.Why]
-	way := letInServer
+	way := acceptServer
 	switch {
 	case w.Kind == ops.WaitingOrder:
 		return w.Source + ": the order of the servers has changed, and waits: " +
-			command.AcceptsAllChanges + " lets it in"
+			command.AcceptsAllChanges + " accepts it"
 	case w.Why == WaitsForTrust:
-		way = letInWhatIsOfAProject
+		way = acceptProject
 	case w.Kind == ops.WaitingProfile:
-		way = letInProfile
+		way = acceptProfile
 	}
 	return fmt.Sprintf("%s: %s %q %s, and waits: ", w.Source, w.Kind, w.Name, what) +
 		fmt.Sprintf(way, w.Name)
@@ -193,7 +194,7 @@ func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
 			return dispatch.Errorf(dispatch.StateError, "%s", WaitingText(w))
 		case what.SHA256 != "":
 			return dispatch.Errorf(dispatch.StateError,
-				"the %s %q is not what was shown: it has changed again", w.Kind, w.Name)
+				"the %s %q has changed since it was shown", w.Kind, w.Name)
 		}
 	}
 	if err != nil && what.SHA256 != "" {

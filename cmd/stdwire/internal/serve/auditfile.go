@@ -40,7 +40,7 @@ func (a *auditFile) Write(lines []byte) (int, error) {
 // reopen writes later lines to the file that has the path now, which it creates if needed. On an
 // error it keeps the current file.
 func (a *auditFile) reopen() error {
-	f, err := a.open() // not under the lock: it may take long
+	f, err := a.open() // without the lock, because it may block
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (a *auditFile) reopen() error {
 	old := a.f
 	a.f = f
 	a.mu.Unlock()
-	_ = old.Close() // what was written to it is there
+	_ = old.Close() // written data is not affected
 	return nil
 }
 
@@ -71,14 +71,15 @@ func (a *auditFile) isMoved() bool {
 }
 
 // rotateAudit reopens the audit log, if there is one, and reports whether it had been moved. A
-// program that rotates logs moves the file before it sends SIGHUP; that signal accepts no changes.
+// program that rotates logs moves the file before it sends SIGHUP; such a signal accepts no
+// changes.
 func (m *GatewayConfig) rotateAudit(log *slog.Logger) (rotated bool) {
 	if m.auditLog == nil {
 		return false
 	}
 	rotated = m.auditLog.isMoved()
 	if err := m.auditLog.reopen(); err != nil {
-		log.Warn("the audit log cannot be opened anew; it goes on where it was",
+		log.Warn("the audit log cannot be reopened; it continues in the current file",
 			slog.Any("error", err))
 	}
 	return rotated

@@ -18,9 +18,8 @@ const auditKeySize = 32
 
 // auditKey returns the key of the digests in an audit log, which it creates if needed. The key is
 // in a file beside the log that only its user can read, so that equal arguments have equal digests
-// in the whole log, whichever process writes a line. It returns nil, and the gateway makes a key of
-// its own, if the log is not a regular file or nothing can be written beside it; the latter is
-// logged.
+// in the whole log, even if several processes write it. It returns nil if the log is not a regular
+// file or the key file cannot be created, which it logs; the gateway then generates a key.
 func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	info, err := to.Stat()
 	if err != nil || !info.Mode().IsRegular() {
@@ -33,7 +32,7 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	}
 	made, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // with 0600
 	if err != nil {
-		log.Warn("the key of the audit log cannot be kept: its digests can be compared until this program ends",
+		log.Warn("the key of the audit log cannot be stored: its digests can be compared only until this program ends",
 			slog.Any("error", err))
 		return nil, nil
 	}
@@ -42,8 +41,8 @@ func auditKey(to *os.File, log *slog.Logger) ([]byte, error) {
 	if err = errors.Join(err, made.Close()); err != nil {
 		return nil, err
 	}
-	// Of several processes that begin at once, one must win, and the others must not see half of
-	// its key.
+	// If several processes start at once, one must create the key, and the others must not read
+	// part of it.
 	if err := atomicfile.Move(made.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -61,11 +60,11 @@ func readAuditKey(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() != auditKeySize:
-		return nil, fmt.Errorf("%s: it is no key of an audit log: remove it, and a new one is made",
+		return nil, fmt.Errorf("%s is not a key of an audit log: remove it to have a new one created",
 			path)
 	case atomicfile.Permissions && info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf(
-			"%s: others may read it, so digests could be guessed: chmod 600 it, or remove it", path)
+			"%s can be read by others, who could verify guessed values: chmod 600 it, or remove it", path)
 	}
 	key := make([]byte, auditKeySize)
 	_, err = io.ReadFull(f, key)

@@ -55,12 +55,12 @@ func TestAuditKey(t *testing.T) {
 		assert.NilError(t, os.Chmod(kept, 0o640))
 		_, err = auditKey(open(), quiet)
 		assert.Error(t, err, kept+
-			": others may read it, so digests could be guessed: chmod 600 it, or remove it")
+			" can be read by others, who could verify guessed values: chmod 600 it, or remove it")
 		assert.NilError(t, os.Chmod(kept, 0o600))
 	}
 	assert.NilError(t, os.WriteFile(kept, []byte(strings.Repeat("x", 31)), 0o600))
 	_, err = auditKey(open(), quiet)
-	assert.Error(t, err, kept+": it is no key of an audit log: remove it, and a new one is made")
+	assert.Error(t, err, kept+" is not a key of an audit log: remove it to have a new one created")
 
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
@@ -89,5 +89,5 @@ func TestAuditKeyIsNotKept(t *testing.T) {
 	assert.Assert(t, key == nil)
 	assert.Assert(t,
 		cmp.Contains(log.String(),
-			`level=WARN msg="the key of the audit log cannot be kept: its digests can be compared until this program ends"`))
+			`level=WARN msg="the key of the audit log cannot be stored: its digests can be compared only until this program ends"`))
 }

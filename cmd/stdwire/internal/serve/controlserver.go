@@ -16,11 +16,12 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// MaxControlConns is the number of commands that a gateway serves at a time. More of them wait.
+// MaxControlConns is the number of control connections that a gateway serves at a time. Further
+// connections wait.
 const MaxControlConns = 32
 
-// A controlServer is an MCP server on a socket that only its user can reach. By it the user's
-// commands look after the gateway.
+// A controlServer is an MCP server on a socket that only its user can reach. The commands of
+// package control use it.
 type controlServer struct {
 	listener net.Listener
 	path     string
@@ -61,8 +62,8 @@ func (c *controlServer) serve(ctx context.Context, log *slog.Logger) {
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil: // such as too many open files, which pass
-			log.Warn("a command cannot be let in", slog.Any("error", err))
+		case err != nil: // possibly temporary, such as too many open files
+			log.Warn("a control connection cannot be accepted", slog.Any("error", err))
 			select {
 			case <-time.After(time.Second):
 			case <-ctx.Done():
@@ -73,7 +74,7 @@ func (c *controlServer) serve(ctx context.Context, log *slog.Logger) {
 		}
 		c.wg.Go(func() {
 			defer func() { <-free }()
-			// at once: one that follows a log would be let finish
+			// at once: a graceful shutdown would wait for a command that follows a log
 			defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 			if err := c.server.Serve(context.WithoutCancel(ctx), conn); err != nil {
 				log.Debug("a command has ended", slog.Any("error", err))
@@ -84,7 +85,7 @@ func (c *controlServer) serve(ctx context.Context, log *slog.Logger) {
 
 // close stops the server, cancels running commands and waits for its goroutines.
 func (c *controlServer) close() {
-	_ = os.Remove(c.path) // first, so that nobody finds one that is closed
+	_ = os.Remove(c.path) // first, so that no command finds a closed socket
 	_ = c.listener.Close()
 	c.cancel()
 	c.wg.Wait()

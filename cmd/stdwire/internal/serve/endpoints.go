@@ -17,17 +17,17 @@ import (
 // endpoints are the MCP servers that are served over HTTP.
 type endpoints struct {
 	main *endpoint // at /mcp
-	// open returns a server for a profile; nil: profiles have no endpoints.
+	// open returns a server for a profile. If it is nil, profiles have no endpoints.
 	open func(profile string) *server.Server
 
 	mu       sync.Mutex
-	options  *streamable.Options  // of the handlers; nil: nothing is served yet
-	finished bool                 // nothing is served any more
+	options  *streamable.Options  // of the handlers; nil before register
+	finished bool                 // set by stop
 	profiles map[string]*endpoint // at /mcp/NAME
 	ending   sync.WaitGroup       // shutdowns of removed profiles
 }
 
-// An endpoint is one of them.
+// An endpoint is an MCP server and its HTTP handler.
 type endpoint struct {
 	server  *server.Server
 	handler *streamable.Handler
@@ -55,7 +55,7 @@ func (e *endpoints) register(mux *http.ServeMux, o streamable.Options) {
 	if e.open == nil {
 		return
 	}
-	none := unknownProfile(o).New(e.main.server) // which nothing is ever open at
+	none := unknownProfile(o).New(e.main.server) // never has sessions
 	mux.HandleFunc(profilePath, func(w http.ResponseWriter, r *http.Request) {
 		handler := none
 		if p := e.profile(r.PathValue("profile")); p != nil {
@@ -72,8 +72,8 @@ func (e *endpoints) profile(name string) *endpoint {
 }
 
 // setProfiles opens and closes endpoints so that exactly these profiles have one. It calls offer
-// for each profile, and for each that is closed without ids, to set what its server offers. It
-// returns which were opened and closed.
+// for each profile to set what its server offers; for a closed one, without ids. It returns the
+// names of those that it opened and closed.
 func (e *endpoints) setProfiles(profiles map[string][]string,
 	offer func(s *server.Server, ids ...string)) (opened, closed []string) {
 	e.mu.Lock()
@@ -108,12 +108,12 @@ func (e *endpoints) setProfiles(profiles map[string][]string,
 	return opened, closed
 }
 
-// shutdown closes what is open at an endpoint and ends its server.
+// shutdown closes the streams of an endpoint and stops its server.
 func (p *endpoint) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
 	if p.handler != nil {
-		_ = p.handler.Shutdown(ctx) // in time or not, what is open ends
+		_ = p.handler.Shutdown(ctx) // on a timeout, too, it closes all streams
 	}
 	_ = p.server.Close(ctx)
 }
@@ -125,19 +125,19 @@ func (e *endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
-// stop closes what is open, within ctx. Later changes of profiles have no effect.
+// stop closes all streams, within ctx. Later changes of profiles have no effect.
 func (e *endpoints) stop(ctx context.Context) {
 	e.mu.Lock()
 	e.finished = true
 	e.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, p := range e.all() {
-		wg.Go(func() { _ = p.handler.Shutdown(ctx) }) // in time or not, what is open ends
+		wg.Go(func() { _ = p.handler.Shutdown(ctx) }) // on a timeout, too, it closes all streams
 	}
 	wg.Wait()
 }
 
-// close ends the servers. Call it after stop.
+// close stops the servers. Call it after stop.
 func (e *endpoints) close(ctx context.Context) (err error) {
 	for _, p := range e.all() {
 		if failed := p.server.Close(ctx); err == nil {
@@ -153,7 +153,7 @@ func (e *endpoints) printProfiles(std *term.Streams, address net.Addr) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
-		// a name is one that a path can have
+		// names of profiles need no escaping in a path
 		std.Err.Printf("stdwire: serving the profile %s at http://%s%s/%[1]s", name, address,
 			mainPath)
 	}

@@ -16,7 +16,7 @@ type fingerprint struct {
 	read time.Time
 }
 
-// timestampGranularity is the interval in which two changes of a file may leave the same time.
+// timestampGranularity is the interval in which two changes of a file may have the same timestamp.
 const timestampGranularity = 3 * time.Second
 
 // A fileWatcher reports that files have changed, appeared or disappeared. It reads only those that
@@ -31,10 +31,10 @@ type fileWatcher struct {
 // content, because editors write in several steps, and a half-written file may be valid.
 const watchInterval = time.Second
 
-// run calls changed once at the start and whenever the files have changed, until ctx ends; and at
-// once after a value is received from now, with asked set.
+// run calls changed once at the start and whenever the files have changed, until ctx ends. When it
+// receives a value from now, it calls changed at once, with asked set.
 func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func(asked bool)) {
-	var told map[string][sha256.Size]byte
+	var reported map[string][sha256.Size]byte
 	seen := f.snapshot()
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -42,7 +42,7 @@ func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func
 		before, asked := seen, false
 		select {
 		case <-ticker.C:
-			if seen = f.snapshot(); !maps.Equal(seen, before) || maps.Equal(seen, told) {
+			if seen = f.snapshot(); !maps.Equal(seen, before) || maps.Equal(seen, reported) {
 				continue
 			}
 		case <-now:
@@ -50,7 +50,7 @@ func (f *fileWatcher) run(ctx context.Context, now <-chan struct{}, changed func
 		case <-ctx.Done():
 			return
 		}
-		told = seen // as they are before they are read: what changes from now on is told again
+		reported = seen // from before changed reads the files: a later change is reported again
 		changed(asked)
 	}
 }
@@ -78,7 +78,7 @@ func (f *fileWatcher) snapshot() map[string][sha256.Size]byte {
 	return sums
 }
 
-// isUnchanged reports whether a file is certainly the one that was read.
+// isUnchanged reports whether info proves that the file has not changed since it was read.
 func (p *fingerprint) isUnchanged(info fs.FileInfo) bool {
 	return p.info != nil && os.SameFile(p.info, info) && p.info.Size() == info.Size() &&
 		p.info.ModTime().Equal(info.ModTime()) && p.info.Mode() == info.Mode() &&

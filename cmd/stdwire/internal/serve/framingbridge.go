@@ -16,15 +16,15 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// BridgeCommand is stdwire bridge.
+// BridgeCommand returns the command stdwire bridge.
 func BridgeCommand() command.Command {
 	return command.Command{
 		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
 		Summary: "let a client use a server of another framing or transport",
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
-gets the other one, or that of --framing. White space is removed from a message that must become
-one line. Output of the server that is not a message goes to stderr.
+gets the other skip, or that of --framing. White space is removed from a message that must become
+skip line. Output of the server that is not a message goes to stderr.
 
   stdwire bridge -- ./server-with-content-length
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
@@ -32,7 +32,7 @@ one line. Output of the server that is not a message goes to stderr.
 --http serves a command over Streamable HTTP at /mcp; --url serves a server at a URL on stdin
 and stdout; with both, a server at a URL is served at another. The bridge speaks every revision
 on both sides. It starts the server, or connects to it, first, and fails if that fails. A server
-that ends later is started again, and calls wait for it. Over HTTP all clients share one
+that ends later is started again, and calls wait for it. Over HTTP all clients share skip
 process, which has the environment and the stderr of the bridge. Definitions, results, progress,
 cancellation, changes and the server's questions pass unchanged.
 
@@ -73,7 +73,7 @@ for tasks and does not pass them on, nor log messages, extensions and experiment
 // A framingBridge connects a client and a server that use different framings.
 type framingBridge struct {
 	words   []string
-	framing string // of the server; "": the one that the client does not use
+	framing string // of the server; "" means the skip that the client does not use
 
 	std    *term.Streams
 	client framing.Codec // reads what the client writes and answers in the same framing
@@ -129,8 +129,8 @@ func (b *framingBridge) serverToClient(to io.Writer, from io.Reader) error {
 		})
 }
 
-// pass reads messages and writes them as they are framed by reframe. What cannot be passed on is
-// told, and left out.
+// pass reads messages, frames them with reframe and writes them. It reports and skips a message
+// that cannot be framed.
 func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
 	reframe func(dst, message []byte) ([]byte, error)) error {
 	var message, frame []byte
@@ -139,15 +139,15 @@ func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
 		if message, err = from.ReadFrame(message); err == nil {
 			frame, err = reframe(frame[:0], message)
 		}
-		switch _, one := errors.AsType[*framing.FrameError](err); {
+		switch _, skip := errors.AsType[*framing.FrameError](err); {
 		case err == io.EOF:
 			return nil
-		case one:
-			b.std.Err.Printf("stdwire: bridge: a message of the %s is left out: %v", who, err)
+		case skip:
+			b.std.Err.Printf("stdwire: bridge: a message of the %s is skipped: %v", who, err)
 			continue
 		case err != nil:
 			if _, lost := errors.AsType[*framing.SyncError](err); lost {
-				b.std.Err.Printf("stdwire: bridge: nothing more of the %s can be passed on: %v",
+				b.std.Err.Printf("stdwire: bridge: further messages of the %s cannot be forwarded: %v",
 					who, err)
 			}
 			return err
@@ -158,7 +158,8 @@ func (b *framingBridge) pass(who string, to io.Writer, from framing.Codec,
 	}
 }
 
-// appendMessage appends a message in a framing, without white space if it cannot be framed with it.
+// appendMessage appends a message in a framing. If the framing does not allow line breaks, it
+// removes white space.
 func appendMessage(dst []byte, codec framing.Codec, message []byte) ([]byte, error) {
 	framed, err := codec.AppendFrame(dst, message)
 	if !errors.Is(err, framing.ErrLineBreak) {
@@ -171,7 +172,7 @@ func appendMessage(dst []byte, codec framing.Codec, message []byte) ([]byte, err
 	return codec.AppendFrame(dst, compacted.Bytes())
 }
 
-// looksLikeMessage tells a message from a line of a log.
+// looksLikeMessage reports whether a line is a message rather than a line of a log.
 func looksLikeMessage(text []byte) bool {
 	i := jsonscan.Space(text, 0)
 	return i < len(text) && (text[i] == '{' || text[i] == '[')

@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A GatewayConfig is which configured servers stdwire serve offers, and how.
+// A GatewayConfig selects the configured servers that stdwire serve offers, and how.
 type GatewayConfig struct {
 	target.ConfigFlags
 	Profile string
@@ -28,16 +28,16 @@ type GatewayConfig struct {
 	Pins    string // "", block, warn, off
 	control bool   // clients may enable, disable and restart servers
 
-	noPrefix, noDescPrefix bool // tools and prompts are called, and described, as their servers do
+	noPrefix, noDescPrefix bool // names or descriptions of tools and prompts have no server ID
 
 	before, after [][]string // commands that run before and after calls
 	audit         string     // the file of the audit log, or ""
-	auditValues   bool       // the audit log has values
+	auditValues   bool       // the audit log contains the values of arguments
 	auditLog      *auditFile // the open audit log
 
-	// where clients may change files; nil if they may run any program, too
+	// directories in which clients may write files; nil if they may also run any program
 	writable   target.WritableRoots
-	operations *dispatch.Catalog   // also has the tools; may be nil
+	operations *dispatch.Catalog   // the tools are added to it; may be nil
 	endpoints  *endpoints          // of the profiles; may be nil
 	env        *config.Environment // set by Start
 	store      *config.Store       // of trusted definitions
@@ -46,27 +46,27 @@ type GatewayConfig struct {
 func (m *GatewayConfig) flags() []command.Flag {
 	return append(m.ConfigFlags.Flags(),
 		target.ProfileFlag(&m.Profile),
-		command.SwitchFlag(&m.All, "--servers", "offer what all servers of the configuration have"),
+		command.SwitchFlag(&m.All, "--servers", "offer all servers of the configuration"),
 		command.ChoiceFlag(&m.Pins, "--pins",
-			"a tool, prompt or resource of these servers that is not what it was when it was first used: withhold it, warn only, or do not compare (default block)",
+			"if a tool, prompt or resource of these servers has changed since its first use: withhold it, warn only, or do not compare (default block)",
 			"block", "warn", "off"),
 		command.SwitchFlag(&m.noPrefix, "--no-prefix",
-			"let tools and prompts keep the names that their servers give them; of two with the same name one is left out"),
+			"offer tools and prompts under the names that their servers use; of two with the same name, one is withheld"),
 		command.SwitchFlag(&m.noDescPrefix, "--no-desc-prefix",
-			"leave their descriptions as they are, without [ID] before them"),
+			"offer their descriptions without [ID] before them"),
 		command.SwitchFlag(&m.control, "--allow-host",
 			"let clients enable, disable and restart these servers"),
 		command.Flag{Name: "--audit", Value: "FILE",
 			Help: "append a line of JSON for each call, read and prompt of these servers",
 			Set: func(value string) error {
 				if value == "" {
-					return errors.New("it wants the name of a file")
+					return errors.New("the name of a file is missing")
 				}
 				m.audit = value
 				return nil
 			}},
 		command.SwitchFlag(&m.auditValues, "--audit-values",
-			"with the values of arguments, which may be secrets"),
+			"include the values of arguments in the audit log; they may be secrets"),
 		hookFlag(&m.before, "--before",
 			"run this command before each call of a tool of these servers, to see, change or refuse it"),
 		hookFlag(&m.after, "--after",
@@ -77,7 +77,7 @@ func (m *GatewayConfig) flags() []command.Flag {
 // isEnabled reports whether configured servers are offered.
 func (m *GatewayConfig) isEnabled() bool { return m.All || m.Files != nil || m.Profile != "" }
 
-// gates returns the gates that are open to clients.
+// gates returns the gates that the flags open to clients.
 func (m *GatewayConfig) gates() []dispatch.Gate {
 	if m.control {
 		return []dispatch.Gate{ops.Gate}
@@ -89,12 +89,12 @@ func (m *GatewayConfig) check() error {
 	if !m.isEnabled() &&
 		(m.control || m.noPrefix || m.noDescPrefix || m.Inputs != nil || m.audit != "" ||
 			m.before != nil || m.after != nil) {
-		return command.Usagef("there are no servers to be offered").WithHint(
-			"name them: --config FILE, --profile NAME, or --servers for all that are configured")
+		return command.Usagef("no servers are selected").WithHint(
+			"select some with --config FILE or --profile NAME, or all configured servers with --servers")
 	}
 	if m.auditValues && m.audit == "" {
-		return command.Usagef("--audit-values is for an audit log").WithHint(
-			"say where it is to be: --audit FILE")
+		return command.Usagef("--audit-values needs an audit log").WithHint(
+			"add --audit FILE")
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	st := newReloader(m, o.New(s), s, std, log)
 	st.current, st.pins = c.All, o.Pins
 	err = ops.Register(catalog, st.hostOptions())
-	if m.operations != nil { // before the tools, which stand back for them
+	if m.operations != nil { // first: operations have precedence over tools
 		err = errors.Join(err, ops.Register(m.operations, st.hostOptions()))
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	return st, nil
 }
 
-// RememberDir returns the directory in which the lists of servers are remembered, or "".
+// RememberDir returns the directory of the cached lists of servers, or "" if there is none.
 func RememberDir() string {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -175,7 +175,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			written, err := g.Manager().Log(s.ID)
 			if err != nil {
-				return nil, err // it was removed meanwhile
+				return nil, err // the server was removed meanwhile
 			}
 			endpoint, err := resolve()
 			if err != nil {

@@ -26,9 +26,10 @@ import (
 )
 
 // A hook is a command that runs before or after each call of a tool, one process for each call. It
-// reads {"phase":"before","server":…,"tool":…,"arguments":…} on stdin or, with the phase "after",
-// the result in place of the arguments. It writes nothing, {"arguments":…} or {"result":…} to
-// replace them, or {"deny":"why"}. Anything else refuses the call.
+// reads {"phase":"before","server":…,"tool":…,"arguments":…} from stdin; in the phase "after",
+// "result" replaces "arguments". It writes nothing to leave these unchanged, {"arguments":…} or
+// {"result":…} to replace them, or {"deny":"why"} to refuse the call. Other output, too, refuses
+// the call.
 type hook struct {
 	words   []string
 	log     *slog.Logger
@@ -40,7 +41,7 @@ const (
 	hookPatience = 10 * time.Second
 	maxHooks     = 32       // concurrent processes of one hook
 	maxAnswer    = 32 << 20 // bytes of an answer
-	maxComplaint = 4 << 10  // bytes of stderr that are logged
+	maxStderr    = 4 << 10  // bytes of stderr that are logged
 )
 
 // hookFlag is a flag whose value is a command line; see [shellwords.Native].
@@ -52,14 +53,14 @@ func hookFlag(target *[][]string, name, help string) command.Flag {
 				s.Add(value[i])
 			}
 			if open := s.Open(); open != 0 {
-				return fmt.Errorf("%q is not whole: %c is never closed", value, open)
+				return fmt.Errorf("%q is incomplete: the closing %c is missing", value, open)
 			}
 			var words []string
 			for _, word := range s.Words() {
 				words = append(words, word.Text)
 			}
 			if words == nil || words[0] == "" {
-				return errors.New("there is no command")
+				return errors.New("the command is missing")
 			}
 			*target = append(*target, words)
 			return nil
@@ -91,9 +92,9 @@ func (h *hook) intercept(ctx context.Context, e *gateway.Event) error {
 	if _, denied := errors.AsType[hookDenial](err); err == nil || denied || ctx.Err() != nil {
 		return err
 	}
-	h.log.Warn("a hook has not worked, and the call is refused", slog.String("phase", phase),
+	h.log.Warn("a hook failed; the call is refused", slog.String("phase", phase),
 		slog.String("server", e.Server), slog.String("tool", e.Tool), slog.Any("error", err))
-	return fmt.Errorf("the command that is to see it, %q, has not worked: %w", h.words[0], err)
+	return fmt.Errorf("the hook %q failed: %w", h.words[0], err)
 }
 
 func (h *hook) call(ctx context.Context, phase string, e *gateway.Event,
@@ -129,16 +130,16 @@ func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 		return nil
 	}
 	if err := jsonscan.Valid(answer); err != nil {
-		return fmt.Errorf("its answer is no JSON: %w", err)
+		return fmt.Errorf("its answer is not JSON: %w", err)
 	}
 	if answer[0] != '{' {
-		return errors.New("its answer is no JSON object")
+		return errors.New("its answer is not a JSON object")
 	}
 	members := map[string]json.RawMessage{}
 	for token, value := range jsonscan.Members(answer) {
 		key, _ := jsonscan.Text(token)
 		if _, twice := members[key]; twice || key != "deny" && key != name {
-			return fmt.Errorf("its answer may have either %s or deny, once, and has %.40q", name,
+			return fmt.Errorf("its answer must have one member, %s or deny, and has %.40q", name,
 				key)
 		}
 		members[key] = value
@@ -146,9 +147,9 @@ func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 	if deny, ok := members["deny"]; ok {
 		reason, ok := jsonscan.Text(deny)
 		if !ok {
-			return errors.New("its answer has a deny that is no text")
+			return errors.New("the deny of its answer is not a string")
 		}
-		return hookDenial(cmp.Or(reason, "no reason is given"))
+		return hookDenial(cmp.Or(reason, "the hook gives no reason"))
 	}
 	if value, ok := members[name]; ok {
 		*raw = value // which the gateway checks
@@ -156,7 +157,7 @@ func applyAnswer(answer []byte, name string, raw *json.RawMessage) error {
 	return nil
 }
 
-// run runs the command and returns its output. A process that was killed may take a moment to end.
+// run runs the command and returns its output. It may return before a killed process has exited.
 func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte, error) {
 	if err := h.running.Wait(ctx, principal, 1); err != nil {
 		return nil, err
@@ -171,14 +172,14 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 		return nil, h.timeoutError(ctx, timed, err)
 	}
 	defer p.Kill()
-	var answer, complaint []byte
+	var answer, stderr []byte
 	var piping sync.WaitGroup
 	piping.Go(func() {
-		_, _ = p.Stdin().Write(input) // it need not read it
+		_, _ = p.Stdin().Write(input) // the command may ignore its input
 		_ = p.Stdin().Close()
 	})
 	piping.Go(func() {
-		complaint, _ = io.ReadAll(io.LimitReader(p.Stderr(), maxComplaint))
+		stderr, _ = io.ReadAll(io.LimitReader(p.Stderr(), maxStderr))
 		_, _ = io.Copy(io.Discard, p.Stderr())
 	})
 	piping.Go(func() {
@@ -192,14 +193,14 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	case <-timed.Done():
 		p.Kill()
 	}
-	// What is written is there by now, unless somebody got away with a pipe.
+	// The pipes end now, unless a process that left the group still holds one.
 	stop := context.AfterFunc(timed, func() { closePipes(p) })
 	piping.Wait()
 	stop()
 	closePipes(p)
-	if said := strings.TrimSpace(string(complaint)); said != "" {
-		h.log.Info("a hook says", slog.String("command", h.words[0]),
-			slog.String("stderr", printable.Text(said)))
+	if text := strings.TrimSpace(string(stderr)); text != "" {
+		h.log.Info("a hook wrote to stderr", slog.String("command", h.words[0]),
+			slog.String("stderr", printable.Text(text)))
 	}
 	switch {
 	case len(answer) > maxAnswer:
@@ -215,13 +216,13 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	return answer, nil
 }
 
-// timeoutError returns err, or that the time has run out.
+// timeoutError returns the error of ctx, a timeout error if timed has ended, or err.
 func (h *hook) timeoutError(ctx, timed context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case timed.Err() != nil:
-		return fmt.Errorf("it has not answered within %v", h.timeout)
+		return fmt.Errorf("it did not answer within %v", h.timeout)
 	}
 	return err
 }

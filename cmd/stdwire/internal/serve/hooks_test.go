@@ -56,18 +56,18 @@ func TestHooks(t *testing.T) {
 		{`head -c 33000000 /dev/zero | tr '\0' ' '`, `{"a": 1}`, ""},
 		{`sleep 600 & exit 0`, `{"a": 1}`, ""},
 		{`echo '{"deny":"not on \"Sundays\""}'`, "", `not on "Sundays"`},
-		{`echo '{"deny":"","arguments":{}}'`, "", `no reason is given`},
-		{`echo '{"arguments":{}}'; exit 3`, "", "has not worked: exited with status 3"},
-		{`kill -9 $$`, "", "has not worked: ended by signal: killed"},
-		{`echo '{"deny":true}'`, "", "a deny that is no text"},
+		{`echo '{"deny":"","arguments":{}}'`, "", `the hook gives no reason`},
+		{`echo '{"arguments":{}}'; exit 3`, "", "failed: exited with status 3"},
+		{`kill -9 $$`, "", "failed: ended by signal: killed"},
+		{`echo '{"deny":true}'`, "", "the deny of its answer is not a string"},
 		{`echo '{"denied":"no"}'`, "",
-			`its answer may have either arguments or deny, once, and has "denied"`},
+			`its answer must have one member, arguments or deny, and has "denied"`},
 		{`echo '{"result":{}}'`, "", `and has "result"`},
 		{`echo '{"arguments":{},"arguments":{}}'`, "", `and has "arguments"`},
-		{`echo '{"arguments":'`, "", "its answer is no JSON: "},
-		{`echo '{} {}'`, "", "its answer is no JSON: "},
-		{`echo no`, "", "its answer is no JSON: "},
-		{`echo '[]'`, "", "its answer is no JSON object"},
+		{`echo '{"arguments":'`, "", "its answer is not JSON: "},
+		{`echo '{} {}'`, "", "its answer is not JSON: "},
+		{`echo no`, "", "its answer is not JSON: "},
+		{`echo '[]'`, "", "its answer is not a JSON object"},
 		{`cat /dev/zero`, "", "its answer has more than 33554432 bytes"},
 	} {
 		var log bytes.Buffer
@@ -80,7 +80,7 @@ func TestHooks(t *testing.T) {
 		}
 		assert.Assert(t, err != nil, tt.script)
 		assert.Assert(t, cmp.Contains(err.Error(), tt.err), tt.script)
-		assert.Equal(t, log.Len() > 0, strings.Contains(err.Error(), "has not worked"), tt.script)
+		assert.Equal(t, log.Len() > 0, strings.Contains(err.Error(), "failed: "), tt.script)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestHookIsKilled(t *testing.T) {
 			assert.ErrorIs(t, err, context.Canceled)
 		} else {
 			assert.ErrorContains(t, err,
-				`the command that is to see it, "sh", has not worked: it has not answered within 2s`)
+				`the hook "sh" failed: it did not answer within 2s`)
 		}
 		text, err := os.ReadFile(file)
 		assert.NilError(t, err)

@@ -21,50 +21,50 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-// An httpServer serves MCP and the HTTP API over HTTP, as the flags say.
+// An httpServer serves MCP and the HTTP API over HTTP. Its fields are set by flags.
 type httpServer struct {
-	address  string // "": HTTP is not served
+	address  string // "" means HTTP is not served
 	tokenEnv string
 	noAuth   bool
 	oauth    oauthFlags
 	sse      bool
-	stateKey []byte // nil: a random one
+	stateKey []byte // nil means a random key
 
 	listening func(url string) // called with the URL; may be nil
-	// waits for an operation that does not exist yet; may be nil
+	// waits for an operation that may still be added; may be nil
 	missing func(ctx context.Context, operation string) error
 }
 
 func (w *httpServer) flags() []command.Flag {
 	flags := []command.Flag{
 		{Name: "--http", Value: "ADDR",
-			Help: "serve HTTP there in place of stdio, say 127.0.0.1:8080",
+			Help: "serve HTTP at this address instead of stdio, such as 127.0.0.1:8080",
 			Set: func(value string) error {
 				if _, _, err := net.SplitHostPort(value); err != nil {
-					return command.Usagef("--http: %q is no address",
+					return command.Usagef("--http: %q is not an address",
 						value).WithHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
 				}
 				w.address = value
 				return nil
 			}},
 		{Name: "--token-env", Value: "NAME",
-			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: one is made up and printed)",
+			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: a random token, which is printed)",
 			Set: func(value string) error {
-				const least = 16 // one that is shorter is found by trying
+				const least = 16 // shorter tokens can be guessed
 				switch token := os.Getenv(value); {
 				case token == "":
 					return command.Usagef("--token-env: the environment variable %s is empty",
 						value)
 				case len(token) < least:
 					return command.Usagef(
-						"--token-env: the token in %s has fewer than %d bytes, and could be guessed",
-						value, least).WithHint("make one with: openssl rand -hex 16")
+						"--token-env: the token in %s has fewer than %d bytes and could be guessed",
+						value, least).WithHint("create one with: openssl rand -hex 16")
 				}
 				w.tokenEnv = value
 				return nil
 			}},
 		{Name: "--state-key-env", Value: "NAME",
-			Help: "environment variable that holds the secret which several servers behind one address share (default: a random one)",
+			Help: "environment variable that holds the secret shared by several servers behind one address (default: a random one)",
 			Set: func(value string) error {
 				const least = 32
 				if w.stateKey = []byte(os.Getenv(value)); len(w.stateKey) < least {
@@ -75,9 +75,9 @@ func (w *httpServer) flags() []command.Flag {
 				return nil
 			}},
 		command.SwitchFlag(&w.noAuth, "--no-auth",
-			"serve --http to everybody on this machine, without a token"),
+			"serve --http without a token, to all users of this machine"),
 		command.SwitchFlag(&w.sse, "--http-sse",
-			"serve the HTTP+SSE transport of 2024-11-05 at /mcp, too"),
+			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
 	return append(flags, w.oauth.flags()...)
 }
@@ -103,14 +103,14 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	bound, err := net.Listen("tcp", w.address)
 	if err != nil {
 		return command.Usagef("%v",
-			err).WithHint("a port that is taken by something else cannot be had; 127.0.0.1:0 takes any that is free")
+			err).WithHint("the port may be in use; 127.0.0.1:0 selects a free one")
 	}
 	listener := newLimitListener(bound, maxConnections)
 	defer listener.Close()
 	address, _ := listener.Addr().(*net.TCPAddr)
 	if w.noAuth && !address.IP.IsLoopback() {
-		return command.Usagef("--no-auth: %s can be reached from elsewhere",
-			address).WithHint("serve on 127.0.0.1, or with a token")
+		return command.Usagef("--no-auth: %s can be reached from other machines",
+			address).WithHint("serve on 127.0.0.1, or use a token")
 	}
 	hosts := w.oauth.hosts(address.IP)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
@@ -127,7 +127,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		for _, path := range resource.MetadataPaths() {
 			mux.Handle(path, resource)
 		}
-		std.Err.Printf("stdwire: taking access tokens of %s, issued for %s", w.oauth.issuer,
+		std.Err.Printf("stdwire: accepting access tokens of %s, issued for %s", w.oauth.issuer,
 			w.oauth.audience)
 	} else {
 		overMCP.Principal = w.principal(std)
@@ -166,7 +166,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	e.stop(grace)
 	err = web.Shutdown(grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		err = web.Close() // what still runs is cancelled
+		err = web.Close() // it cancels running requests
 	}
 	err = errors.Join(err, e.close(grace))
 	<-served
@@ -175,8 +175,8 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 var errToken = errors.New("the bearer token is missing or wrong")
 
-// principal returns the function that authenticates requests by the bearer token; nil: everybody is
-// served.
+// principal returns the function that authenticates requests by the bearer token, or nil if
+// --no-auth is set.
 func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, error) {
 	if w.noAuth {
 		return nil

@@ -14,8 +14,8 @@ import (
 const maxConnections = 4096
 
 // A limitListener limits the number of open connections, in all and for each address. When the
-// limit is reached, an idle connection is closed: one of the same address if that has its share,
-// else one of the address that has most.
+// limit is reached, it closes an idle connection: of the same address if that has reached its
+// share, else of the address with the most connections.
 type limitListener struct {
 	net.Listener
 	places *quota.Pool // by address
@@ -29,7 +29,7 @@ func newLimitListener(l net.Listener, most int64) *limitListener {
 		idle: map[string]map[*limitedConn]struct{}{}}
 }
 
-// Accept implements [net.Listener]. A connection over the limit is answered and closed here.
+// Accept implements [net.Listener]. It answers a connection over the limit with 503 and closes it.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -67,7 +67,7 @@ func (l *limitListener) admit(c *limitedConn) bool {
 	}
 }
 
-// takeIdle removes an idle connection of an address from those that are idle and returns it.
+// takeIdle removes an idle connection of an address from the idle connections and returns it.
 func (l *limitListener) takeIdle(address string) *limitedConn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,14 +96,14 @@ func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
 	l.idle[c.address][c] = struct{}{}
 }
 
-// forget removes a connection from those that are idle. l.mu must be held.
+// forget removes a connection from the idle connections. l.mu must be held.
 func (l *limitListener) forget(c *limitedConn) {
 	if delete(l.idle[c.address], c); len(l.idle[c.address]) == 0 {
 		delete(l.idle, c.address)
 	}
 }
 
-// A limitedConn frees its place when it is closed.
+// A limitedConn releases its place in the limit when it is closed.
 type limitedConn struct {
 	net.Conn
 	listener *limitListener
@@ -116,7 +116,7 @@ func (c *limitedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// refuseConnection writes why a connection is refused. It does not wait for the peer to read that.
+// refuseConnection writes a response with status 503. It does not wait for the peer to read it.
 func refuseConnection(conn net.Conn) {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 	_, _ = conn.Write(

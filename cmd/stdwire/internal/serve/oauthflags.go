@@ -16,7 +16,7 @@ import (
 
 // oauthFlags are the flags that make the HTTP server a protected resource of OAuth.
 type oauthFlags struct {
-	issuer   string // "": it is not
+	issuer   string // "" means it is not a protected resource
 	audience string
 	scopes   []string
 }
@@ -24,18 +24,18 @@ type oauthFlags struct {
 func (p *oauthFlags) flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--oauth-issuer", Value: "URL",
-			Help: "take access tokens of this authorization server for --http, in place of a bearer token of one's own",
+			Help: "accept access tokens of this authorization server for --http, instead of a bearer token",
 			Set: func(value string) error {
 				p.issuer = value
 				return nil
 			}},
 		{Name: "--oauth-audience", Value: "URL",
-			Help: "where clients find this server, as in https://example.com/mcp: tokens must be issued for that",
+			Help: "URL at which clients reach this server, such as https://example.com/mcp: tokens must be issued for it",
 			Set: func(value string) error {
 				p.audience = value
 				return nil
 			}},
-		{Name: "--oauth-scope", Value: "SCOPE", Many: true, Help: "what tokens must be good for",
+		{Name: "--oauth-scope", Value: "SCOPE", Many: true, Help: "a scope that tokens must have",
 			Set: func(value string) error {
 				p.scopes = append(p.scopes, value)
 				return nil
@@ -65,18 +65,18 @@ func (w *httpServer) check() error {
 	}
 	switch {
 	case w.address == "":
-		return command.Usagef("%s: there is no authorization but over HTTP",
+		return command.Usagef("%s: authorization needs HTTP",
 			given).WithHint("add --http ADDR")
 	case p.issuer == "":
-		return command.Usagef("%s: the --oauth-issuer is missing", given)
+		return command.Usagef("%s: --oauth-issuer is missing", given)
 	case p.audience == "":
 		return command.Usagef(
-			"%s: the --oauth-audience is missing, without which tokens for other servers would be taken",
-			given).WithHint("give the URL at which clients find this server")
+			"%s: --oauth-audience is missing, without which tokens for other servers would be accepted",
+			given).WithHint("set it to the URL at which clients reach this server")
 	case w.noAuth:
-		return command.Usagef("%s and --no-auth: it is either", given)
+		return command.Usagef("%s and --no-auth exclude each other", given)
 	case w.tokenEnv != "":
-		return command.Usagef("%s and --token-env: it is either", given)
+		return command.Usagef("%s and --token-env exclude each other", given)
 	}
 	_, err := p.resource(nil)
 	return err
@@ -104,7 +104,8 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 }
 
 // hosts returns the host names that requests may have, if the server listens on this machine only
-// and a proxy in front passes the name that clients use. nil: see [streamable.Options].
+// and a proxy in front of it passes on the name that clients use. It returns nil otherwise; see
+// [streamable.Options].
 func (p *oauthFlags) hosts(listens net.IP) []string {
 	if p.issuer == "" || !listens.IsLoopback() {
 		return nil
@@ -116,7 +117,8 @@ func (p *oauthFlags) hosts(listens net.IP) []string {
 	return []string{u.Host, "localhost", "127.0.0.1", "[::1]"}
 }
 
-// principalOf makes the same decision for the HTTP API, whose errors are those of operations.
+// principalOf returns a function that authorizes requests of the HTTP API as resource does, and
+// returns errors of operations.
 func principalOf(resource *auth.Resource) func(*http.Request) (string, error) {
 	return func(r *http.Request) (string, error) {
 		caller, err := resource.Authorize(r)

@@ -6,8 +6,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// serveProfiles gives each profile of the configuration an endpoint, unless one profile is served
-// by itself.
+// serveProfiles gives each profile of the configuration an endpoint, unless --profile selects one.
 func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	if m.Profile != "" {
 		return

@@ -24,7 +24,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Reloader makes a gateway offer what is configured, and follows changes of the configuration.
+// A Reloader makes a gateway offer the configured servers, and applies changes of the
+// configuration.
 type Reloader struct {
 	m       *GatewayConfig
 	Gateway *gateway.Gateway
@@ -33,16 +34,16 @@ type Reloader struct {
 	log     *slog.Logger
 	started time.Time
 	control *controlServer // nil if there is none
-	pins    *pin.Lock      // nil for none
+	pins    *pin.Lock      // nil if pins are off
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 
 	applying sync.Mutex // held while changes are applied
 	accepted map[string]acceptedServer
 	// servers that are not offered now and were disabled by a command
-	disabledByHand map[string]bool
-	printed        []string // the last messages, so that each is printed once
-	order          []string // of the servers
+	disabledByCommand map[string]bool
+	printed           []string // the last messages, so that each is printed once
+	order             []string // IDs of the servers
 
 	mu           sync.Mutex
 	current      *config.Config
@@ -55,7 +56,7 @@ type Reloader struct {
 func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *term.Streams,
 	log *slog.Logger) *Reloader {
 	return &Reloader{m: m, Gateway: g, server: s, std: std, log: log, started: time.Now(),
-		accepted: make(map[string]acceptedServer), disabledByHand: make(map[string]bool),
+		accepted: make(map[string]acceptedServer), disabledByCommand: make(map[string]bool),
 		endpoint: "stdio"}
 }
 
@@ -65,7 +66,7 @@ func (st *Reloader) start(ctx context.Context) {
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
 	c, err := newControlServer(operations, st.log)
 	if err != nil {
-		st.std.Err.Printf("warning: stdwire status and its like do not find this: %v", err)
+		st.std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
@@ -77,7 +78,7 @@ func (st *Reloader) start(ctx context.Context) {
 	st.wg.Go(func() {
 		files.run(ctx, hangup, func(asked bool) {
 			rotated := asked && st.m.rotateAudit(st.log)
-			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // which was told
+			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // it has reported the error
 		})
 	})
 	if st.pins != nil {
@@ -87,7 +88,7 @@ func (st *Reloader) start(ctx context.Context) {
 	}
 }
 
-// Close stops what start began and closes the gateway.
+// Close stops the goroutines of start and closes the gateway.
 func (st *Reloader) Close() {
 	if st.cancel != nil {
 		st.cancel()
@@ -106,7 +107,7 @@ func (st *Reloader) setEndpoint(endpoint string) {
 	st.endpoint = endpoint
 }
 
-// hostOptions returns the options of the operations that look after servers.
+// hostOptions returns the options of the operations that manage servers.
 func (st *Reloader) hostOptions() ops.Options {
 	return ops.Options{Manager: st.Gateway.Manager(), Tools: st.Gateway.Tools,
 		Withheld: st.withheld, Profile: st.profile, About: st.About}
@@ -148,16 +149,16 @@ func (st *Reloader) Files() []string {
 	return st.watchedFiles
 }
 
-// Reload applies the current configuration and announces all changes to clients at once. What
-// exceeds the accepted definitions waits, unless by accepts it. If the configuration cannot be
-// used, everything stays as it is, and the error says why.
+// Reload applies the current configuration and announces all changes to clients at once. Changes
+// that exceed the accepted definitions wait, unless by accepts them. If the configuration is
+// unusable, Reload changes nothing and returns the error.
 func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 	st.applying.Lock()
 	defer st.applying.Unlock()
 	c, err := st.m.Select(st.m.Profile)
 	if err != nil {
 		st.printNew([]string{
-			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay as they were: %v",
+			fmt.Sprintf("warning: the configuration has changed, and cannot be used; the servers stay unchanged: %v",
 				err)})
 		return err
 	}
@@ -168,13 +169,13 @@ func (st *Reloader) Reload(ctx context.Context, by Acceptance) error {
 		return nil
 	}
 	st.std.Err.Printf("stdwire: the configuration has changed: %s", changes)
-	settling, cancel := context.WithTimeout(ctx, settleTimeout)
+	settleCtx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	st.Gateway.Settle(settling)
+	st.Gateway.Settle(settleCtx)
 	return nil
 }
 
-// printNew prints those lines that were not printed the last time.
+// printNew prints the lines that were not among those of its last call.
 func (st *Reloader) printNew(lines []string) {
 	for _, line := range lines {
 		if !slices.Contains(st.printed, line) {
@@ -184,31 +185,31 @@ func (st *Reloader) printNew(lines []string) {
 	st.printed = lines
 }
 
-// apply makes the gateway offer what is configured, as far as the operator has accepted it or by
-// does. It returns a description of the changes, or "". It does not touch unchanged servers. A
-// server with an error in its configuration stays as it was, and so does one that is not trusted
-// any more if it is not a project's.
+// apply makes the gateway offer the configured servers, as far as they are accepted by the operator
+// earlier or by the argument. It returns a description of the changes, or "". It does not touch
+// unchanged servers. It leaves a server unchanged if its configuration has an error, or if an
+// untrusted definition of the project replaces one of the user.
 func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	var lines []string
 	for _, d := range c.Diagnostics {
 		lines = append(lines, fmt.Sprintf("%v: %v", d.Severity, d))
 	}
-	wanted, stays := map[string]acceptedServer{}, map[string]bool{}
+	wanted, kept := map[string]acceptedServer{}, map[string]bool{}
 	var order, replaced, added, gone []string
 	var waiting []ops.Waiting
 	for _, s := range c.Servers {
 		if s.Err != nil {
-			stays[s.ID] = true // why was told
+			kept[s.ID] = true // the diagnostics include the error
 			continue
 		}
 		if err := st.m.store.Check(s); err != nil {
 			what := "offered"
 			if was, there := st.accepted[s.ID]; there && !was.definition.Project {
-				// a file that nobody trusts does not end it
-				what, stays[s.ID] = "used in place of your own", true
+				// an untrusted file must not stop it
+				what, kept[s.ID] = "used instead of your own", true
 			}
 			lines = append(lines,
-				fmt.Sprintf("warning: %v, and not %s: see stdwire trust", err, what))
+				fmt.Sprintf("warning: %v, so it is not %s: see stdwire trust", err, what))
 			waiting = append(waiting, waitingServer(s, WaitsForTrust))
 			continue
 		}
@@ -239,18 +240,18 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			lines = append(lines, "warning: "+WaitingText(w))
 		}
 	}
-	st.record(c, profiles, waiting, wanted) // first, so that whoever was told finds it
+	st.record(c, profiles, waiting, wanted) // before printNew, so that status shows what it prints
 	st.printNew(lines)
 
 	disabled, before := st.disabled(), maps.Clone(st.accepted)
 	for id, was := range before {
 		switch {
 		case !disabled[id]:
-			delete(st.disabledByHand, id)
+			delete(st.disabledByCommand, id)
 		case !was.definition.Disabled:
-			st.disabledByHand[id] = true
+			st.disabledByCommand[id] = true
 		}
-		if _, there := wanted[id]; !there && !stays[id] {
+		if _, there := wanted[id]; !there && !kept[id] {
 			gone = append(gone, id)
 		}
 	}
@@ -258,8 +259,8 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		o := wanted[id]
 		was, there := before[id]
 		st.accepted[id] = o
-		enabled := there && was.definition.Disabled && !disabled[id] // by hand
-		o.server.Disabled = o.server.Disabled && !enabled || st.disabledByHand[id]
+		enabled := there && was.definition.Disabled && !disabled[id] // by a command
+		o.server.Disabled = o.server.Disabled && !enabled || st.disabledByCommand[id]
 		switch {
 		case !there:
 			added = append(added, id)
@@ -272,7 +273,7 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	for _, id := range gone {
 		delete(st.accepted, id)
 	}
-	var wg sync.WaitGroup // all at once: each may take a while to end
+	var wg sync.WaitGroup // concurrently, because a server may take seconds to exit
 	for _, id := range gone {
 		wg.Go(func() { st.Gateway.Remove(id) })
 	}
@@ -291,9 +292,9 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		{"new profile", opened}, {"gone profile", closed}})
 }
 
-// setOrder sets the order of the servers, which decides to whom a name belongs that several have. A
-// change of a file alone does not reorder servers that are offered, because one could then take a
-// name of another. It reports whether the order is as configured.
+// setOrder sets the order of the servers: a name that several servers have belongs to the first. A
+// change of a file alone does not reorder servers that are offered, because one could then take
+// over a name of another. It reports whether the order is as configured.
 func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	var order []string
 	for _, s := range configured {

@@ -1,10 +1,10 @@
-// Package serve is stdwire serve and stdwire bridge: the built-in server and the gateway, on stdio
-// and over HTTP.
+// Package serve implements stdwire serve and stdwire bridge: the built-in server and the gateway,
+// on stdio and over HTTP.
 //
-// A [GatewayConfig] says which configured servers are offered. Its Start returns a [Reloader],
-// which owns the gateway, follows the configuration files and keeps what they add waiting until the
-// operator accepts it. Beside them are the control socket, the endpoints of profiles, hooks, the
-// audit log and the tools of configured servers as operations of stdwire run.
+// A [GatewayConfig] selects the configured servers to offer. Its Start returns a [Reloader], which
+// owns the gateway, watches the configuration files and applies additions only when the operator
+// accepts them. The package also has the control socket, the endpoints of profiles, hooks, the
+// audit log and, for stdwire run, the tools of configured servers as operations.
 package serve
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ServeCommand is stdwire serve.
+// ServeCommand returns the command stdwire serve.
 func ServeCommand() command.Command {
 	return command.Command{
 		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--audit FILE] [--http ADDR]",
-		Summary: "be an MCP server, with own tools or those of many others",
+		Summary: "run an MCP server with its own tools or those of configured servers",
 		Help: `Serves MCP clients of all revisions until stdin ends, or until SIGINT or SIGTERM; that is
 success. Logs go to stderr. File operations cannot leave the roots, and change nothing without
 --write. Without --allow-exec and --allow-eval no program can be run; a program that runs can do
@@ -58,8 +58,8 @@ this.
 	}
 }
 
-// settleTimeout is how long the first lists wait for the servers of a gateway. Later tools are
-// announced as a change, which some clients ignore.
+// settleTimeout is how long the first lists wait for the servers of a gateway. Tools of servers
+// that start later are announced by list_changed, which some clients ignore.
 const settleTimeout = 5 * time.Second
 
 // serveMCP serves until stdin or ctx ends.
@@ -83,7 +83,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
 	e := &endpoints{main: &endpoint{server: s}}
-	operations := o.Catalog // for the HTTP API, which has the tools of the others too
+	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {
 		if w.address != "" {
 			operations = o.Catalog.Clone()
@@ -99,7 +99,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		}
 		defer st.Close()
 		if w.address != "" {
-			st.setEndpoint("http://" + w.address + "/mcp") // until it is known better
+			st.setEndpoint("http://" + w.address + "/mcp") // until the port is known
 		}
 		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
 		st.start(ctx)

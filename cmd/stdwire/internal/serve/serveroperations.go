@@ -23,12 +23,12 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// ServerOperations adds the tools of configured servers to the catalog of stdwire run, those of a
-// server when it is first named. It reads no configuration before that.
+// ServerOperations adds the tools of configured servers to the catalog of stdwire run. It adds
+// those of a server when a command line first names it, and reads the configuration only then.
 type ServerOperations struct {
 	target.ConfigFlags
 	profile string
-	save    string // directory; "": nothing is saved
+	save    string // directory; "" means that nothing is saved
 
 	std        *term.Streams
 	ctx        context.Context
@@ -88,7 +88,7 @@ func (f *ServerOperations) open() error {
 	if err != nil {
 		return err
 	}
-	// Nobody connects to the server: it is there because a gateway has one.
+	// No client connects to this server, but a gateway needs one.
 	s := server.Options{Logger: f.log}.New(server.Info{Name: "stdwire", Version: command.Version()},
 		dispatch.NewCatalog())
 	f.gateway = gateway.Options{Logger: f.log, Pins: pins, CacheDir: RememberDir(),
@@ -142,10 +142,10 @@ func (f *ServerOperations) find(words []string) ([]string, error) {
 	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
 		return words, err
 	}
-	return words, f.refresh(s) // it may have that since it was started the last time
+	return words, f.refresh(s) // the server may have added the tool since its last start
 }
 
-// refresh adds the tools that a server has now.
+// refresh starts a server and adds the tools that it has now.
 func (f *ServerOperations) refresh(s *config.Server) error {
 	err := f.gateway.Refresh(f.ctx, s.ID)
 	if f.ctx.Err() != nil {
@@ -184,11 +184,11 @@ func (f *ServerOperations) start(s *config.Server) error {
 		}
 	}
 	if err := f.refresh(s); err != nil || f.has(service) {
-		// none of what it had the last time may be used
+		// the filter allows none of the remembered tools
 		return err
 	}
 	return dispatch.Errorf(dispatch.NotFound,
-		"the server %s has no tools, or none that may be used", s.ID)
+		"the server %s has no tools, or none that the configuration allows", s.ID)
 }
 
 // server returns the server whose id or service is word, or begins word if the rest of an
@@ -207,8 +207,8 @@ func (f *ServerOperations) server(word string) (found *config.Server, rest strin
 	return found, rest
 }
 
-// unknown returns an error that lists the servers, for a word that names none of them. It returns
-// nil if there are no servers.
+// unknown returns an error that lists the servers, for a word that is not the name of a server. It
+// returns nil if there are no servers.
 func (f *ServerOperations) unknown(word string) error {
 	if len(f.selection.Servers) == 0 || f.remembered {
 		return nil
@@ -241,7 +241,7 @@ func (f *ServerOperations) checkStart(s *config.Server) error {
 	return nil
 }
 
-var errNotStarted = errors.New("it is not to be started")
+var errNotStarted = errors.New("it must not be started")
 
 // add adds a server to the gateway.
 func (f *ServerOperations) add(s *config.Server) error {
@@ -251,7 +251,7 @@ func (f *ServerOperations) add(s *config.Server) error {
 	}
 	up := new(GatewayConfig).hostServer(s,
 		func() (*config.Endpoint, error) { return s.Resolve(&env) }, f.gateway, f.log)
-	up.PerSession = false // all of this is one session
+	up.PerSession = false // one stdwire run is one session
 	if f.remembered {
 		up.Connect = func(context.Context, string, client.Options) (*client.Client,
 			error) {
@@ -287,7 +287,7 @@ func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 		switch err := f.checkStart(s); {
 		case other != s:
 			without = append(without,
-				[2]string{s.ID, "has the name of another: stdwire call -s " + s.ID +
+				[2]string{s.ID, "has the same name as another: stdwire call -s " + s.ID +
 					" calls its tools"})
 		case err != nil:
 			failure, _ := errors.AsType[*command.Failure](err)
@@ -302,8 +302,8 @@ func (f *ServerOperations) AddRemembered() (without [][2]string, err error) {
 	for _, s := range f.selection.Servers {
 		if service := host.ServiceName(s.ID); slices.Contains(f.added, service) && !f.has(service) {
 			without = append(without,
-				[2]string{s.ID, "was not started yet: stdwire run " + s.ID +
-					" --help asks what it has"})
+				[2]string{s.ID, "has not been started yet: stdwire run " + s.ID +
+					" --help starts it and lists its tools"})
 		}
 	}
 	return without, nil

@@ -21,10 +21,10 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A transportBridge serves one server by another transport than its own: a gateway with one server,
-// whose names it does not change.
+// A transportBridge serves a server over a different transport. It is a gateway with one server
+// that does not change names.
 type transportBridge struct {
-	words        []string // the command of the server; nil for one at a URL
+	words        []string // the command of the server; nil if it has a URL
 	remote       target.Remote
 	web          httpServer
 	era          string
@@ -49,20 +49,20 @@ func (x *transportBridge) check() error {
 	switch {
 	case x.remote.URL != "" && x.words != nil:
 		return command.Usagef(
-			"--url and a command after -- are given: which is the server?")
+			"--url and a command after -- exclude each other")
 	case x.remote.URL == "" && x.remote.Header != nil:
 		return command.Usagef("--header is for a server at a --url")
 	case x.web.address == "" && only != "":
 		return command.Usagef("%s is for clients over HTTP",
-			only).WithHint("say where they are to be served: --http ADDR")
+			only).WithHint("add --http ADDR")
 	case !x.isEnabled() && x.era != "":
 		return command.Usagef(
 			"--era is for a server that is served over another transport").WithHint(
-			"say which: --http ADDR, or --url URL")
+			"add --http ADDR or --url URL")
 	case !x.isEnabled() && x.startTimeout != 0:
 		return command.Usagef(
 			"--start-timeout is for a server that is served over another transport").WithHint(
-			"say which: --http ADDR, or --url URL")
+			"add --http ADDR or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
@@ -105,7 +105,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Server {
 	return host.Server{
 		ID:           cmp.Or(config.SuggestID(x.name()), "server"),
-		IdleStop:     -1, // it may have a state that its clients rely on
+		IdleStop:     -1, // its clients may rely on its state
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
 		Options: client.Options{
 			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
@@ -114,7 +114,7 @@ func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Serve
 			if x.words == nil {
 				return o.Connect(ctx, x.remote.Dial())
 			}
-			// It runs in this program's place: with its environment, and its stderr.
+			// It has the environment and the stderr of this program.
 			return o.Spawn(ctx,
 				client.Command{Path: x.words[0], Args: x.words[1:], InheritEnv: []string{"*"},
 					Stderr: &target.ServerLog{Console: std.Err}})
@@ -122,7 +122,7 @@ func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Serve
 	}
 }
 
-// open starts the server and returns a server that presents itself as that one.
+// open starts the server behind the bridge and returns a server with the same identity.
 func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gateway.Gateway,
 	id string, log *slog.Logger) (s *server.Server, err error) {
 	const patience = 3 * time.Second
@@ -158,8 +158,8 @@ func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gatewa
 	return s, nil
 }
 
-// limitCapabilities removes from own what like does not declare. It keeps listChanged, because
-// lists change when the server is restarted.
+// limitCapabilities removes from own the capabilities that like does not declare. It keeps
+// listChanged, because lists may change when the server is restarted.
 func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision) {
 	if like.Tools == nil {
 		own.Tools = nil
@@ -168,7 +168,7 @@ func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision)
 		own.Logging = nil
 	}
 	if f, _ := mcp.FeaturesOf(revision); f.Completions && like.Completions == nil {
-		// before there was a word for it, it may have been there
+		// older revisions do not declare it, but the server may support it
 		own.Completions = nil
 	}
 	if own.Resources != nil && like.Resources != nil {
@@ -176,12 +176,12 @@ func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision)
 	}
 }
 
-// diagnose returns an error of the start as a failure.
+// diagnose converts an error of the start to a [*command.Failure].
 func (x *transportBridge) diagnose(err error) error {
 	f := target.Explain(err)
 	if f == nil {
 		return err
 	}
-	f.Server, f.Logged = x.name(), true // what it wrote to stderr was shown
+	f.Server, f.Logged = x.name(), true // its stderr was already shown
 	return f
 }

@@ -10,7 +10,7 @@ import (
 // requests as the other endpoints do, so that only authorized callers learn which profiles exist.
 func unknownProfile(o streamable.Options) streamable.Options {
 	none := &streamable.Refusal{Status: http.StatusNotFound,
-		Message: "there is no such profile: all servers are at " + mainPath}
+		Message: "the profile does not exist: all servers are at " + mainPath}
 	authorize, principal := o.Authorize, o.Principal
 	o.Authorize = func(r *http.Request) (c streamable.Caller, err error) {
 		switch {

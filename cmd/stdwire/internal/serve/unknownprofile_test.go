@@ -80,7 +80,7 @@ func TestUnknownProfilesAnswerAsOthersUntilAuthenticated(t *testing.T) {
 			}
 			got := ask("POST", "none", "Authorization", "Bearer good")
 			assert.Assert(t, strings.HasPrefix(got, "404 "), got)
-			assert.Assert(t, cmp.Contains(got, "there is no such profile: all servers are at /mcp"))
+			assert.Assert(t, cmp.Contains(got, "the profile does not exist: all servers are at /mcp"))
 			assert.Assert(t,
 				!strings.HasPrefix(ask("POST", "books", "Authorization", "Bearer good"), "404 "))
 			for _, p := range e.all() {

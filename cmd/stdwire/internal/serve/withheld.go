@@ -13,17 +13,17 @@ import (
 // withheldReasons maps reasons to explanations and remedies; %s is the detail, and the id of the
 // server.
 var withheldReasons = map[gateway.Reason]struct{ why, remedy string }{
-	gateway.ReasonChanged:  {"it is not what it was when it was first used (%s)", pinRemedy},
-	gateway.ReasonNew:      {"its server did not have it when it was first used%s", pinRemedy},
-	gateway.ReasonIdentity: {"its server is another than it was (%s)", pinRemedy},
-	gateway.ReasonCollision: {"the server %s, which comes first in the configuration, has it too",
-		"take it out of one of the two, or one of the servers out of the configuration"},
-	gateway.ReasonUnusable: {"it cannot be used: %s", "stdwire doctor %s may tell more"},
+	gateway.ReasonChanged:  {"it has changed since it was first used (%s)", pinRemedy},
+	gateway.ReasonNew:      {"it is new since its server was first used%s", pinRemedy},
+	gateway.ReasonIdentity: {"the identity of its server has changed (%s)", pinRemedy},
+	gateway.ReasonCollision: {"the server %s, which is earlier in the configuration, also has it",
+		"remove it from one of the two, or remove one of the servers from the configuration"},
+	gateway.ReasonUnusable: {"it cannot be used: %s", "stdwire doctor %s may show the cause"},
 }
 
-const pinRemedy = "look at it with stdwire pin diff -s %[1]s, and if it is right: stdwire pin accept -s %[1]s"
+const pinRemedy = "review it with stdwire pin diff -s %[1]s, and to accept it: stdwire pin accept -s %[1]s"
 
-// withheld returns what the gateway withholds, by server.
+// withheld returns the withheld definitions by server.
 func (st *Reloader) withheld() map[string][]ops.Withheld {
 	all := map[string][]ops.Withheld{}
 	for id, some := range st.Gateway.Withheld() {
@@ -42,8 +42,8 @@ func (st *Reloader) withheld() map[string][]ops.Withheld {
 	return all
 }
 
-// WithheldLines describes what a server has that is withheld. A collision of names is an error,
-// because only the user can decide to whom the name belongs.
+// WithheldLines describes the withheld definitions of a server. It calls a collision of names an
+// error, because only the user can decide which server keeps the name.
 func WithheldLines(s ops.Status) string {
 	var b strings.Builder
 	var remedies []string

@@ -34,7 +34,7 @@ func withRemedy(err error) string {
 	return err.Error()
 }
 
-// refuseWritable returns an error if clients could write to what the gateway relies on.
+// refuseWritable returns an error if clients could write to a file that the gateway relies on.
 func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	if len(m.writable) == 0 {
 		return nil
@@ -42,19 +42,19 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	type reliance struct{ what, path string }
 	var all []reliance
 	for _, f := range c.All.Files {
-		// One of a project that is not there yet would have no effect before it is trusted.
+		// A project file that does not exist yet has no effect until it is trusted.
 		if !f.Project || f.State == config.Used {
 			all = append(all, reliance{"the configuration", f.Path})
 		}
 	}
-	all = append(all, reliance{"the record of what is trusted", m.store.Path})
+	all = append(all, reliance{"the record of trusted definitions", m.store.Path})
 	for _, name := range []string{"pins.json", "credentials"} {
 		if path, err := target.StateFile(name); err == nil {
-			all = append(all, reliance{"stdwire's own", path})
+			all = append(all, reliance{"stdwire's data", path})
 		}
 	}
 	if dir := RememberDir(); dir != "" {
-		all = append(all, reliance{"stdwire's own", dir})
+		all = append(all, reliance{"stdwire's data", dir})
 	}
 	if m.audit != "" {
 		all = append(all, reliance{"the audit log", m.audit},

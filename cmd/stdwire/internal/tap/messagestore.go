@@ -9,7 +9,7 @@ import (
 )
 
 // A messageStore keeps the responses and requests of a server until a replay takes them, so that
-// the server never waits to write.
+// the server's writes do not block.
 type messageStore struct {
 	mu        sync.Mutex
 	pending   map[string]bool            // ids of requests without a response
@@ -99,7 +99,7 @@ func (s *messageStore) update(f func()) {
 // expect makes the store keep the response to a request.
 func (s *messageStore) expect(id string) { s.update(func() { s.pending[id] = true }) }
 
-// isExpected reports whether the response to a request has come or may still come.
+// isExpected reports whether the response to a request has arrived or may still arrive.
 func (s *messageStore) isExpected(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,14 +23,14 @@ type Options struct {
 	// Show, if not nil, is called for every frame, recorded or not. Its records are not redacted.
 	Show func(*Record)
 
-	// Warn is called once if the recording ends before the traffic. It must not be nil.
+	// Warn is called once if the recording ends before the traffic does. It must not be nil.
 	Warn func(error)
 
 	limits limits // zero means defaultLimits
 }
 
 // ErrFull is the error for Warn when a recording has reached MaxSize.
-var ErrFull = errors.New("it has reached its size")
+var ErrFull = errors.New("it has reached its maximum size")
 
 // A Recorder records both directions of the traffic. One goroutine writes and calls Show and Warn;
 // [Recorder.Close] ends it.
@@ -48,10 +48,10 @@ type Recorder struct {
 	mu     sync.Mutex
 	frames int64
 
-	// The fields below belong to the goroutine.
+	// Only the goroutine uses the fields below.
 	out      *bufio.Writer // nil if there is no recording, or after it failed
 	limit    int64         // number of bytes that may still be written
-	full     bool          // only the end may still be written
+	full     bool          // only the end note may still be written
 	missing  int64         // frames that are not in the recording
 	reported int64         // the part of lost that is in the recording
 	line     []byte

@@ -54,8 +54,8 @@ func (r *redactor) frame(dst, text []byte, from Direction) []byte {
 	return append(dst, text...)
 }
 
-// memberValues appends an object with the values of its members replaced, or the replacement of
-// another value.
+// memberValues appends an object with the values of its members replaced. It replaces a value that
+// is not an object as a whole.
 func (r *redactor) memberValues(dst, text []byte) []byte {
 	if text[0] == '{' {
 		return mapObject(dst, text, func(dst []byte, _ string, value []byte) []byte {
@@ -108,7 +108,7 @@ func (r *redactor) digest(sum string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// mapObject appends an object whose values are those that value appends.
+// mapObject appends an object with its values replaced by what the function value appends.
 func mapObject(dst, text []byte, value func(dst []byte, name string, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	for token, v := range jsonscan.Members(text) {

@@ -19,8 +19,8 @@ type Replay struct {
 	Timeout time.Duration // for each response, and for each write
 	Ignore  []string      // names of members not to compare
 
-	// OnComparison is called for every response in the recording, when the server's has come or is
-	// missing.
+	// OnComparison is called for every response in the recording, when the server's response has
+	// arrived or is missing.
 	OnComparison func(Comparison)
 }
 
@@ -30,20 +30,20 @@ type Comparison struct {
 	N       int64 // number of the frame in the recording
 	Message Message
 	Changes []jsondiff.Change // from the recording to the replay
-	Missing bool              // it did not come in time
+	Missing bool              // it did not arrive in time
 }
 
-// IsSame reports whether the response came and is the same.
+// IsSame reports whether the response arrived and is the same.
 func (a *Comparison) IsSame() bool { return !a.Missing && len(a.Changes) == 0 }
 
 // Errors of [Replay.Run].
 var (
 	ErrServerEnded    = errors.New("the server has ended")
-	ErrTooManyMissing = errors.New("too many answers are missing")
-	ErrNotReading     = errors.New("the server does not read what is written to it")
+	ErrTooManyMissing = errors.New("too many responses are missing")
+	ErrNotReading     = errors.New("the server does not read its stdin")
 )
 
-// maxMissing is the number of missing responses after which a replay gives up.
+// maxMissing is the number of missing responses after which a replay stops.
 const maxMissing = 3
 
 // Run replays a recording to a server. It writes the client's frames in order, each after the
@@ -131,7 +131,7 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 }
 
 // awaitRequest waits for the server's request that the client responded to, and returns its id, or
-// nil if it does not come.
+// nil if it does not arrive.
 func (p *player) awaitRequest(ctx context.Context, record *Record, m Message) ([]byte, error) {
 	if m.Method == "ping" { // at any time
 		l, _, _ := p.store.take(messageKey{request: m.Method})
@@ -204,7 +204,7 @@ func summary(size int64, sha256 string) string {
 	return strings.TrimSpace(fmt.Sprintf("%d bytes %s", size, sha256))
 }
 
-// await waits for a message. Its text is nil if it does not come in time.
+// await waits for a message. Its text is nil if it does not arrive in time.
 func (p *player) await(ctx context.Context, m messageKey) (storedMessage, error) {
 	timer := time.NewTimer(p.Timeout)
 	defer timer.Stop()

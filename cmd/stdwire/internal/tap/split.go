@@ -17,7 +17,7 @@ type rawFrame struct {
 	partial  bool   // the stream ended within it
 }
 
-// A frameSplitter splits a stream, which it gets in chunks, into frames. Unlike the codecs of
+// A frameSplitter splits a stream that is written to it in chunks into frames. Unlike the codecs of
 // package framing it does not read, and does not fail: a frame starts with a header block if its
 // first line looks like one, and otherwise is a line. A malformed header block is a frame of its
 // own.
@@ -27,8 +27,8 @@ type frameSplitter struct {
 
 	state splitState
 	buf   []byte    // the current line, header block or body, up to limit
-	size  int64     // of the whole of it
-	sum   hash.Hash // of the whole of it, once it exceeds limit
+	size  int64     // of the whole line, block or body
+	sum   hash.Hash // of the whole line, block or body, once it exceeds limit
 	line  int       // start of the header block's last line in buf
 	left  int64     // rest of the body, -1 while its length is unknown
 }
@@ -44,7 +44,7 @@ const (
 // maxHeader is the maximum size of a header block.
 const maxHeader = 4 << 10
 
-// write takes the next chunk.
+// write processes the next chunk.
 func (s *frameSplitter) write(p []byte) {
 	for len(p) > 0 {
 		if s.state == inBody {
@@ -123,7 +123,7 @@ func parseLength(digits []byte) (int64, bool) {
 	return int64(n), err == nil
 }
 
-// isHeader reports whether a line can start a header block. JSON cannot start so.
+// isHeader reports whether a line can start a header block. No JSON text can start like one.
 func isHeader(line []byte) bool {
 	name, _, ok := bytes.Cut(line, []byte{':'})
 	return ok && (bytes.EqualFold(name, []byte("Content-Length")) ||

@@ -9,9 +9,9 @@
 // # Transparency
 //
 // [Side.Copy] writes each chunk that it reads at once and unchanged: it does not wait for the end
-// of a frame, and passes bytes that are not a frame too. It passes a chunk to the recorder before
+// of a frame, and also passes bytes that are not a frame. It passes a chunk to the recorder before
 // it writes it, so that a request is always recorded before its response. It never waits for the
-// recorder: frames that the recorder is too slow for are dropped and counted.
+// recorder: if the recorder is too slow, frames are dropped and counted.
 //
 // # Format of a recording
 //

@@ -21,11 +21,11 @@ func (f *recordingFile) word(word string) error {
 	return nil
 }
 
-// open opens the file; - is stdin.
+// open opens the file, or stdin if its name is "-".
 func (f *recordingFile) open(std *term.Streams) (io.ReadCloser, error) {
 	switch f.name {
 	case "":
-		return nil, command.Usagef("which recording?").WithHint("stdwire tap -o FILE makes one")
+		return nil, command.Usagef("which recording?").WithHint("stdwire tap -o FILE records one")
 	case "-":
 		return io.NopCloser(std.In), nil
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// tapLines shows a record to people, a line for each message:
+// tapLines formats a record as text, with a line for each message:
 //
 //	→    0.120 #2 tools/call fs_read 123 B
 //	←    0.126 #2 tools/call fs_read 6.41 ms 4.1 kB
@@ -23,9 +23,9 @@ func tapLines(r *tap.Record) []string {
 		return nil
 	case tap.Dropped:
 		return []string{
-			fmt.Sprintf("-- %d frames were too many at a time and are not here", r.Lost)}
+			fmt.Sprintf("-- %d frames are missing: too many arrived at a time", r.Lost)}
 	case tap.Full:
-		return []string{"-- the recording has reached its size; what follows is not here"}
+		return []string{"-- the recording has reached its maximum size; later frames are missing"}
 	case tap.End:
 		return []string{
 			fmt.Sprintf("-- ended after %.3f s with exit status %d", r.Seconds, r.Status)}

@@ -44,9 +44,9 @@ func TestTapLines(t *testing.T) {
 		`← ?    0.000 no message 5 B (unfinished): a \u202e`: {N: 1,
 			From: tap.FromServer, Text: "a\n\u202e", Partial: true,
 			Message: tap.Message{Kind: tap.Junk, Size: 5}},
-		"-- 3 frames were too many at a time and are not here": {Lost: 3,
+		"-- 3 frames are missing: too many arrived at a time": {Lost: 3,
 			Message: tap.Message{Kind: tap.Dropped}},
-		"-- the recording has reached its size; what follows is not here": {
+		"-- the recording has reached its maximum size; later frames are missing": {
 			Message: tap.Message{Kind: tap.Full}},
 		"-- ended after 2.000 s with exit status 3": {Seconds: 2, EndNote: &tap.EndNote{Status: 3},
 			Message: tap.Message{Kind: tap.End}},

@@ -13,8 +13,8 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// A liveView prints messages on stderr, each on a line as wide as the terminal. Nothing waits for
-// stderr to be read: lines that it cannot take are counted.
+// A liveView prints messages on stderr, each on one line, truncated to the width of the terminal.
+// It does not block the traffic if stderr is not read: it then drops lines and counts them.
 type liveView struct {
 	console *term.Console
 	lines   chan string
@@ -32,7 +32,7 @@ func newLiveView(c *term.Console) *liveView {
 	return v
 }
 
-// run prints lines until close is called, and then those that are left.
+// run prints lines until close is called, and then the remaining ones.
 func (v *liveView) run() {
 	defer close(v.done)
 	for {
@@ -67,7 +67,7 @@ func (v *liveView) columns() int {
 func (v *liveView) show(r *tap.Record) {
 	for _, line := range tapLines(r) {
 		if v.dropped > 0 &&
-			v.enqueue(fmt.Sprintf("-- %d messages were too many at a time to be shown",
+			v.enqueue(fmt.Sprintf("-- %d messages are not shown: too many arrived at a time",
 				v.dropped)) {
 			v.dropped = 0
 		}
@@ -86,8 +86,8 @@ func (v *liveView) enqueue(line string) bool {
 	}
 }
 
-// close waits a moment for the remaining lines and reports whether they were printed. Later lines
-// are dropped.
+// close waits, for a limited time, until the remaining lines are printed, and reports whether they
+// were. Later lines are dropped.
 func (v *liveView) close() bool {
 	close(v.quit)
 	timer := time.NewTimer(time.Second)

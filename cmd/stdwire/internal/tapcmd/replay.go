@@ -33,7 +33,7 @@ errors differ: ~ changed, - missing, + new. The exit code is 10 if there is a di
 				Command: func(words []string) { r.words = words }, Flags: []command.Flag{
 					command.FormatFlag(&r.output, "text", "json"),
 					{Name: "--ignore", Value: "NAME", Many: true,
-						Help: "members of this name may differ, wherever they are",
+						Help: "do not compare members with this name, at any depth",
 						Set: func(value string) error {
 							r.ignore = append(r.ignore, value)
 							return nil
@@ -58,7 +58,7 @@ type replayRun struct {
 
 func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 	if r.words == nil {
-		return command.Usagef("to which server?").WithHint(
+		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire tap replay talk.jsonl -- COMMAND…")
 	}
 	file, err := r.file.open(std)
@@ -74,7 +74,7 @@ func (r *replayRun) run(ctx context.Context, std *term.Streams) error {
 			Why: err.Error()}
 	}
 	defer p.Close()
-	// ends reads and writes of the replay
+	// it unblocks reads and writes of the replay
 	stop := context.AfterFunc(ctx, func() { _, _ = p.Stop(ctx) })
 	defer stop()
 	if r.timeout < 0 {
@@ -111,7 +111,7 @@ func (r *replayRun) result(std *term.Streams, server string, err error, p *child
 		return r.file.failure(err)
 	case r.different+r.missing > 0:
 		return &command.Failure{Code: "findings", Server: server, What: "replay",
-			Why: fmt.Sprintf("%d of %d answers are not as they were", r.different+r.missing,
+			Why: fmt.Sprintf("%d of %d answers differ from the recording", r.different+r.missing,
 				r.answers)}
 	}
 	return nil

@@ -15,7 +15,7 @@ func tapShowCommand() command.Command {
 	return command.Command{
 		Name:    "tap show",
 		Usage:   "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
-		Summary: "show what is in a recording",
+		Summary: "show the messages of a recording",
 		Help: `Prints a line for each message: direction (→ from the client, ← from the server), time, id,
 method and tool, size, and for an answer its latency. ! marks errors, ? what is not a message or
 answers nothing. json prints the lines of the recording unchanged.
@@ -37,7 +37,7 @@ answers nothing. json prints the lines of the recording unchanged.
 						return string(m.ID) == id || strings.Trim(string(m.ID), `"`) == id
 					})},
 				{Name: "--errors",
-					Help: "errors, what is no message, and what answers nothing only",
+					Help: "only errors, invalid messages, and responses to no request",
 					Set: s.filter(func(m *tap.Message, _ string) bool {
 						return m.Failed != "" || m.Kind == tap.Junk || m.Kind == tap.Response &&
 							m.RequestFrame == 0
@@ -67,7 +67,7 @@ func (s *showOptions) filter(matches func(m *tap.Message, value string) bool) fu
 	}
 }
 
-// timeFlag is a flag whose value is a time after the start.
+// timeFlag returns a flag with a time after the start as its value.
 func (s *showOptions) timeFlag(name, help string,
 	matches func(r *tap.Record, at float64) bool) command.Flag {
 	return command.Flag{Name: name, Value: "DURATION", Help: help, Set: func(value string) error {

@@ -15,7 +15,7 @@ import (
 func tapStatsCommand() command.Command {
 	return command.Command{
 		Name: "tap stats", Usage: "FILE [-o text|json]",
-		Summary: "count what is in a recording",
+		Summary: "count the messages of a recording",
 		Help: `Prints for each method the number of calls and of errors (isError included), the latencies and
 the bytes in each direction; then requests without an answer, answers to nothing, and what is
 not a message.`,
@@ -83,7 +83,7 @@ func statsText(r *tap.Report) string {
 		fmt.Fprintf(&b, "\nno messages: → %d, ← %d\n", r.Client.Junk, r.Server.Junk)
 	}
 	if r.Missing > 0 {
-		fmt.Fprintf(&b, "\nnot in the recording: %d frames; what is unanswered or answers nothing may be because of them\n",
+		fmt.Fprintf(&b, "\nnot in the recording: %d frames, which may explain missing and unexpected answers\n",
 			r.Missing)
 	}
 	return b.String()

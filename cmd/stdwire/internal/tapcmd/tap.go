@@ -1,5 +1,5 @@
-// Package tapcmd is stdwire tap: it records what a client and a server say to each other, and
-// shows, counts and replays recordings.
+// Package tapcmd implements stdwire tap, which records the messages between a client and a server,
+// and shows, counts and replays recordings.
 package tapcmd
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// TapCommand is stdwire tap.
+// TapCommand returns the command stdwire tap.
 func TapCommand() command.Command {
 	return command.Command{
 		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
@@ -57,8 +57,8 @@ Commands for a recording:
 							return nil
 						}},
 					command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
-					command.SwitchFlag(&t.redact, "--redact", "record no values"),
-					byteSize(&t.maxSize, "--max-size", "how large the recording may become"),
+					command.SwitchFlag(&t.redact, "--redact", "replace values by digests"),
+					byteSize(&t.maxSize, "--max-size", "maximum size of the recording"),
 				}}, t.run
 		},
 	}
@@ -69,7 +69,7 @@ func tapCommands() command.Subcommands {
 	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
 }
 
-// byteSize is a flag whose value is a number of bytes.
+// byteSize returns a flag with a number of bytes as its value.
 func byteSize(target *int64, name, help string) command.Flag {
 	units := []struct {
 		suffix string
@@ -116,13 +116,13 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire tap -o talk.jsonl -- COMMAND…")
 	case t.file == "" && !t.live:
-		return command.Usagef("neither -o FILE nor --live is given: there is nothing to do")
+		return command.Usagef("add -o FILE or --live: without them there is nothing to do")
 	}
 	o := tap.Options{MaxSize: t.maxSize, Redact: t.redact, Command: t.words, Warn: func(err error) {
 		if errors.Is(err, tap.ErrFull) {
 			err = fmt.Errorf("%s has reached its --max-size", t.file)
 		}
-		std.Err.Printf("stdwire: tap: the recording ends here, the traffic goes on: %v", err)
+		std.Err.Printf("stdwire: tap: the recording ends here, the traffic continues: %v", err)
 	}}
 	if t.file != "" {
 		file, err := createRecording(t.file)
@@ -146,7 +146,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	const patience = 5 * time.Second
 	complete := recorder.Close(int(status), patience)
 	if read() && !complete {
-		std.Err.Printf("stdwire: tap: the end of the recording is missing: it could not be written in %v",
+		std.Err.Printf("stdwire: tap: the end of the recording is missing: writing it took longer than %v",
 			patience)
 	}
 	if err != nil {
@@ -155,7 +155,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 	return status
 }
 
-// runSubcommand runs a subcommand, for recordings that exist.
+// runSubcommand runs a subcommand for an existing recording.
 func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) error {
 	names := []string{"show", "stats", "replay"}
 	i := slices.Index(names, t.rest[0])
