@@ -279,7 +279,7 @@ func TestLoginWithoutStore(t *testing.T) {
 func TestAuthUsage(t *testing.T) {
 	ownHome(t)
 	for _, tt := range []struct{ args, stderr string }{
-		{"auth", "stdwire: auth: what about it?\nhint: there are login, status, logout\n"},
+		{"auth", "stdwire: auth: which subcommand?\nhint: there are login, status, logout\n"},
 		{"auth logn", "stdwire: auth: \"logn\" is not one of login, status, logout\nhint: did you mean login?\n"},
 		{"auth login", "stdwire: auth login: which server?\n"},
 		{"auth logout", "stdwire: auth logout: which server?\n"},

@@ -163,7 +163,7 @@ Trusted servers of projects are remembered in /home/.local/state/stdwire/trust.j
 func TestConfigUsage(t *testing.T) {
 	project(t, nil)
 	for _, tt := range []struct{ args, stderr string }{
-		{"config", "stdwire: config: what about it?\nhint: there are check, show, where, import\n"},
+		{"config", "stdwire: config: which subcommand?\nhint: there are check, show, where, import\n"},
 		{"config chek", "stdwire: config: \"chek\" is not one of check, show, where, import\nhint: did you mean check?\n"},
 		{"config check x", "stdwire: config check: unexpected argument \"x\"\n"},
 		{"config show --input a=b", "stdwire: config show: unknown flag --input\n"},
@@ -173,7 +173,7 @@ func TestConfigUsage(t *testing.T) {
 		{"config check --config=",
 			"stdwire: config check: --config: the name of the file is empty\n"},
 		{"tools --config x",
-			"stdwire: tools: --config is for a server of the configuration\nhint: say which: -s ID\n"},
+			"stdwire: tools: --config is for a server of the configuration\nhint: select one: -s ID\n"},
 		{"tools --input a=b -- x",
 			"stdwire: tools: --input is for a server of the configuration\n"},
 		{"tools -s a -- x",

@@ -169,7 +169,7 @@ func TestPins(t *testing.T) {
 	assert.Equal(t, got.code, 0)
 	assert.Equal(t, pin("rm"), ran{0, "", ""})
 	assert.Equal(t, pin("rm").code, 5)
-	for args, want := range map[string]string{"pin": "what about them?",
+	for args, want := range map[string]string{"pin": "which subcommand?",
 		"pin dif -s files": "did you mean diff?", "pin diff": "which server?"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2)

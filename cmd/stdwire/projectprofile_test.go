@@ -76,7 +76,7 @@ func TestProjectProfileAtStart(t *testing.T) {
 	assert.Equal(t, got.code, 7)
 	assert.Assert(t, cmp.Contains(got.stderr, `profile "all" is not trusted`))
 	assert.Assert(t,
-		cmp.Contains(got.stderr, "hint: look at what it has, and agree to it: stdwire trust all"))
+		cmp.Contains(got.stderr, "hint: review its servers, and trust it: stdwire trust all"))
 }
 
 func TestProjectProfileAppears(t *testing.T) {

@@ -120,7 +120,7 @@ func TestRemoteUsage(t *testing.T) {
 	for _, tt := range []struct{ args, stderr string }{
 		{"tools --header A:b", "--header is for a server at a --url"},
 		{"tools --url http://x -- y",
-			"--url and a command after -- are given: which is the server?"},
+			"--url and a command after -- exclude each other"},
 		{"tools --url http://x --server-logs",
 			"--server-logs is for servers that are started here"},
 		{"tools --url http://x --write", "--write is for stdwire's own server"},

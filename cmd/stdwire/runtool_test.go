@@ -267,7 +267,7 @@ func TestRunToolTrustAndPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stderr, `permission_denied: `))
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
-			`server "good" is not trusted; look at what it runs, and agree to it: stdwire trust good`))
+			`server "good" is not trusted; review its definition, and trust it: stdwire trust good`))
 	assert.Assert(t, cmp.Contains(run(t, "run").stdout, `server "good" is not trusted`))
 	assert.Equal(t, run(t, "trust", "good", "--yes").code, 0)
 	got = run(t, "run", "good", "echo", "--text", "x", "--yes")

@@ -41,7 +41,7 @@ func TestTrust(t *testing.T) {
 	got := run(t, "tools", "-s", "good")
 	assert.Equal(t, got,
 		ran{7, "", "stdwire: tools: " + filepath.Join(dir, "mcp.json") +
-			":1:14: server \"good\" is not trusted\nhint: look at what it runs, and agree to it: stdwire trust good\n"})
+			":1:14: server \"good\" is not trusted\nhint: review its definition, and trust it: stdwire trust good\n"})
 	assert.Assert(t,
 		cmp.Contains(run(t, "tools", "-s", "good", "-o", "json").stderr, `"code":"untrusted"`))
 

@@ -37,7 +37,7 @@ func (all Subcommands) Make() (Grammar, Runner) {
 			names = append(names, word)
 		}
 		if words == nil {
-			return Usagef("what about it?").WithHint("there are " + strings.Join(names, ", "))
+			return Usagef("which subcommand?").WithHint("there are " + strings.Join(names, ", "))
 		}
 		if err := CheckChoice(words[0], names...); err != nil {
 			return err

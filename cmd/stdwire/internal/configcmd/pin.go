@@ -67,9 +67,9 @@ func (p *pinOptions) word(word string) error {
 func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case p.action == "":
-		return command.Usagef("what about them?").WithHint("there are diff, accept and rm")
+		return command.Usagef("which subcommand?").WithHint("there are diff, accept and rm")
 	case p.target.Configured.ID == "":
-		return command.Usagef("which server?").WithHint("say which: -s ID")
+		return command.Usagef("which server?").WithHint("select one: -s ID")
 	}
 	id := p.target.Configured.ID
 	lock, err := target.OpenPins()

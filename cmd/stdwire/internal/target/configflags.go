@@ -166,9 +166,9 @@ func ConfigFailure(err error) error {
 	f := &command.Failure{Code: "config", Why: err.Error()}
 	if e, ok := errors.AsType[*config.UntrustedError](err); ok {
 		f.Code = "untrusted"
-		f.Hint = fmt.Sprintf("look at what it runs, and agree to it: stdwire trust %s", e.Server)
+		f.Hint = fmt.Sprintf("review its definition, and trust it: stdwire trust %s", e.Server)
 		if e.Profile != "" {
-			f.Hint = fmt.Sprintf("look at what it has, and agree to it: stdwire trust %s",
+			f.Hint = fmt.Sprintf("review its servers, and trust it: stdwire trust %s",
 				e.Profile)
 		}
 	}

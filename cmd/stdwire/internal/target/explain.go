@@ -51,7 +51,7 @@ var causes = []struct {
 }
 
 // hintAuthorization is the hint for a server that requires authorization.
-const hintAuthorization = "say who you are: --header Authorization:@FILE, with what the server wants in the file, such as: Bearer TOKEN"
+const hintAuthorization = "send credentials: --header Authorization:@FILE, where the file has a line such as: Bearer TOKEN"
 
 func IsError[E error](err error) bool {
 	_, ok := errors.AsType[E](err)

@@ -81,7 +81,7 @@ func (t *Target) check() error {
 	switch extra := t.Configured.Given(); {
 	case t.Configured.ID == "" && extra != "":
 		return command.Usagef("%s is for a server of the configuration",
-			extra).WithHint("say which: -s ID")
+			extra).WithHint("select one: -s ID")
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
 		return command.Usagef(
 			"-s %s and another server are given: which is it?",
@@ -92,7 +92,7 @@ func (t *Target) check() error {
 		return command.Usagef("--header is for a server at a --url")
 	case t.Remote.URL != "" && t.Words != nil:
 		return command.Usagef(
-			"--url and a command after -- are given: which is the server?")
+			"--url and a command after -- exclude each other")
 	case t.Remote.URL != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
 	case t.Words != nil && own != "":
