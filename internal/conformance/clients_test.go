@@ -17,7 +17,8 @@ import (
 type toolResult struct {
 	Content []struct{ Type, Text string }
 	IsError bool
-	// StructuredContent is missing in old revisions; the text of the content is the same.
+	// StructuredContent is missing in old revisions; the text of the content is the same, or that
+	// of a file.
 	StructuredContent *result
 }
 
@@ -33,9 +34,15 @@ type result struct {
 func (r toolResult) result(t *testing.T) (decoded result) {
 	t.Helper()
 	assert.Equal(t, len(r.Content), 1)
-	assert.NilError(t, json.Unmarshal([]byte(r.Content[0].Text), &decoded))
-	if r.StructuredContent != nil {
-		assert.DeepEqual(t, *r.StructuredContent, decoded)
+	text := r.Content[0].Text
+	if s := r.StructuredContent; s != nil && s.Data.Content != "" {
+		assert.Equal(t, text, s.Data.Content) // see dispatch.Spec.Text
+		decoded = *s
+	} else {
+		assert.NilError(t, json.Unmarshal([]byte(text), &decoded))
+		if s != nil {
+			assert.DeepEqual(t, *s, decoded)
+		}
 	}
 	assert.Equal(t, r.IsError, !decoded.Success)
 	return decoded
