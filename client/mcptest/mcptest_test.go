@@ -97,6 +97,9 @@ func TestConnect(t *testing.T) {
 	}
 }
 
+// The test of the example passes.
+func TestExample(t *testing.T) { testOrder(t) }
+
 func TestConnectFails(t *testing.T) {
 	failures := record(t, func(t testing.TB) {
 		mcptest.Connect(t, newServer(server.Options{}), client.Options{Revision: "2020-01-01"})
