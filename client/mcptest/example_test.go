@@ -28,8 +28,8 @@ func newCafe(o server.Options) *server.Server {
 	return s
 }
 
-// testOrder is a test in which the user orders a large coffee. It fails if the server logs an error,
-// asks less or more often, or does not end.
+// testOrder is a test in which the user orders a large coffee. It fails if the server logs an
+// error, asks less or more often, or does not end.
 func testOrder(t *testing.T) {
 	c := mcptest.Connect(t, newCafe(server.Options{Logger: mcptest.Logger(t)}), client.Options{
 		OnElicit: mcptest.Answers[mcp.ElicitParams](t, &mcp.ElicitResult{
