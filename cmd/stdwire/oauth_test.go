@@ -4,6 +4,9 @@ package main
 
 import (
 	"bufio"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,7 +32,9 @@ type authority struct {
 }
 
 func newAuthority(t *testing.T) *authority {
-	signer, err := jose.Generate()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	assert.NilError(t, err)
+	signer, err := jose.NewSigner(private, jose.ES256)
 	assert.NilError(t, err)
 	key, err := signer.Key().WithID("k").MarshalJSON()
 	assert.NilError(t, err)

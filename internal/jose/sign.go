@@ -2,9 +2,7 @@ package jose
 
 import (
 	"crypto"
-	"crypto/ecdsa"
 	"crypto/ed25519"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/asn1"
@@ -36,15 +34,6 @@ func NewSigner(private crypto.Signer, alg Algorithm) (*Signer, error) {
 			key.algorithms)
 	}
 	return &Signer{private, key, alg}, nil
-}
-
-// Generate returns a signer for [ES256] with a new key.
-func Generate() (*Signer, error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	return NewSigner(private, ES256)
 }
 
 // Key returns the public key.
@@ -95,7 +84,7 @@ func (s *Signer) sign(text []byte) ([]byte, error) {
 	rest, err := asn1.Unmarshal(der, &rs)
 	if err != nil || len(rest) > 0 || rs.R.Sign() <= 0 || rs.S.Sign() <= 0 || rs.R.BitLen() > 256 ||
 		rs.S.BitLen() > 256 {
-		return nil, errors.New("the private key has made no signature on P-256")
+		return nil, errors.New("the private key returned an invalid P-256 signature")
 	}
 	signature := make([]byte, 64) // both numbers at full length (RFC 7518, section 3.4)
 	rs.R.FillBytes(signature[:32])

@@ -56,7 +56,7 @@ func TestDiffIsBounded(t *testing.T) {
 
 func TestCanonicalErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		``: "there is no JSON", `{"a":1,"\u0061":2}`: `"a" occurs twice`,
+		``: "the text is empty", `{"a":1,"\u0061":2}`: `"a" occurs twice`,
 		strings.Repeat("[", 300) + strings.Repeat("]", 300): "nested more than 200 deep",
 	} {
 		_, err := Canonical([]byte(text))

@@ -36,7 +36,7 @@ type plan struct {
 	index       map[string]int // from the name of a field to its index in fields
 	extra       []int          // path of the field of type Extra, or nil
 	text        *textForm      // of kindText
-	typ         string         // the value that the member "type" must have; "" if any
+	typ         string         // the required value of the member "type"; "" accepts any
 }
 
 var (

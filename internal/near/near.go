@@ -1,13 +1,14 @@
-// Package near finds the known word that was probably meant by an unknown one, for "did you mean".
+// Package near finds the known word most similar to an unknown one, for "did you mean" hints.
 package near
 
 import "strings"
 
-// Match returns the candidate that is most similar to word, or "". That is a candidate that word
-// abbreviates, as dir and cmd do directory and command. Otherwise it is the one with the fewest
-// letters to insert, remove, replace or swap with their neighbour, if that is at most a third of
-// its letters. Case, leading dashes, and the difference between '_' and '-' are ignored. Match
-// ignores words of more than 128 bytes and candidates after the first 1000.
+// Match returns the candidate that is most similar to word, or "". It prefers a candidate that word
+// abbreviates, as dir and cmd abbreviate directory and command. Otherwise it returns the candidate
+// with the smallest edit distance, if that is at most a third of the candidate's length. An edit
+// inserts, removes or replaces a letter, or swaps two neighbours. Match ignores case, leading
+// dashes, the difference between '_' and '-', words of more than 128 bytes, and candidates after
+// the first 1000.
 func Match(word string, candidates []string) (best string) {
 	const longest, most = 128, 1000
 	if len(word) > longest {
@@ -58,7 +59,8 @@ func DidYouMean(word string, candidates []string) string {
 	return ""
 }
 
-// Instead is DidYouMean, or else a list of all names, if they are few: "there are name, size".
+// Instead returns the result of [DidYouMean]. If that is empty, it lists the candidates, as in
+// "there are name, size", if there are at most 20.
 func Instead(word string, candidates []string) string {
 	const few = 20
 	if hint := DidYouMean(word, candidates); hint != "" || len(candidates) == 0 ||

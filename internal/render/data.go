@@ -1,4 +1,4 @@
-// Package render shows JSON to people: what an operation or a tool returned, printed as text.
+// Package render formats JSON results of operations and tools as text for people.
 package render
 
 import (
@@ -11,50 +11,53 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// Data shows what was returned: a text as it is, of a document its content, and all else in lines:
-// an object as "name: value", an array of flat objects as a table, other arrays element by element.
+// Data formats a result, which must be valid JSON. It returns a string unquoted and the content of
+// a document. It formats any other object as lines "name: value", an array of flat objects as a
+// table, and other arrays one element after another.
 //
-// A document is an object with a member "content", which is a text, or bytes in base64, as its
-// member "encoding" says. Away from a terminal the text of either is every byte of it and no more,
-// but for a line end behind a text that is no document; on a terminal it cannot act on that, and
-// bytes are only counted. A note is not empty if there is more of the document than this; it is one
-// line, for stderr. The data must be valid JSON.
+// A document is an object with a string member "content" and a member "encoding", which is "text"
+// or "base64". If terminal is false, the content is returned unchanged, and a string that is not in
+// a document gets a newline at its end if it has none. If terminal is true, text
+// is escaped by [printable.Text] and ends with a newline, and bytes in base64 are only counted.
+//
+// The note is one line for stderr if the document is truncated, and otherwise empty.
 func Data(data []byte, terminal bool) (text, note string) {
 	data = bytes.TrimSpace(data)
 	if text, ok := jsonscan.Unquote(data); ok {
-		return ended(shown(string(text), terminal)), ""
+		return withNewline(escape(string(text), terminal)), ""
 	}
 	content, isText, ok := document(data)
 	switch {
 	case !ok:
-		return show(data), ""
+		return format(data), ""
 	case terminal && !isText:
 		content = fmt.Sprintf("[%d bytes that are not text]\n", len(content))
 	case terminal:
-		content = ended(shown(content, terminal))
+		content = withNewline(escape(content, terminal))
 	}
 	if string(jsonscan.Member(data, "truncated")) == "true" {
-		note = printable.Line("there is more than this" + whereNext(data))
+		note = printable.Line("there is more than this" + continuation(data))
 	}
 	return content, note
 }
 
-func shown(text string, terminal bool) string {
+// escape returns text, in printable form if terminal is set.
+func escape(text string, terminal bool) string {
 	if terminal {
 		return printable.Text(text)
 	}
 	return text
 }
 
-// ended is a text with a newline at its end, unless there is nothing of it.
-func ended(text string) string {
+// withNewline appends a newline to text unless it is empty or ends with one.
+func withNewline(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
 	}
 	return text + "\n"
 }
 
-// document returns the content of data that is one.
+// document returns the content of data; ok is false if data is not a document; see [Data].
 func document(data []byte) (content string, isText, ok bool) {
 	raw, ok := jsonscan.Unquote(jsonscan.Member(data, "content"))
 	if !ok {
@@ -70,8 +73,9 @@ func document(data []byte) (content string, isText, ok bool) {
 	return "", false, false
 }
 
-// whereNext tells where a document goes on, which its members whose names begin with "next_" say.
-func whereNext(data []byte) string {
+// continuation returns the members of a truncated document whose names begin with "next_". They
+// are the arguments for reading the next part.
+func continuation(data []byte) string {
 	var parts []string
 	for token, value := range jsonscan.Members(data) {
 		name, _ := jsonscan.Unquote(token)

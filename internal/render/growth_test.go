@@ -16,9 +16,9 @@ func TestColumnsAreLinear(t *testing.T) {
 	}
 	growth.Linear(t, 500, func(n int) func() {
 		text := value(n)
-		return func() { show(text) }
+		return func() { format(text) }
 	})
-	shown := show(value(5000))
+	shown := format(value(5000))
 	assert.Assert(t, len(shown) < 2*len(value(5000)), "%d", len(shown))
 	assert.Assert(t, strings.HasSuffix(shown, "x:  1\n"+strings.Repeat("a:  1\n", 5000)))
 }

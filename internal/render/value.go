@@ -10,19 +10,19 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// show shows any value: an object as lines "name: value", an array of flat objects as a table,
-// other arrays element by element. It ends with a newline, unless there is nothing to show.
-func show(value []byte) string {
+// format formats any value: an object as lines "name: value", an array of flat objects as a table,
+// other arrays one element after another. The result is empty or ends with a newline.
+func format(value []byte) string {
 	if isEmpty(value) {
 		return ""
 	}
 	if text, ok := Inline(value); ok {
 		return text + "\n"
 	}
-	return block(value, 0)
+	return lines(value, 0)
 }
 
-// isEmpty reports whether there is nothing in a value.
+// isEmpty reports whether a value is absent, null, or an empty array or object.
 func isEmpty(value []byte) bool {
 	if len(value) == 0 || string(value) == "null" {
 		return true
@@ -34,12 +34,12 @@ func isContainer(value []byte) bool {
 	return len(value) > 0 && (value[0] == '{' || value[0] == '[')
 }
 
-// Inline shows a value that needs no more than a line; ok is false for others. The value is valid
-// JSON without white space around it.
+// Inline formats a value that fits on one line; ok is false for other values. The value must be
+// valid JSON without white space around it.
 func Inline(value []byte) (text string, ok bool) {
 	if text, ok := jsonscan.Unquote(value); ok {
-		shown := printable.Text(string(text))
-		return shown, !strings.Contains(shown, "\n")
+		text := printable.Text(string(text))
+		return text, !strings.Contains(text, "\n")
 	}
 	if isContainer(value) {
 		return string([]byte{value[0], value[len(value)-1]}), isEmpty(value)
@@ -47,60 +47,60 @@ func Inline(value []byte) (text string, ok bool) {
 	return string(value), true
 }
 
-// block shows a value in lines of its own.
-func block(value []byte, deep int) string {
+// lines formats a value on one or more lines.
+func lines(value []byte, depth int) string {
 	switch value[0] {
 	case '{':
-		return object(value, deep)
+		return object(value, depth)
 	case '[':
-		return array(slices.Collect(jsonscan.Elements(value)), deep)
+		return array(slices.Collect(jsonscan.Elements(value)), depth)
 	}
 	text, _ := jsonscan.Unquote(value)
 	return strings.TrimSuffix(printable.Text(string(text)), "\n") + "\n"
 }
 
-// within is Inline for what is so deep inside. Too deep, all is JSON on one line: nobody reads that
-// far to the right, and every level copies what is in it.
-func within(value []byte, deep int) (text string, ok bool) {
-	const deepest = 16
-	if text, ok = Inline(value); ok || deep < deepest {
+// nested is [Inline] for a value at a depth. At the maximum depth, it formats every value as JSON
+// on one line: more indentation is hard to read, and every level copies the text of those below.
+func nested(value []byte, depth int) (text string, ok bool) {
+	const maxDepth = 16
+	if text, ok = Inline(value); ok || depth < maxDepth {
 		return text, ok
 	}
 	return printable.Line(printable.JSON(string(value))), true
 }
 
-func object(value []byte, deep int) string {
+func object(value []byte, depth int) string {
 	var b strings.Builder
 	var flat [][]string
 	for token, member := range jsonscan.Members(value) {
 		name, _ := Inline(token)
-		name = cell.Replace(name) + ":"
-		if text, ok := within(member, deep); ok {
+		name = cellEscaper.Replace(name) + ":"
+		if text, ok := nested(member, depth); ok {
 			flat = append(flat, []string{name, text})
 			continue
 		}
-		b.WriteString(aligned(flat) + name + "\n" + indented("  ", block(member, deep+1)))
+		b.WriteString(align(flat) + name + "\n" + indent("  ", lines(member, depth+1)))
 		flat = nil
 	}
-	b.WriteString(aligned(flat))
+	b.WriteString(align(flat))
 	return b.String()
 }
 
-func array(elements [][]byte, deep int) string {
+func array(elements [][]byte, depth int) string {
 	if rows := table(elements); rows != nil {
-		return aligned(rows)
+		return align(rows)
 	}
 	var plain, marked strings.Builder
 	all := true
 	for _, element := range elements {
-		text, ok := within(element, deep)
+		text, ok := nested(element, depth)
 		if all = all && ok; ok {
 			text += "\n"
 		} else {
-			text = block(element, deep+1)
+			text = lines(element, depth+1)
 		}
 		plain.WriteString(text)
-		marked.WriteString("- " + strings.TrimPrefix(indented("  ", text), "  "))
+		marked.WriteString("- " + strings.TrimPrefix(indent("  ", text), "  "))
 	}
 	if all {
 		return plain.String()
@@ -108,10 +108,10 @@ func array(elements [][]byte, deep int) string {
 	return marked.String()
 }
 
-const maxColumns = 12 // of a table that is still one on a screen
+const maxColumns = 12 // of a table; more do not fit on a screen
 
-// table returns the rows of a table, the names first, if all elements are objects with nothing but
-// flat values in them.
+// table returns the rows of a table, the first with the names. It returns nil if an element is not
+// an object, is empty, or has an array or object in it, or if there are more than maxColumns names.
 func table(elements [][]byte) [][]string {
 	var names []string
 	column := map[string]int{}
@@ -140,21 +140,21 @@ func table(elements [][]byte) [][]string {
 	}
 	rows[0] = names
 	for i, row := range rows {
-		// a row that ends early would end the columns
+		// tabwriter ends a column at a row that does not have it
 		rows[i] = append(row, make([]string, len(names)-len(row))...)
 	}
 	return rows
 }
 
-// cell keeps what stands in a table on its line and in its column.
-var cell = strings.NewReplacer("\n", `\n`, "\t", " ")
+// cellEscaper escapes the characters that end a cell of a table.
+var cellEscaper = strings.NewReplacer("\n", `\n`, "\t", " ")
 
-// aligned sets rows in columns, unless that would be mostly white space.
-func aligned(rows [][]string) string {
+// align formats rows in columns, or unaligned if columns would be mostly white space.
+func align(rows [][]string) string {
 	var b strings.Builder
-	if spacious(rows) {
+	if isSparse(rows) {
 		for _, row := range rows {
-			b.WriteString(strings.TrimRight(cell.Replace(strings.Join(row, "  ")), " ") + "\n")
+			b.WriteString(strings.TrimRight(cellEscaper.Replace(strings.Join(row, "  ")), " ") + "\n")
 		}
 		return b.String()
 	}
@@ -164,23 +164,23 @@ func aligned(rows [][]string) string {
 			if i > 0 {
 				_, _ = w.Write([]byte{'\t'}) // a Builder does not fail
 			}
-			_, _ = w.Write([]byte(cell.Replace(text)))
+			_, _ = w.Write([]byte(cellEscaper.Replace(text)))
 		}
 		_, _ = w.Write([]byte{'\n'})
 	}
 	_ = w.Flush()
-	lines := strings.SplitAfter(b.String(), "\n")
-	for i, line := range lines {
+	split := strings.SplitAfter(b.String(), "\n")
+	for i, line := range split {
 		if strings.HasSuffix(line, "\n") {
-			lines[i] = strings.TrimRight(line, " \n") + "\n"
+			split[i] = strings.TrimRight(line, " \n") + "\n"
 		}
 	}
-	return strings.Join(lines, "")
+	return strings.Join(split, "")
 }
 
-// spacious reports whether rows in columns are many times as long as what is in them: one long text
-// makes its column that wide in every row.
-func spacious(rows [][]string) bool {
+// isSparse reports whether rows in columns are many times as long as their text. One long text
+// widens its column in every row.
+func isSparse(rows [][]string) bool {
 	const least, most = 64 << 10, 16
 	var widths []int
 	size := 0
@@ -200,12 +200,12 @@ func spacious(rows [][]string) bool {
 	return int64(width)*int64(len(rows)) > least+most*int64(size)
 }
 
-// indented puts something before every line but empty ones.
-func indented(by, text string) string {
+// indent puts a prefix before every line that is not empty.
+func indent(prefix, text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		if line != "\n" {
-			b.WriteString(by)
+			b.WriteString(prefix)
 		}
 		b.WriteString(line)
 	}

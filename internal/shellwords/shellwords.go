@@ -1,6 +1,6 @@
-// Package shellwords splits command lines into words, and quotes words for them, as a POSIX shell
-// does; but nothing is expanded: quotes, backslashes and comments are all that is special. A
-// command line with paths of this system is for [Native].
+// Package shellwords splits command lines into words and quotes words, as a POSIX shell does. It
+// interprets quotes, backslashes and comments only, and expands nothing. Use [Native] for command
+// lines that contain paths of this system.
 package shellwords
 
 import (
@@ -8,32 +8,32 @@ import (
 	"strings"
 )
 
-// A Splitter splits text that comes byte by byte. The zero value is ready for use.
+// A Splitter splits text into words, one byte at a time. The zero value is ready for use.
 type Splitter struct {
 	words   []Word
 	word    []byte
 	start   int
-	at      int  // how many bytes have come
-	quote   byte // that is open, 0 for none
-	inWord  bool // which may be empty still
-	escaped bool // by a backslash
-	comment bool // to the end of the line
-	literal bool // a backslash is a character like any other
+	at      int  // number of bytes added
+	quote   byte // the open quote, or 0
+	inWord  bool // a word has begun; it may be empty, as in ""
+	escaped bool // the last byte was a backslash that escapes the next
+	comment bool // in a comment, which extends to the end of the line
+	literal bool // backslashes do not escape
 }
 
-// Native returns a Splitter for a command line with paths of this system. On Windows, whose paths
-// have them, backslashes are characters like any other, also between quotes: C:\x\y.exe is one
-// word, and so is "C:\Program Files\". A quote stands between those of the other kind.
+// Native returns a Splitter for a command line with paths of this system. On Windows, backslashes
+// separate path elements and escape nothing, even in quotes: C:\x\y.exe is one word, and so is
+// "C:\Program Files\". To include a quote in a word, use quotes of the other kind around it.
 func Native() Splitter { return Splitter{literal: filepath.Separator == '\\'} }
 
-// A Word is what is left of it without its quotes and backslashes, and where it stood with them.
+// A Word is a word of a command line.
 type Word struct {
-	Text       string
-	Start, End int // in bytes
+	Text       string // without quotes and escaping backslashes
+	Start, End int    // offsets in the bytes added, quotes included
 }
 
-// Add takes the next byte, and reports whether it ended a command line: a line end that is neither
-// quoted nor escaped. More may follow, and is split too.
+// Add adds the next byte and reports whether it ends a command line, that is, whether it is a
+// newline that is neither quoted nor escaped. Add may be called again after the end of a line.
 func (s *Splitter) Add(b byte) (ended bool) {
 	s.at++
 	switch {
@@ -41,7 +41,7 @@ func (s *Splitter) Add(b byte) (ended bool) {
 	case s.escaped:
 		s.escaped = false
 		if b == '\n' {
-			break // the line goes on
+			break // the line continues
 		}
 		if s.quote == '"' && !strings.ContainsRune("\"\\$`", rune(b)) {
 			s.word = append(s.word, '\\')
@@ -83,14 +83,13 @@ func (s *Splitter) end(at int) {
 	s.word, s.inWord = s.word[:0], false
 }
 
-// Words ends the word that is under way, if there is one, and returns all.
+// Words ends the current word, if any, and returns all words.
 func (s *Splitter) Words() []Word {
 	s.end(s.at)
 	return s.words
 }
 
-// Open is what has been begun and not ended: a quote, or a backslash that nothing follows; 0 if
-// nothing.
+// Open returns the quote that is not closed, a backslash if no byte follows it yet, or 0.
 func (s *Splitter) Open() byte {
 	if s.quote == 0 && s.escaped {
 		return '\\'
@@ -98,16 +97,18 @@ func (s *Splitter) Open() byte {
 	return s.quote
 }
 
-// InWord reports whether the next byte would belong to the word under way; InComment, whether to a
-// comment.
-func (s *Splitter) InWord() bool    { return s.inWord }
+// InWord reports whether a word has begun and not ended.
+func (s *Splitter) InWord() bool { return s.inWord }
+
+// InComment reports whether a comment has begun and not ended.
 func (s *Splitter) InComment() bool { return s.comment }
 
-// Quote is a word as it is typed in a shell. In double quotes it means the same to cmd.exe and to
-// PowerShell; a word that would not is in single ones, which cmd.exe does not know.
+// Quote quotes a word for a shell if necessary. It prefers double quotes, which cmd.exe and
+// PowerShell understand too. Words that these would read differently get single quotes, which
+// cmd.exe does not support.
 func Quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_:,./@+"
-	const special = "\"$`!%\n“”„" // within double quotes, to one of them
+	const special = "\"$`!%\n“”„" // in double quotes, to a shell, cmd.exe or PowerShell
 	switch {
 	case word != "" && strings.Trim(word, plain) == "":
 		return word

@@ -8,13 +8,13 @@ import (
 )
 
 func ExampleTemplate_Expand() {
-	t, _ := uritemplate.Parse("repo://{owner}/{name}/contents{/path*}{?ref,format}")
+	t, _ := uritemplate.Parse("repo://{owner}/{name}/contents{/path}{?ref,format}")
 	uri, err := t.Expand(uritemplate.Values{
 		"owner": uritemplate.String("stdwire"), "name": uritemplate.String("50% off"),
-		"path": uritemplate.List("rpc", "peer.go"), "ref": uritemplate.String("main"),
+		"path": uritemplate.String("peer.go"), "ref": uritemplate.String("main"),
 	})
 	fmt.Println(uri, err)
-	// Output: repo://stdwire/50%25%20off/contents/rpc/peer.go?ref=main <nil>
+	// Output: repo://stdwire/50%25%20off/contents/peer.go?ref=main <nil>
 }
 
 func ExampleTemplate_Match() {

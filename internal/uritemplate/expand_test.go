@@ -9,14 +9,14 @@ import (
 
 // rfc holds the variables of RFC 6570, section 3.2, except undef.
 var rfc = Values{
-	"count": List("one", "two", "three"), "dom": List("example", "com"), "dub": String("me/too"),
+	"count": listOf("one", "two", "three"), "dom": listOf("example", "com"), "dub": String("me/too"),
 	"hello": String("Hello World!"),
 	"half":  String("50%"), "var": String("value"), "who": String("fred"),
 	"base": String("http://example.com/home/"), "path": String("/foo/bar"),
-	"list": List("red", "green", "blue"),
-	"keys": Pairs([2]string{"semi", ";"}, [2]string{"dot", "."}, [2]string{"comma", ","}),
+	"list": listOf("red", "green", "blue"),
+	"keys": pairsOf([2]string{"semi", ";"}, [2]string{"dot", "."}, [2]string{"comma", ","}),
 	"v":    String("6"), "x": String("1024"), "y": String("768"), "empty": String(""),
-	"empty_keys": Pairs(),
+	"empty_keys": pairsOf(),
 }
 
 // examples are those of RFC 6570, sections 1.2, 2.1 and 3.2.
@@ -142,13 +142,13 @@ func TestExamplesMatch(t *testing.T) {
 func TestExpandMore(t *testing.T) {
 	values := Values{
 		"id": String("admin%2F"), "not_pct": String("%foo"),
-		"list":  List("red%25", "%2Fgreen", "blue "),
-		"keys":  Map(map[string]string{"b": "2%2F", "a": "ü"}),
+		"list":  listOf("red%25", "%2Fgreen", "blue "),
+		"keys":  mapOf(map[string]string{"b": "2%2F", "a": "ü"}),
 		"greek": String("αβγ"), "clef": String("𝄞stave"), "accent": String("%C3%A9tude"),
 		"half": String("%C3etude"), "last.name": String("Doe"),
-		"Stra%C3%9Fe": String("Grüner Weg"), "42": String("The Answer"), "none": List(),
-		"blanks": List("", ""), "blank": List(""),
-		"empty": Pairs([2]string{"k", ""}),
+		"Stra%C3%9Fe": String("Grüner Weg"), "42": String("The Answer"), "none": listOf(),
+		"blanks": listOf("", ""), "blank": listOf(""),
+		"empty": pairsOf([2]string{"k", ""}),
 	}
 	for template, want := range map[string]string{
 		"":         "",
@@ -192,7 +192,7 @@ func TestExpandErrors(t *testing.T) {
 	} {
 		got, err := mustParse(t, template).Expand(Values{
 			"keys": rfc["keys"], "list": rfc["list"], "latin": String("\xe9"),
-			"members": List("ok", "\xff"),
+			"members": listOf("ok", "\xff"),
 		})
 		assert.Error(t, err, want)
 		assert.Equal(t, got, "")
@@ -204,14 +204,14 @@ func TestValue(t *testing.T) {
 	assert.Equal(t, zero.Kind(), Undefined)
 	assert.Equal(t, zero.String(), "")
 	assert.Assert(t, zero.Parts() == nil)
-	assert.Assert(t, List().Equal(zero) && Pairs().Equal(zero) && Map(nil).Equal(zero))
+	assert.Assert(t, listOf().Equal(zero) && pairsOf().Equal(zero) && mapOf(nil).Equal(zero))
 	assert.Assert(t, !String("").Equal(zero))
-	assert.Assert(t, !String("a").Equal(List("a")))
-	assert.Equal(t, List("a", "b").String(), "a,b")
-	assert.Equal(t, Map(map[string]string{"b": "2", "a": "1"}).String(), "a,1,b,2")
+	assert.Assert(t, !String("a").Equal(listOf("a")))
+	assert.Equal(t, listOf("a", "b").String(), "a,b")
+	assert.Equal(t, mapOf(map[string]string{"b": "2", "a": "1"}).String(), "a,1,b,2")
 
 	members := []string{"a", "b"}
-	list := List(members...)
+	list := listOf(members...)
 	members[0] = "changed"
 	list.Parts()[1] = "changed"
 	assert.Equal(t, list.String(), "a,b", "a value does not change")

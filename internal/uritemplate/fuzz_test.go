@@ -181,9 +181,9 @@ func (g generator) value() Value {
 	case 0:
 		return Value{}
 	case 1:
-		return List(g.text(), g.text())
+		return listOf(g.text(), g.text())
 	case 2:
-		return Pairs([2]string{"k", g.text()},
+		return pairsOf([2]string{"k", g.text()},
 			[2]string{"l" + string(g.alphabet[len(g.alphabet)-1]), g.text()})
 	}
 	return String(g.text())
@@ -207,7 +207,7 @@ func FuzzRoundTrip(f *testing.F) {
 			return
 		}
 		text, list := Values{"a": String(a), "b": String(b)},
-			Values{"a": List(a, b), "b": String(b)}
+			Values{"a": listOf(a, b), "b": String(b)}
 		for _, e := range []struct {
 			template string
 			values   Values
@@ -217,9 +217,9 @@ func FuzzRoundTrip(f *testing.F) {
 			{"t?x=1{&b}{#a}",
 				Values{"b": String(b), "a": String("a/" + strings.ReplaceAll(b, "%", ""))}},
 			{"t{/a}{?b}", text}, {"t{/a*}{?b}", list}, {"t{?a*,b}", list},
-			{"t{;a*}", Values{"a": Map(map[string]string{"k" + a: b})}}, {"{a}{?b}", list},
-			{"t{?a*}", Values{"a": Pairs([2]string{"k" + a, b}, [2]string{"k" + a, a})}},
-			{"t{/a*}", Values{"a": Pairs([2]string{a, b}, [2]string{b, a})}},
+			{"t{;a*}", Values{"a": mapOf(map[string]string{"k" + a: b})}}, {"{a}{?b}", list},
+			{"t{?a*}", Values{"a": pairsOf([2]string{"k" + a, b}, [2]string{"k" + a, a})}},
+			{"t{/a*}", Values{"a": pairsOf([2]string{a, b}, [2]string{b, a})}},
 		} {
 			parsed := mustParse(t, e.template)
 			uri, err := parsed.Expand(e.values)

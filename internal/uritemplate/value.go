@@ -1,7 +1,6 @@
 package uritemplate
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -29,28 +28,8 @@ type Values map[string]Value
 // String returns the value with one text, which may be empty.
 func String(text string) Value { return Value{Text, []string{text}} }
 
-// List returns the value with several texts; undefined if there are none.
-func List(members ...string) Value { return composite(Sequence, slices.Clone(members)) }
-
-// Pairs returns the value with these keys and values in order; undefined if there are none.
-func Pairs(pairs ...[2]string) Value {
-	var parts []string
-	for _, pair := range pairs {
-		parts = append(parts, pair[:]...)
-	}
-	return composite(Mapping, parts)
-}
-
-// Map is [Pairs] for a map, sorted by key.
-func Map(m map[string]string) Value {
-	var parts []string
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		parts = append(parts, key, m[key])
-	}
-	return composite(Mapping, parts)
-}
-
-// composite takes ownership of parts.
+// composite returns a value with several parts, or an undefined one without parts. It takes
+// ownership of parts.
 func composite(kind Kind, parts []string) Value {
 	if len(parts) == 0 {
 		return Value{}

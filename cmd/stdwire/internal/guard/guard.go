@@ -155,7 +155,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	}
 	var p *Process
 	if c.Name == "" {
-		err = errors.New("no name of a command")
+		err = errors.New("the command has no name")
 	} else {
 		p, err = start(ctx, c)
 	}

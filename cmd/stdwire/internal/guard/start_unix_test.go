@@ -59,7 +59,7 @@ func TestStartErrors(t *testing.T) {
 			"a file for a directory", Command{Name: "sh", Dir: file}, syscall.ENOTDIR,
 			`cannot start "sh": the working directory cannot be entered: not a directory`,
 		},
-		{"no name", Command{}, nil, `cannot start "": no name of a command`},
+		{"no name", Command{}, nil, `cannot start "": the command has no name`},
 		{
 			"NUL in an argument", Command{Name: "sh", Args: []string{"a\x00b"}}, syscall.EINVAL,
 			`cannot start "sh": the name, an argument or the environment contains a NUL byte: invalid argument`,

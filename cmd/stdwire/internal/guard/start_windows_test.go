@@ -44,7 +44,7 @@ func TestStartErrors(t *testing.T) {
 		{"no program", Command{Name: `.\text`, Dir: here}, nil, ""},
 		{"a file for a directory", Command{Name: self(), Dir: file}, syscall.ENOTDIR, ""},
 		{"a closed directory", Command{Name: self(), Dir: closed}, nil, ""},
-		{"no name", Command{}, nil, `cannot start "": no name of a command`},
+		{"no name", Command{}, nil, `cannot start "": the command has no name`},
 		{"NUL in an argument", Command{Name: self(), Args: []string{"a\x00b"}}, syscall.EINVAL, ""},
 		{"NUL in the environment", Command{Name: self(), Env: []string{"SECRET=\x00hunter2"}}, nil,
 			""},

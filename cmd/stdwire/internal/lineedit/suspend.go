@@ -6,7 +6,7 @@ import (
 )
 
 // errSuspended ends the reading of a line that continues later.
-var errSuspended = errors.New("put aside")
+var errSuspended = errors.New("the editor is suspended")
 
 // Suspend interrupts ReadLine as soon as no key comes for a moment, and keeps ReadLine from reading
 // until resume is called. Meanwhile [Editor.Ask] can ask the user a question. ReadLine then shows
