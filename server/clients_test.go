@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -97,6 +99,57 @@ func TestUnasked(t *testing.T) {
 			assert.Assert(t, c.Log(t.Context(), message) != nil)
 		}
 	})
+}
+
+// A greeting is a stream on which a client has sent its handshake before the server reads.
+type greeting struct {
+	io.Reader
+	frames chan string
+	closed chan struct{}
+}
+
+func (g *greeting) Read(p []byte) (int, error) {
+	if n, err := g.Reader.Read(p); err == nil {
+		return n, nil
+	}
+	<-g.closed
+	return 0, io.EOF
+}
+
+func (g *greeting) Write(p []byte) (int, error) {
+	g.frames <- string(p)
+	return len(p), nil
+}
+
+func (g *greeting) Close() error { return nil }
+
+// Messages outside of requests reach a client as soon as its ClientReady has been reported, however
+// early it sent its handshake.
+func TestLinkOfReadyClient(t *testing.T) {
+	s := made(quiet)
+	defer s.Integration().OnClientEvent(func(c *server.Conn, e server.ClientEvent) {
+		if e == server.ClientReady {
+			_, _ = c.Roots(t.Context())
+		}
+	})()
+	for range 2000 {
+		g := &greeting{strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` +
+			`{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}` +
+			"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"),
+			make(chan string, 10), make(chan struct{})}
+		served := make(chan error)
+		go func() { served <- s.Serve(t.Context(), g) }()
+		for written := ""; !strings.Contains(written, "roots/list"); {
+			select {
+			case frame := <-g.frames:
+				written += frame
+			case <-time.After(10 * time.Second):
+				t.Fatal("the server did not ask for roots, but sent", written)
+			}
+		}
+		close(g.closed)
+		assert.NilError(t, <-served)
+	}
 }
 
 // Sessions are of connections, and where there are none of principals.

@@ -31,7 +31,7 @@ type Conn struct {
 	logLevel    atomic.Value        // an mcp.LoggingLevel; nil until logging/setLevel
 
 	mu            sync.Mutex
-	link          Link // for messages outside of requests; nil: there is none yet
+	link          Link // for messages outside of requests; nil before a legacy handshake
 	subscriptions map[rpc.ID]*subscription
 	// by resources/subscribe of a legacy client, by URI
 	subscribed       map[string]bool

@@ -97,6 +97,7 @@ func initialize(r *request) (any, error) {
 	r.conn.legacy.Store(agreed)
 	if peer := r.Peer(); peer != nil {
 		peer.AllowBatch(features.Batch)
+		r.conn.setLink(peer)
 	}
 
 	s := r.conn.server

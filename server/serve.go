@@ -57,7 +57,6 @@ func (s *Server) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 		Hooks:        s.hooks(),
 		Context:      &connContext{c.ctx, c, nil}, // of all requests; each has its peer
 	})
-	c.setLink(peer)
 	select {
 	case <-peer.Closed():
 	case <-ctx.Done():
