@@ -63,7 +63,7 @@ func startGatewayServer(cmd *exec.Cmd, address, path, tool string) (*gatewayServ
 // stop interrupts the gateway and waits until it exits.
 func (f *gatewayServer) stop() {
 	_ = f.cmd.Process.Signal(os.Interrupt)
-	f.stop()
+	f.httpProcess.stop()
 }
 
 func (f *gatewayServer) post(head, body string) []byte {
