@@ -20,7 +20,7 @@ const (
 // confirm asks the client's user to confirm a call that was refused with
 // [dispatch.ConfirmationRequired], and dispatches it again if the user accepts. Otherwise the call
 // stays refused. The error is an *inputRequiredError: the answer comes with another request.
-func (r *request) confirm(typed *typedTool, call dispatch.Call,
+func (r *request) confirm(ctx context.Context, typed *typedTool, call dispatch.Call,
 	refused dispatch.Envelope) (dispatch.Envelope, error) {
 	s := r.conn.server
 	if !r.era.supportsElicitation(mcp.ElicitForm) {
@@ -28,10 +28,10 @@ func (r *request) confirm(typed *typedTool, call dispatch.Call,
 			map[string]any{"reason": "the client cannot ask its user: it does not declare elicitation"})
 		return refused, nil
 	}
-	ctx, cancel := context.WithTimeout(r, confirmTimeout)
+	asking, cancel := context.WithTimeout(ctx, confirmTimeout)
 	defer cancel()
 	var result mcp.ElicitResult
-	_, err := r.ask(ctx, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
+	_, err := r.ask(asking, keyConfirm, mcp.MethodElicit, mcp.ElicitParams{
 		Message:         confirmMessage(refused.Err.Message, &call),
 		RequestedSchema: []byte(`{"type":"object","properties":{}}`),
 	}, decodeInto(&result))
@@ -53,7 +53,7 @@ func (r *request) confirm(typed *typedTool, call dispatch.Call,
 		return refused, nil
 	}
 	call.Confirmed = true
-	return r.dispatch(typed, &call), nil
+	return r.dispatch(ctx, typed, &call), nil
 }
 
 // confirmMessage returns the message for the user. It has the arguments, which the model has chosen

@@ -40,15 +40,9 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
 		defer r.progress.end()
 	}
-	for range maxRounds {
-		result, err := m.handle(r)
-		switch {
-		case r.takeRerun():
-			continue
-		case err != nil && era.modern:
-			err = r.modernError(err)
-		}
-		return result, err
+	result, err := r.repeat(func() (any, error) { return m.handle(r) })
+	if err != nil && era.modern {
+		err = r.modernError(err)
 	}
-	return nil, r.logError(errTooManyRounds)
+	return result, err
 }

@@ -264,7 +264,7 @@ func (r *request) inputRequired() (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.rounds.rerun {
-		return nil, nil // Server.handle runs the handler again
+		return nil, nil // repeat runs the handler again
 	}
 	if s := r.rounds.stopErr.(*inputRequiredError); s.failure != nil && len(r.rounds.pending) == 0 {
 		return nil, s.failure
@@ -297,6 +297,17 @@ func (x *mrtr) inputRequiredResult() (any, error) {
 // ErrAsked matches the error of a handler that ends because its client is asked something and has
 // not answered yet: see [Elicit] and [RequireInput].
 var ErrAsked = errors.New("server: the client is being asked")
+
+// repeat runs a handler, and runs it again each time a legacy client has answered the questions of
+// [RequireInput].
+func (r *request) repeat(handle func() (any, error)) (any, error) {
+	for range maxRounds {
+		if result, err := handle(); !r.takeRerun() {
+			return result, err
+		}
+	}
+	return nil, r.logError(errTooManyRounds)
+}
 
 // takeRerun reports whether the handler is to run again, now that a legacy client has answered its
 // questions, and resets that.

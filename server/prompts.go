@@ -74,20 +74,32 @@ func getPrompt(r *request) (any, error) {
 	if found == nil || !s.visible(r, KindPrompt, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", name)
 	}
-	arguments, err := r.texts(paramArguments)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range found.value.Arguments {
-		if _, ok := arguments[a.Name]; a.Required && !ok {
-			return nil, rpc.Errorf(rpc.CodeInvalidParams,
-				"Invalid params: the prompt %.100s needs the argument %.100q", name, a.Name)
-		}
-	}
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	result, err := found.value.Get(r, arguments)
+	run := func(ctx context.Context, arguments json.RawMessage) (any, error) {
+		return r.runPrompt(ctx, found.value, arguments)
+	}
+	arguments := json.RawMessage(r.param(paramArguments))
+	if len(s.o.Interceptors) == 0 {
+		return run(r, arguments)
+	}
+	return r.intercept(KindPrompt, found.key, "", arguments, run)
+}
+
+// runPrompt returns the result of a prompt with these arguments.
+func (r *request) runPrompt(ctx context.Context, p *Prompt, raw json.RawMessage) (any, error) {
+	arguments, err := texts("arguments", raw)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range p.Arguments {
+		if _, ok := arguments[a.Name]; a.Required && !ok {
+			return nil, rpc.Errorf(rpc.CodeInvalidParams,
+				"Invalid params: the prompt %.100s needs the argument %.100q", p.Name, a.Name)
+		}
+	}
+	result, err := p.Get(ctx, arguments)
 	if err != nil {
 		return r.handlerError(err)
 	}
@@ -102,10 +114,9 @@ func getPrompt(r *request) (any, error) {
 	return r.encodeResult(&own, &own.Result)
 }
 
-// texts returns a member of params that must be an object of strings, or nil if it is missing.
-func (r *request) texts(name []byte) (map[string]string, error) {
-	raw := r.param(name)
-	if raw == nil {
+// texts returns a member of params that must be an object of strings, or nil if raw is nil.
+func texts(name string, raw json.RawMessage) (map[string]string, error) {
+	if len(raw) == 0 {
 		return nil, nil
 	}
 	if raw[0] != '{' {

@@ -120,18 +120,19 @@ func (s *Server) RemoveTools(names ...string) int {
 }
 
 // runAddedTool runs a tool that was added with AddRawTool or AddTool.
-func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) {
+func (r *request) runAddedTool(ctx context.Context, t *tool,
+	arguments json.RawMessage) (any, error) {
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage(`{}`)
 	}
 	if t.raw.Forward != nil {
-		return r.runForwarded(t, arguments)
+		return r.runForwarded(ctx, t, arguments)
 	}
 	arguments, err := t.input.ValidateAndFill(arguments)
 	if err != nil {
 		return r.toolError("Invalid arguments: " + err.Error())
 	}
-	result, err := t.raw.Call(r, arguments)
+	result, err := t.raw.Call(ctx, arguments)
 	if err != nil {
 		return r.handlerError(err)
 	}
@@ -146,8 +147,9 @@ func (r *request) runAddedTool(t *tool, arguments json.RawMessage) (any, error) 
 }
 
 // runForwarded runs a tool with Forward.
-func (r *request) runForwarded(t *tool, arguments json.RawMessage) (any, error) {
-	result, err := t.raw.Forward(r, arguments)
+func (r *request) runForwarded(ctx context.Context, t *tool,
+	arguments json.RawMessage) (any, error) {
+	result, err := t.raw.Forward(ctx, arguments)
 	if err != nil {
 		return r.handlerError(err)
 	}

@@ -198,7 +198,19 @@ func readResource(r *request) (any, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	result, err := read(r)
+	run := func(ctx context.Context, _ json.RawMessage) (any, error) {
+		return r.runRead(ctx, read)
+	}
+	if len(r.conn.server.o.Interceptors) == 0 {
+		return run(r, nil)
+	}
+	return r.intercept(KindResource, uri, "", nil, run)
+}
+
+// runRead returns the result of a resource's function.
+func (r *request) runRead(ctx context.Context,
+	read func(context.Context) (*mcp.ReadResourceResult, error)) (any, error) {
+	result, err := read(ctx)
 	if err != nil {
 		return r.handlerError(err)
 	}

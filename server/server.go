@@ -66,6 +66,12 @@
 // "Internal error", without the text of the panic. The same holds for [Options].Visible and for
 // middleware.
 //
+// # Audit, metrics and limits
+//
+// [Options].Interceptors see every use of a tool, prompt or resource with its arguments, caller and
+// result, whatever it was added with. [Options].Middleware sees each message, lists and the
+// handshake included, and [Options].Hooks only observe.
+//
 // # Transports
 //
 // [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. Another
@@ -157,6 +163,11 @@ type Options struct {
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
 	// principal.
 	Middleware, Outgoing []rpc.Middleware
+	// Interceptors wrap each tools/call, prompts/get and resources/read of something that exists,
+	// whether an operation, a typed or a raw tool, on every transport; the first is the outermost.
+	// A call that runs as a task is wrapped in the task. [dispatch.Options].Interceptors wrap
+	// operations on surfaces without MCP as well.
+	Interceptors []Interceptor
 	// Hooks observe the messages of all connections.
 	Hooks rpc.Hooks
 }
@@ -173,6 +184,7 @@ type Server struct {
 	log            *slog.Logger
 	closedAccount  *quota.Account // an account that holds nothing: that of a finished request
 	handler        rpc.Handler
+	intercepted    Handler // the function runCall within Options.Interceptors
 	tools          atomic.Pointer[tools]
 	headers        atomic.Pointer[toolHeaders]
 	addedTools     collection[*tool]
@@ -241,6 +253,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
 	s.handler = rpc.Chain(s.handle, o.Middleware...)
+	s.intercepted = interceptedBy(o.Interceptors)
 	return s
 }
 

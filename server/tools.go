@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -195,32 +196,51 @@ func callTool(r *request) (any, error) {
 	return r.runTool(found)
 }
 
-// runTool runs a tool, in the request itself or in its task.
+// runTool runs a tool within the interceptors, in the request itself or in its task.
 func (r *request) runTool(found *item[*tool]) (any, error) {
 	if err := r.readInputResponses(); err != nil {
 		return nil, err
 	}
-	s, arguments := r.conn.server, json.RawMessage(r.param(paramArguments))
+	arguments := json.RawMessage(r.param(paramArguments))
+	if len(r.conn.server.o.Interceptors) == 0 {
+		return r.runToolWith(r, found, arguments)
+	}
+	operation := found.value.operation
+	if svc := found.value.service; svc != nil {
+		if op, _, _ := svc.route(arguments); op != nil {
+			operation = op.Name()
+		}
+	}
+	return r.intercept(KindTool, found.key, operation, arguments,
+		func(ctx context.Context, arguments json.RawMessage) (any, error) {
+			return r.runToolWith(ctx, found, arguments)
+		})
+}
+
+// runToolWith runs a tool with these arguments.
+func (r *request) runToolWith(ctx context.Context, found *item[*tool],
+	arguments json.RawMessage) (any, error) {
+	s := r.conn.server
 	switch t := found.value; {
 	case t.raw != nil && t.raw.typed != nil:
-		return r.runOperation(found.key, t.raw.Name, t.raw.typed, arguments)
+		return r.runOperation(ctx, found.key, t.raw.Name, t.raw.typed, arguments)
 	case t.raw != nil:
-		return r.runAddedTool(t, arguments)
+		return r.runAddedTool(ctx, t, arguments)
 	case t.service != nil:
 		op, params, answer := t.service.route(arguments)
 		if op == nil {
 			return &toolResult{s, r.era, answer}, nil
 		}
-		return r.runOperation(found.key, op.Name(), nil, params)
+		return r.runOperation(ctx, found.key, op.Name(), nil, params)
 	default:
-		return r.runOperation(found.key, t.operation, nil, arguments)
+		return r.runOperation(ctx, found.key, t.operation, nil, arguments)
 	}
 }
 
 // runOperation dispatches an operation of the catalog, or that of a typed tool, and returns its
 // result. If the dispatcher wants a confirmation, it asks the client's user and dispatches the
 // operation again.
-func (r *request) runOperation(tool, operation string, typed *typedTool,
+func (r *request) runOperation(ctx context.Context, tool, operation string, typed *typedTool,
 	arguments json.RawMessage) (any, error) {
 	s := r.conn.server
 	call := dispatch.Call{
@@ -238,10 +258,10 @@ func (r *request) runOperation(tool, operation string, typed *typedTool,
 	if r.wantsProgress() {
 		call.Progress = r.reportProgress
 	}
-	envelope := r.dispatch(typed, &call)
+	envelope := r.dispatch(ctx, typed, &call)
 	if envelope.Err != nil && envelope.Err.Code == dispatch.ConfirmationRequired &&
 		!call.Confirmed {
-		if envelope, err = r.confirm(typed, call, envelope); err != nil {
+		if envelope, err = r.confirm(ctx, typed, call, envelope); err != nil {
 			return r.inputRequired()
 		}
 	}
@@ -263,10 +283,11 @@ func (r *request) runOperation(tool, operation string, typed *typedTool,
 }
 
 // dispatch runs an operation of the catalog, or that of a typed tool.
-func (r *request) dispatch(typed *typedTool, call *dispatch.Call) dispatch.Envelope {
+func (r *request) dispatch(ctx context.Context, typed *typedTool,
+	call *dispatch.Call) dispatch.Envelope {
 	if d := r.conn.server.dispatcher; typed == nil {
-		return d.Dispatch(r, call)
+		return d.Dispatch(ctx, call)
 	} else {
-		return d.Run(r, typed.op, call)
+		return d.Run(ctx, typed.op, call)
 	}
 }

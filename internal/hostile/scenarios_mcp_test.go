@@ -99,6 +99,12 @@ func serverScenario(w *world) {
 		},
 		Middleware: []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
 		Outgoing:   []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
+		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
+			return func(ctx context.Context, c *server.Call) (server.Result, error) {
+				w.at("server.Options.Interceptors")
+				return next(ctx, c)
+			}
+		}},
 		Tasks: server.TaskOptions{Store: tasks, For: func(*dispatch.Operation) mcp.TaskSupport {
 			w.at("server.TaskOptions.For")
 			return mcp.TaskForbidden

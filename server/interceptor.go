@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An Interceptor wraps a handler, for example for audit, metrics, tracing, limits or authorization;
+// see [Options].Interceptors.
+type Interceptor func(next Handler) Handler
+
+// A Handler runs a call and returns its result. Its error follows the rules of [Resource].Read; for
+// a tool, an error that is or wraps a [*dispatch.Error] becomes a result with isError and the
+// error's message.
+type Handler func(ctx context.Context, c *Call) (Result, error)
+
+// A Call is a client's tools/call, prompts/get or resources/read of something that exists and that
+// the client may see. Its arguments are not yet validated.
+type Call struct {
+	Kind      Kind            // KindTool, KindPrompt or KindResource
+	Name      string          // the name of the tool or prompt, or the URI of the resource
+	Operation string          // the operation of the catalog that the tool runs; "" for none
+	Arguments json.RawMessage // of the tool or prompt, as the client sent them; nil for none
+	Principal string          // the authenticated caller, as by [dispatch.PrincipalFrom]
+	Session   string          // see [Conn.Session]
+	Revision  mcp.Revision    // the revision of the client
+	RequestID string          // the JSON text of the request's ID
+
+	run Handler
+}
+
+// A Result is the result of a call in JSON, as the client's revision has it. It is valid until the
+// handler returns.
+type Result json.RawMessage
+
+// IsError reports whether the result of a tool has isError.
+func (r Result) IsError() bool { return string(jsonscan.Member(r, "isError")) == "true" }
+
+// Type returns the result's resultType. It is [mcp.ResultInputRequired] if the server asks a modern
+// client for input, which repeats the call with its answer, and [mcp.ResultComplete] for a final
+// result, in both eras.
+func (r Result) Type() mcp.ResultType {
+	if text, ok := jsonscan.Text(jsonscan.Member(r, "resultType")); ok {
+		return mcp.ResultType(text)
+	}
+	return mcp.ResultComplete
+}
+
+// The mistakes of an interceptor.
+var (
+	errNoCall    = errors.New("server: an interceptor called next without its Call or a copy of it")
+	errNotJSON   = errors.New("server: an interceptor set arguments that are not JSON")
+	errNotResult = errors.New("server: an interceptor returned a result that is not a JSON object")
+)
+
+// runCall is the innermost handler.
+func runCall(ctx context.Context, c *Call) (Result, error) {
+	if c.run == nil {
+		return nil, errNoCall
+	}
+	return c.run(ctx, c)
+}
+
+// interceptedBy returns runCall within the interceptors, the first of which is the outermost.
+func interceptedBy(all []Interceptor) Handler {
+	handle := Handler(runCall)
+	for _, intercept := range slices.Backward(all) {
+		handle = intercept(handle)
+	}
+	return handle
+}
+
+// intercept runs a call within the interceptors. run gets the arguments that they leave.
+func (r *request) intercept(kind Kind, name, operation string, arguments json.RawMessage,
+	run func(ctx context.Context, arguments json.RawMessage) (any, error)) (any, error) {
+	var (
+		made    Result // the last result of run
+		failure error  // the last error of run, which has been logged
+	)
+	c := &Call{Kind: kind, Name: name, Operation: operation, Arguments: arguments,
+		Principal: r.conn.principal, Session: r.conn.Session(), Revision: r.era.revision,
+		RequestID: r.ID.String()}
+	c.run = func(ctx context.Context, c *Call) (Result, error) {
+		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
+			return nil, errNotJSON
+		}
+		result, err := r.repeat(func() (any, error) { return run(ctx, c.Arguments) })
+		if err == nil {
+			made, err = encodeCallResult(result)
+		}
+		failure = err
+		return made, err
+	}
+	result, err := r.conn.server.intercepted(r, c)
+	if err == nil {
+		if !sameBytes(result, made) && (!isObject(result) || jsonscan.Valid(result) != nil) {
+			return nil, r.logError(errNotResult)
+		}
+		return rawJSON(result), nil
+	}
+	if err == failure {
+		return nil, err
+	}
+	if e, ok := errors.AsType[*dispatch.Error](err); ok && kind == KindTool {
+		return r.toolError(e.Message)
+	}
+	return r.handlerError(err)
+}
+
+func encodeCallResult(result any) (Result, error) {
+	switch result := result.(type) {
+	case rawJSON:
+		return Result(result), nil
+	case rpc.Appender:
+		return result.AppendJSON(nil)
+	default:
+		return mcp.Marshal(result)
+	}
+}
+
+// sameBytes reports whether a and b are the same memory.
+func sameBytes(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
