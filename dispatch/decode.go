@@ -14,14 +14,19 @@ import (
 )
 
 // validate checks arguments against the input schema, and returns them with the defaults filled in.
-// Unless they are known to be JSON, it checks that first.
-func (op *Operation) validate(arguments json.RawMessage, isJSON bool) (json.RawMessage, error) {
+// Unless they are known to be JSON, it checks that first. lenient is that of [Options].
+func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (json.RawMessage,
+	error) {
 	if !isJSON {
 		if err := jsonscan.Valid(arguments); err != nil {
 			return nil, invalid(err)
 		}
 	}
-	filled, err := op.input.ValidateAndFill(arguments)
+	validate := op.input.ValidateAndFill
+	if lenient {
+		validate = op.input.ValidateLeniently
+	}
+	filled, err := validate(arguments)
 	if err != nil {
 		return nil, invalid(err)
 	}

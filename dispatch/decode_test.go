@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -216,4 +218,27 @@ func TestFormatsAreEnforced(t *testing.T) {
 	e := b.call(t.Context(), `{"at":"yesterday"}`)
 	assert.Equal(t, e.Err.Code, dispatch.InvalidInput)
 	assert.Assert(t, strings.Contains(e.Err.Message, "/at: "), e.Err.Message)
+}
+
+func TestLenient(t *testing.T) {
+	c := dispatch.NewCatalog()
+	type input struct {
+		Path  string  `json:"path"`
+		Limit int     `json:"limit" default:"5"`
+		Note  *string `json:"note,omitempty"`
+	}
+	dispatch.Add(c, dispatch.Spec{Name: "a.op", Summary: "Does.", Kind: dispatch.Read},
+		func(_ context.Context, in input) (string, error) {
+			return fmt.Sprint(in.Path, in.Limit, in.Note == nil), nil
+		})
+	const arguments = `{"path":"x","limit":null,"note":null,"reason":"because"}`
+	run := func(o dispatch.Options, arguments string) dispatch.Envelope {
+		o.Logger = slog.New(slog.DiscardHandler)
+		return dispatch.NewDispatcher(c, o).Dispatch(t.Context(),
+			&dispatch.Call{Operation: "a.op", Arguments: json.RawMessage(arguments)})
+	}
+	assert.Equal(t, run(dispatch.Options{}, arguments).Err.Code, dispatch.InvalidInput)
+	assert.Equal(t, string(run(dispatch.Options{Lenient: true}, arguments).Data), `"x5 true"`)
+	assert.Equal(t, run(dispatch.Options{Lenient: true}, `{"path":null}`).Err.Code, dispatch.MissingParam)
+	assert.Equal(t, run(dispatch.Options{Lenient: true}, `{"path":7}`).Err.Code, dispatch.InvalidInput)
 }

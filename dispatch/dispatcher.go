@@ -40,6 +40,11 @@ type Options struct {
 	// caller gets the text of every error; a function with errors.Is and errors.As chooses.
 	Translate func(err error) error
 
+	// Lenient accepts arguments as some hosts send them: a null for an optional property that cannot
+	// be null is taken as absent, and an unknown property is ignored. Otherwise both are errors,
+	// from which a model learns. Interceptors see the arguments as they were sent.
+	Lenient bool
+
 	// Interceptors wrap each call of an existing operation, validation included. The first is the
 	// outermost.
 	Interceptors []Interceptor
@@ -65,6 +70,7 @@ type Dispatcher struct {
 	handle  Handler
 
 	translate func(error) error
+	lenient   bool
 }
 
 const slowByDefault = 10 * time.Second
@@ -77,6 +83,7 @@ func NewDispatcher(c *Catalog, o Options) *Dispatcher {
 	d := &Dispatcher{
 		catalog: c, log: contain.Logger(o.Logger), timeout: o.Timeout, slow: o.Slow,
 		blocked: newBlocklist(o.Blocklist), missing: o.Missing, translate: o.Translate,
+		lenient: o.Lenient,
 	}
 	if d.slow == 0 {
 		d.slow = slowByDefault
@@ -198,7 +205,7 @@ func (d *Dispatcher) run(ctx context.Context, op *Operation, call *Call) (data j
 	if len(arguments) == 0 || string(arguments) == "null" {
 		arguments = json.RawMessage("{}")
 	}
-	filled, err := op.validate(arguments, call.ArgumentsAreJSON)
+	filled, err := op.validate(arguments, call.ArgumentsAreJSON, d.lenient)
 	if err != nil {
 		return nil, "", err
 	}

@@ -128,7 +128,11 @@ func (r *request) runAddedTool(ctx context.Context, t *tool,
 	if t.raw.Forward != nil {
 		return r.runForwarded(ctx, t, arguments)
 	}
-	arguments, err := t.input.ValidateAndFill(arguments)
+	validate := t.input.ValidateAndFill
+	if r.conn.server.o.Dispatch.Lenient {
+		validate = t.input.ValidateLeniently
+	}
+	arguments, err := validate(arguments)
 	if err != nil {
 		return r.toolError("Invalid arguments: " + err.Error())
 	}

@@ -11,6 +11,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -361,4 +363,33 @@ func TestForward(t *testing.T) {
 			call(name, ``).fails(-32603, "Internal error")
 		}
 	})
+}
+
+// Dispatch.Lenient is that of raw and typed tools as well.
+func TestLenientTools(t *testing.T) {
+	for _, lenient := range []bool{false, true} {
+		o := quiet
+		o.Dispatch.Lenient = lenient
+		s := o.New(server.Info{Name: "s", Version: "1"}, nil)
+		assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "raw",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}},` +
+				`"additionalProperties":false}`)},
+			Call: func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(arguments))}}, nil
+			}}))
+		server.AddTool(s, mcp.Tool{Name: "typed"}, func(_ context.Context, in struct {
+			A string `json:"a,omitempty"`
+		}) (string, error) {
+			return "{" + in.A + "}", nil
+		})
+		c := mcptest.Connect(t, s, client.Options{})
+		for _, tool := range []string{"raw", "typed"} {
+			result, err := c.CallTool(t.Context(), tool, json.RawMessage(`{"a":null,"b":1}`))
+			assert.NilError(t, err)
+			assert.Equal(t, result.IsError, !lenient)
+			if lenient {
+				assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "{}")
+			}
+		}
+	}
 }

@@ -111,8 +111,10 @@ type Info = mcp.Implementation
 
 // Options are the settings of a [Server]. The zero value is ready to use.
 type Options struct {
-	Instructions string           // tell the client's model how to use the server
-	Dispatch     dispatch.Options // interceptors, timeouts and the log of the operations
+	Instructions string // tell the client's model how to use the server
+	// Dispatch are the settings of the operations: interceptors, timeouts, the log. Lenient is also
+	// that of raw tools.
+	Dispatch dispatch.Options
 	// logs errors of handlers and clients, never arguments or results; nil: slog.Default()
 	Logger *slog.Logger
 	// Limits apply to each connection. The default of MaxAppend, the largest message in bytes that

@@ -1,0 +1,92 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+func TestValidateLeniently(t *testing.T) {
+	const closed = `{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"integer",` +
+		`"default":1},"o":{"type":"object","properties":{"a":{"type":"array","items":` +
+		`{"type":"object","properties":{"k":{"enum":["x"]}},"additionalProperties":false}}},` +
+		`"unevaluatedProperties":false},"any":{"anyOf":[{"type":"string"},{"type":"integer"}]},` +
+		`"null":{"type":["string","null"]}},"required":["s"],"additionalProperties":false}`
+	s := MustCompile(closed)
+	for _, tc := range []struct{ document, want, err string }{
+		{`{"s":"x","n":2}`, `{"s":"x","n":2}`, ""},
+		{`{"s":"x"}`, `{"s":"x","n":1}`, ""},
+		{`{"s":"x","n":null}`, `{"s":"x","n":1}`, ""},
+		{` { "n" : null , "s" : "x" , "b":[1,{"c":2}] } `, `{"s":"x","n":1}`, ""},
+		{`{"s":"x","n":2,"o":{"a":[{"k":null},{"k":"x","l":1}],"b":0}}`,
+			`{"s":"x","n":2,"o":{"a":[{},{"k":"x"}]}}`, ""},
+		{`{"s":"x","n":2,"any":null,"null":null}`, `{"s":"x","n":2,"null":null}`, ""},
+		{`{"s":"x","n":2,"\u0062":1,"b":2,"b":3}`, `{"s":"x","n":2}`, ""},
+		{`{"s":"x","n":2,"":null}`, `{"s":"x","n":2}`, ""},
+		{`{"s":null}`, ``, `missing required property "s"`},
+		{`{"s":"x","n":"2","b":1}`, ``, `/n: must be an integer, is a string`},
+		{`{"s":"x","o":{"a":["a",null]}}`, ``, `/o/a/1: must be an object, is null`},
+		{`null`, ``, `must be an object, is null`},
+		{`{"s":"x",`, ``, `a value has no end`},
+	} {
+		in := []byte(tc.document)
+		got, err := s.ValidateLeniently(in)
+		assert.Equal(t, string(in), tc.document, "the document was changed")
+		if tc.err != "" {
+			assert.ErrorContains(t, err, tc.err, tc.document)
+			continue
+		}
+		assert.NilError(t, err, tc.document)
+		assert.Equal(t, string(got), tc.want)
+		assert.NilError(t, s.Validate(got))
+	}
+}
+
+// The number of properties that are removed is limited.
+func TestValidateLenientlyLimit(t *testing.T) {
+	s := MustCompile(`{"additionalProperties":false}`)
+	object := func(n int) []byte {
+		var members []string
+		for i := range n {
+			members = append(members, fmt.Sprintf(`"p%d":0`, i))
+		}
+		return []byte("{" + strings.Join(members, ",") + "}")
+	}
+	got, err := s.ValidateLeniently(object(50))
+	assert.NilError(t, err)
+	assert.Equal(t, string(got), "{}")
+	_, err = s.ValidateLeniently(object(1000))
+	assert.ErrorContains(t, err, "unknown property")
+}
+
+// What is accepted leniently fits the schema, and what fits is accepted as it is.
+func FuzzValidateLeniently(f *testing.F) {
+	f.Add(`{"properties":{"a":{"type":"string"}},"additionalProperties":false}`, `{"a":null,"b":1}`)
+	f.Add(`{"items":{"unevaluatedProperties":false}}`, `[{"a":[null]},null]`)
+	f.Fuzz(func(t *testing.T, text, document string) {
+		s, err := Compile([]byte(text))
+		if err != nil {
+			return
+		}
+		in := []byte(document)
+		strict := s.Validate(in)
+		if strict != nil && jsonscan.Valid(in) != nil {
+			return
+		}
+		got, err := s.ValidateLeniently(in)
+		if err != nil {
+			assert.Assert(t, strict != nil || s.defaults, "%v", err)
+			return
+		}
+		if !s.defaults {
+			assert.NilError(t, s.Validate(got))
+			if strict == nil {
+				assert.Equal(t, string(got), document)
+			}
+		}
+	})
+}
