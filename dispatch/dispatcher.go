@@ -40,9 +40,9 @@ type Options struct {
 	// caller gets the text of every error; a function with errors.Is and errors.As chooses.
 	Translate func(err error) error
 
-	// Lenient accepts arguments as some hosts send them: a null for an optional property that cannot
-	// be null is taken as absent, and an unknown property is ignored. Otherwise both are errors,
-	// from which a model learns. Interceptors see the arguments as they were sent.
+	// Lenient accepts arguments as some hosts send them: a null for an optional property that
+	// cannot be null is taken as absent, and an unknown property is ignored. Otherwise both are
+	// errors, from which a model learns. Interceptors see the arguments as they were sent.
 	Lenient bool
 
 	// Interceptors wrap each call of an existing operation, validation included. The first is the

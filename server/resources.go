@@ -47,14 +47,34 @@ type ResourceTemplate struct {
 	NeedsSession bool
 }
 
+var errNoRead = errors.New("it needs Read")
+
+// checkResource returns what is wrong with a resource.
+func checkResource(r mcp.Resource) error {
+	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" {
+		return errors.New("it needs an absolute URI and a Name")
+	}
+	return nil
+}
+
+// checkTemplate returns the parsed URI template, or what is wrong with a resource template.
+func checkTemplate(t mcp.ResourceTemplate) (*uritemplate.Template, error) {
+	parsed, err := uritemplate.Parse(t.URITemplate)
+	if err == nil && t.Name == "" {
+		err = errors.New("it needs a Name")
+	}
+	return parsed, err
+}
+
 // AddResource adds a resource, or replaces the one with the same URI. It fails without an absolute
 // URI, a Name and Read.
 func (s *Server) AddResource(r Resource) error {
-	if u, err := url.Parse(r.URI); err != nil || u.Scheme == "" || r.Name == "" || r.Read == nil {
-		return fmt.Errorf("server: resource %q: it needs an absolute URI, a Name and Read", r.URI)
+	err := checkResource(r.Resource)
+	if err == nil && r.Read == nil {
+		err = errNoRead
 	}
-	definition, err := encodeDefinition(r.Definition, r.Resource)
-	if err != nil {
+	definition, encodeErr := encodeDefinition(r.Definition, r.Resource)
+	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
 	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession})
@@ -90,9 +110,9 @@ type templateSet struct {
 // AddResourceTemplate adds a resource template, or replaces the one with the same URI template. It
 // fails if that is invalid, or without a Name and Read.
 func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
-	parsed, err := uritemplate.Parse(t.URITemplate)
-	if err == nil && (t.Name == "" || t.Read == nil) {
-		err = errors.New("it needs a Name and Read")
+	parsed, err := checkTemplate(t.ResourceTemplate)
+	if err == nil && t.Read == nil {
+		err = errNoRead
 	}
 	definition, encodeErr := encodeDefinition(t.Definition, t.ResourceTemplate)
 	if err = errors.Join(err, encodeErr); err != nil {
@@ -151,38 +171,53 @@ func (r *request) uri() (string, error) {
 
 var paramURI = []byte("uri")
 
-// findResource returns the function that reads a resource: that of a resource, of a template, or of
-// [Integration.ReadUnlisted].
+// findResource returns the function that reads a resource: that of a resource, of a template, of
+// Options.Resources, or of [Integration.ReadUnlisted].
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
 	if i := s.resources.listing().byKey[uri]; i != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult,
-			error) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri)
 		}, nil
 	}
 	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) &&
 		s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult,
-			error) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri, values)
 		}, nil
 	}
-	if read := s.unlistedReader.Load(); read != nil && s.visible(r, KindResource, uri) {
-		return func(ctx context.Context) (*mcp.ReadResourceResult,
-			error) {
-			return (*read)(ctx, uri)
+	unlisted := s.unlistedReader.Load()
+	if source := s.o.Resources; source != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+			result, err := source.Read(ctx, uri)
+			if _, none := errors.AsType[*notFound](err); none && unlisted != nil {
+				return (*unlisted)(ctx, uri)
+			}
+			return result, err
+		}, nil
+	}
+	if unlisted != nil && s.visible(r, KindResource, uri) {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+			return (*unlisted)(ctx, uri)
 		}, nil
 	}
 	return nil, (&notFound{uri}).in(r.era)
 }
 
 func listResources(r *request) (any, error) {
-	return list(r, KindResource, "resources", r.conn.server.resources.listing())
+	l, err := r.computedResources(r.conn.server.resources.listing())
+	if err != nil {
+		return r.handlerError(err)
+	}
+	return list(r, KindResource, "resources", l)
 }
 
 func listTemplates(r *request) (any, error) {
-	return list(r, KindTemplate, "resourceTemplates", r.conn.server.templates.listing())
+	l, err := r.computedTemplates(r.conn.server.templates.listing())
+	if err != nil {
+		return r.handlerError(err)
+	}
+	return list(r, KindTemplate, "resourceTemplates", l)
 }
 
 // readResource answers resources/read.

@@ -291,7 +291,7 @@ func TestResourcesThatAreNone(t *testing.T) {
 		s.AddResourceTemplate(
 			server.ResourceTemplate{
 				ResourceTemplate: mcp.ResourceTemplate{URITemplate: "x:{a}", Name: "n"}}),
-		"needs a Name and Read")
+		"it needs Read")
 	// None of them has made the server one of resources.
 	in(t, []string{"2025-11-25", newest}, func(t *testing.T, revision string) {
 		speak(t, s, revision, `{}`).refuse("resources/list", "", -32601, "resources/list")

@@ -43,8 +43,9 @@
 // [Server.AddResource], [Server.AddResourceTemplate] and [Server.AddPrompt] offer resources,
 // resource templates and prompts. [AddTool] offers a Go function as a tool in MCP's own terms: its
 // result is text, images or structured data, and has no envelope. They can be added and removed
-// while clients are connected, and clients are notified. A server needs no operations: New accepts
-// a nil catalog. [Options].Visible decides for each request what its client may see and use.
+// while clients are connected, and clients are notified. [Options].Resources computes resources
+// when a client asks for them. A server needs no operations: New accepts a nil catalog.
+// [Options].Visible decides for each request what its client may see and use.
 //
 // # Asking the client
 //
@@ -139,6 +140,9 @@ type Options struct {
 	// Capabilities, if set, may remove capabilities before they are declared, for a server that
 	// represents another one. It changes only what is declared.
 	Capabilities func(*mcp.ServerCapabilities)
+	// Resources computes resources and templates when they are asked for, in addition to those that
+	// were added; nil: none. With it, PublicLists has no effect.
+	Resources *ResourceSource
 	// Visible reports whether the client of a request may see and use an item; nil: everything. It
 	// is called for each item of a list and each use, so it must be fast. With Visible set,
 	// PublicLists has no effect.
@@ -224,7 +228,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		o.Limits.MaxAppend = min(mcp.DefaultMaxSend,
 			cmp.Or(max(o.Limits.MaxFrame, 0), mcp.DefaultMaxSend))
 	}
-	o.PublicLists = o.PublicLists && o.Visible == nil
+	o.PublicLists = o.PublicLists && o.Visible == nil && o.Resources == nil
 	if o.Memory == nil {
 		o.Memory = quota.NewPool(256 << 20)
 	}
@@ -256,6 +260,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	}
 	s.handler = rpc.Chain(s.handle, o.Middleware...)
 	s.intercepted = interceptedBy(o.Interceptors)
+	s.setResourceSource()
 	return s
 }
 

@@ -99,6 +99,19 @@ func serverScenario(w *world) {
 		},
 		Middleware: []rpc.Middleware{through(func() { w.at("server.Options.Middleware") })},
 		Outgoing:   []rpc.Middleware{through(func() { w.at("server.Options.Outgoing") })},
+		Resources: &server.ResourceSource{
+			List: func(context.Context) ([]mcp.Resource, error) {
+				w.at("server.ResourceSource.List")
+				return nil, nil
+			},
+			ListTemplates: func(context.Context) ([]mcp.ResourceTemplate, error) {
+				w.at("server.ResourceSource.ListTemplates")
+				return nil, nil
+			},
+			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+				w.at("server.ResourceSource.Read")
+				return nil, server.ResourceNotFound(uri)
+			}},
 		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
 			return func(ctx context.Context, c *server.Call) (server.Result, error) {
 				w.at("server.Options.Interceptors")
@@ -237,6 +250,8 @@ func serverScenario(w *world) {
 	ask("resources/read", `{"uri":"z:1"}`)
 	ask("resources/read", `{"uri":"t:1"}`)
 	ask("resources/read", `{"uri":"u:1"}`)
+	ask("resources/list", `{}`)
+	ask("resources/templates/list", `{}`)
 	ask("resources/subscribe", `{"uri":"x:1"}`)
 	ask("completion/complete",
 		`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":""}}`)

@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"maps"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A ResourceSource computes resources and templates when a client asks for them, such as the files
+// of a directory or the rows of a table. Its functions must be safe for concurrent use. Their
+// context is that of the request, from which [dispatch.PrincipalFrom] returns the caller.
+type ResourceSource struct {
+	// List returns the resources to list, and ListTemplates the templates, in any order. The server
+	// splits them into pages, so both are called for each page. An entry with an invalid URI, or
+	// without a name, is logged and left out, and one whose key was added to the server gives way
+	// to that. The error follows the rules of [Resource].Read. Nil lists nothing.
+	List          func(ctx context.Context) ([]mcp.Resource, error)
+	ListTemplates func(ctx context.Context) ([]mcp.ResourceTemplate, error)
+
+	// Read is like that of [Resource]. It is called for each URI that belongs to no resource or
+	// template of the server, whether List returns it or not, and must return [ResourceNotFound]
+	// for one that does not exist. It is required.
+	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+}
+
+// ResourceListChanged notifies clients that [ResourceSource].List or ListTemplates would return
+// something else.
+func (s *Server) ResourceListChanged() {
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+}
+
+// setResourceSource checks and declares Options.Resources.
+func (s *Server) setResourceSource() {
+	source := s.o.Resources
+	if source == nil {
+		return
+	}
+	if source.Read == nil {
+		panic("server: Options.Resources needs Read")
+	}
+	s.resources.everUsed.Store(true)
+}
+
+// computedResources returns a listing with the resources of Options.Resources.
+func (r *request) computedResources(added *listing[*Resource]) (*listing[*Resource], error) {
+	source := r.conn.server.o.Resources
+	if source == nil || source.List == nil {
+		return added, nil
+	}
+	all, err := source.List(r)
+	return merge(r, added, all, err, func(res mcp.Resource) (string, error) {
+		return res.URI, checkResource(res)
+	})
+}
+
+// computedTemplates returns a listing with the templates of Options.Resources.
+func (r *request) computedTemplates(added *listing[*template]) (*listing[*template], error) {
+	source := r.conn.server.o.Resources
+	if source == nil || source.ListTemplates == nil {
+		return added, nil
+	}
+	all, err := source.ListTemplates(r)
+	return merge(r, added, all, err, func(t mcp.ResourceTemplate) (string, error) {
+		_, err := checkTemplate(t)
+		return t.URITemplate, err
+	})
+}
+
+// merge returns a listing of the added items and the valid ones of all, which have no value.
+func merge[T, E any](r *request, added *listing[T], all []E, err error,
+	check func(E) (key string, err error)) (*listing[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	items := make(map[string]*item[T], len(added.byKey)+len(all))
+	for _, e := range all {
+		key, err := check(e)
+		var definition []byte
+		if err == nil {
+			definition, err = mcp.Marshal(e)
+		}
+		if err != nil {
+			r.conn.server.log.Error("an entry of Options.Resources is not listed", "key", key,
+				"error", err)
+			continue
+		}
+		items[key] = &item[T]{key: key, definition: definition}
+	}
+	maps.Copy(items, added.byKey)
+	return newListing(items), nil
+}
