@@ -234,9 +234,8 @@ func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 			})
 			time.Sleep(5 * time.Second)
 			o := client.Options{Era: era,
-				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-				}}
+				OnElicit: mcptest.Answers[mcp.ElicitParams](t,
+					&mcp.ElicitResult{Action: mcp.ElicitDecline})}
 			says := func(c *client.Client, tool, want string) {
 				r, err := c.CallTool(t.Context(), tool, nil)
 				assert.Check(t, err)
