@@ -32,8 +32,8 @@ const closeTimeout = 10 * time.Second
 
 // Connect returns a client of s, connected by a stream in memory. o.Era or o.Revision choose what
 // they speak; the default is the newest revision. The test fails if they cannot connect. The client
-// is closed when the test and its subtests end, and the test fails if the server's side does not
-// end within 10 seconds.
+// is closed when the test and its subtests end, and the test fails if the server's side or a
+// callback of the client does not end within 10 seconds.
 func Connect(t testing.TB, s *server.Server, o client.Options) *client.Client {
 	t.Helper()
 	here, there := net.Pipe()
@@ -79,12 +79,13 @@ func connect(t testing.TB, transport client.Transport, o client.Options) *client
 		t.Fatalf("mcptest: connect: %v", err)
 	}
 	t.Cleanup(func() {
-		closed := make(chan struct{})
+		ended := make(chan struct{})
 		go func() {
-			defer close(closed)
-			_ = c.Close() // its error is that of the connection
+			defer close(ended)
+			_ = c.Close()
+			_ = c.Wait() // their errors are those of the connection
 		}()
-		awaitEnd(t, closed, "the client does not close")
+		awaitEnd(t, ended, "the client still runs")
 	})
 	return c
 }

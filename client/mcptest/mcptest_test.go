@@ -107,6 +107,29 @@ func TestConnectFails(t *testing.T) {
 	assert.Assert(t, cmp.Contains(failures, `mcptest: connect: `))
 }
 
+// A callback that does not return outlives the connection.
+func TestCallbackDoesNotEnd(t *testing.T) {
+	for name, connect := range connects {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				running, release := make(chan struct{}), make(chan struct{})
+				failures := record(t, func(t testing.TB) {
+					s := newServer(server.Options{})
+					connect(t, s, client.Options{OnToolsChanged: func([]*mcp.Tool, error) {
+						close(running)
+						<-release
+					}})
+					server.AddTool(s, mcp.Tool{Name: "more"},
+						func(context.Context, struct{}) (string, error) { return "", nil })
+					<-running
+				})
+				close(release)
+				assert.Equal(t, failures, "mcptest: the client still runs 10s after the test")
+			})
+		})
+	}
+}
+
 func TestAnswers(t *testing.T) {
 	accept := &mcp.ElicitResult{Action: mcp.ElicitAccept,
 		Content: json.RawMessage(`{"A":1,"B":2}`)}

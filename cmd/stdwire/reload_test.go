@@ -1,12 +1,10 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +19,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -92,19 +91,9 @@ func newStand(t *testing.T, m *serve.GatewayConfig, path string) *stand {
 	st.Reloader, err = m.Start(s, catalog, std, log)
 	assert.NilError(t, err)
 	st.Gateway.Settle(t.Context())
-	here, there := net.Pipe()
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = s.Serve(context.Background(), there) })
-	st.c, err = client.Options{Logger: log, OnToolsChanged: func(tools []*mcp.Tool, err error) {
-		st.changes <- names(tools)
-	}}.Connect(t.Context(), client.Stream(here))
-	assert.NilError(t, err)
-	t.Cleanup(func() {
-		_ = st.c.Close()
-		_ = st.c.Wait()
-		serving.Wait()
-		st.Reloader.Close()
-	})
+	t.Cleanup(st.Reloader.Close) // after the client's
+	st.c = mcptest.Connect(t, s, client.Options{Logger: log,
+		OnToolsChanged: func(tools []*mcp.Tool, err error) { st.changes <- names(tools) }})
 	return st
 }
 

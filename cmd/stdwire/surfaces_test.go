@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,6 +17,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
@@ -105,21 +105,10 @@ var surfaces = map[string]func(*testing.T, *dispatch.Catalog) caller{
 
 func overMCP(t *testing.T, c *dispatch.Catalog, trust bool) *client.Client {
 	t.Helper()
-	near, far := net.Pipe()
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
 	o := server.Options{Logger: slog.New(slog.DiscardHandler), Tools: server.ToolPerService,
 		TrustClients: trust}
-	go func() { ended <- o.New(server.Info{Name: "test", Version: "1"}, c).Serve(ctx, far) }()
-	connected, err := client.Options{Logger: slog.New(slog.DiscardHandler)}.Connect(t.Context(),
-		client.Stream(near))
-	assert.NilError(t, err)
-	t.Cleanup(func() {
-		connected.Close()
-		cancel()
-		<-ended
-	})
-	return connected
+	return mcptest.Connect(t, o.New(server.Info{Name: "test", Version: "1"}, c),
+		client.Options{Logger: slog.New(slog.DiscardHandler)})
 }
 
 // everything opens the built-in catalog with all gates, on a directory with a few files.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -131,9 +132,8 @@ func TestAudit(t *testing.T) {
 		w.reopen(gateway.Options{Audit: d, AuditKey: auditKey, Before: []gateway.Interceptor{deny}},
 			s)
 		o := client.Options{Era: era,
-			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-			}}
+			OnElicit: mcptest.Answers[mcp.ElicitParams](t,
+				&mcp.ElicitResult{Action: mcp.ElicitDecline})}
 		w.client(o, func(c *client.Client) {
 			none := `"arguments_size":2,"arguments_hmac":"` + sum("{}") + `","duration_ms":0`
 			for _, tt := range []struct{ tool, arguments, want string }{

@@ -13,6 +13,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -210,10 +211,8 @@ func TestInterceptorsOfQuestions(t *testing.T) {
 			}},
 		}, w.server("up", w.era))
 		o := client.Options{Era: era,
-			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)},
-					nil
-			}}
+			OnElicit: mcptest.Answers[mcp.ElicitParams](t, &mcp.ElicitResult{
+				Action: mcp.ElicitAccept, Content: []byte(`{"a":"b"}`)})}
 		w.client(o, func(c *client.Client) {
 			result, err := c.CallTool(t.Context(), "up__ask", nil)
 			assert.NilError(t, err)

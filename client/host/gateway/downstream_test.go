@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -287,10 +288,8 @@ func TestDownstreamQuestions(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		for name, downstream := range targets {
 			o := client.Options{Era: era,
-				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: mcp.ElicitAccept,
-						Content: json.RawMessage(`{"name":"` + name + `"}`)}, nil
-				}}
+				OnElicit: mcptest.Answers[mcp.ElicitParams](t, &mcp.ElicitResult{
+					Action: mcp.ElicitAccept, Content: []byte(`{"name":"` + name + `"}`)})}
 			w.clientAt(downstream, o, func(c *client.Client) {
 				result, err := c.CallTool(t.Context(), "up__ask", nil)
 				assert.NilError(t, err)

@@ -24,6 +24,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -99,8 +100,7 @@ func (w *world) add(name string,
 func (w *world) client(o client.Options, f func(c *client.Client)) {
 	w.t.Helper()
 	o.Logger = quiet
-	c, err := o.Connect(w.t.Context(), w.pipe(w.downstream))
-	assert.NilError(w.t, err)
+	c := mcptest.Connect(w.t, w.downstream, o)
 	f(c)
 	assert.NilError(w.t, c.Close())
 	assert.NilError(w.t, c.Wait())
@@ -234,9 +234,8 @@ func TestQuestionOfOneOfTwoCalls(t *testing.T) {
 			})
 			time.Sleep(5 * time.Second)
 			o := client.Options{Era: era,
-				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-				}}
+				OnElicit: mcptest.Answers[mcp.ElicitParams](t,
+					&mcp.ElicitResult{Action: mcp.ElicitDecline})}
 			says := func(c *client.Client, tool, want string) {
 				r, err := c.CallTool(t.Context(), tool, nil)
 				assert.Check(t, err)
@@ -504,12 +503,8 @@ func BenchmarkListFromCache(b *testing.B) {
 	first, _ := open()
 	first.Close()
 	g, downstream := open()
-	defer g.Close()
-	clientEnd, serverEnd := net.Pipe()
-	go downstream.Serve(context.Background(), serverEnd)
-	c, err := client.Connect(b.Context(), client.Stream(clientEnd))
-	assert.NilError(b, err)
-	defer c.Close()
+	b.Cleanup(g.Close) // after the client's
+	c := mcptest.Connect(b, downstream, client.Options{})
 	for b.Loop() {
 		n := 0
 		for range c.Tools(b.Context()) {
@@ -660,8 +655,7 @@ func TestCollision(t *testing.T) {
 					return o.Connect(ctx, w.pipe(third))
 				}}))
 		time.Sleep(5 * time.Second)
-		c, err := client.Connect(t.Context(), w.pipe(downstream))
-		assert.NilError(t, err)
+		c := mcptest.Connect(t, downstream, client.Options{})
 		assert.DeepEqual(t, w.names(c), []string{"a___c"})
 		synctest.Wait()
 		assert.Assert(t, cmp.Contains(log.String(), "another server has its name"))

@@ -10,6 +10,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
@@ -63,9 +64,8 @@ func TestCancelledQuestion(t *testing.T) {
 			})
 			cancel()
 			answering := client.Options{Era: mcp.Legacy,
-				OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
-					return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-				}}
+				OnElicit: mcptest.Answers[mcp.ElicitParams](t,
+					&mcp.ElicitResult{Action: mcp.ElicitAccept})}
 			w.client(answering, func(c *client.Client) {
 				result, err := c.CallTool(t.Context(), "up__ask", nil)
 				assert.NilError(t, err, name)

@@ -1,15 +1,12 @@
 package gateway_test
 
 import (
-	"bufio"
 	"bytes"
-	gocmp "cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +18,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -296,24 +294,10 @@ func TestOperationWithoutSchema(t *testing.T) {
 
 // Of two tools with the same name the first is an operation, until it is removed.
 func TestOperationOfDuplicateTool(t *testing.T) {
-	clientEnd, serverEnd := net.Pipe()
-	go func() {
-		for lines := bufio.NewScanner(serverEnd); lines.Scan(); {
-			var m struct {
-				ID     json.RawMessage
-				Method string
-			}
-			assert.Check(t, json.Unmarshal(lines.Bytes(), &m))
-			result := map[string]string{
-				"initialize": `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}`,
-				"tools/list": `"result":{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`,
-			}[m.Method]
-			if m.ID != nil {
-				fmt.Fprintf(serverEnd, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID,
-					gocmp.Or(result, `"error":{"code":-32601,"message":"no"}`))
-			}
-		}
-	}()
+	up := mcptest.Script(t,
+		mcptest.Reply{Method: mcp.MethodDiscover, Error: `{"code":-32601,"message":"no"}`},
+		mcptest.Reply{Method: mcp.MethodInitialize, Result: `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}`},
+		mcptest.Reply{Method: mcp.MethodListTools, Result: `{"tools":[{"name":"a","description":"One.","inputSchema":{"type":"object"}},{"name":"a","description":"Two.","inputSchema":{"type":"object"}}]}`})
 	var log bytes.Buffer
 	c := dispatch.NewCatalog()
 	s := server.Options{Logger: quiet}.New(server.Info{Name: "gateway", Version: "1"},
@@ -322,7 +306,7 @@ func TestOperationOfDuplicateTool(t *testing.T) {
 	assert.NilError(t,
 		g.Add(host.Server{ID: "up",
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				return o.Connect(ctx, client.Stream(clientEnd))
+				return o.Connect(ctx, up)
 			}}))
 	g.Settle(t.Context())
 	assert.DeepEqual(t, operationNames(c), []string{"up.a"})
