@@ -53,7 +53,7 @@ type exchange struct {
 	messages        []*serverMessage
 
 	// One is set if the request has a response.
-	result    json.RawMessage
+	result    rawJSON
 	err       *rpc.Error
 	truncated int64 // frame of a response that is truncated
 
@@ -64,7 +64,7 @@ type exchange struct {
 type serverMessage struct {
 	exchange *exchange
 	method   string
-	params   json.RawMessage // nil if absent
+	params   rawJSON // nil if absent
 	request  bool
 	answered bool // the client responded before the server did
 }
@@ -112,6 +112,9 @@ func (m *Mock) addClient(key exchangeKey, message Message, text []byte) {
 	m.last, m.early = e, nil
 	if message.Kind == Request {
 		e.params = m.comparable(method, params)
+		if len(m.open) == maxOpenRequests {
+			m.open = slices.Delete(m.open, 0, 1)
+		}
 		m.open = append(m.open, e)
 	}
 	if text == nil {
@@ -193,8 +196,15 @@ func (m *Mock) addResponse(r *Record, message Message, text []byte) {
 	}
 }
 
+// rawJSON is JSON text of a recording. It is sent as it is, even if a string in it is not valid
+// Unicode.
+type rawJSON []byte
+
+// AppendJSON implements [rpc.Appender].
+func (r rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, r...), nil }
+
 // compact returns JSON text without white space, which newline frames may not allow.
-func compact(text []byte) json.RawMessage {
+func compact(text []byte) rawJSON {
 	if text == nil {
 		return nil
 	}

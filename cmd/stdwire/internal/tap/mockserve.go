@@ -3,7 +3,6 @@ package tap
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,14 +85,14 @@ func (m *Mock) handleMiss(req *rpc.Request, params []byte) (any, error) {
 // send sends a message of the server, and waits for the response if the recorded server did. It
 // does not send progress that the client has not asked for.
 func (m *Mock) send(ctx context.Context, req *rpc.Request, s *serverMessage) error {
-	var params any // not a nil json.RawMessage, which is null
+	var params any // not a nil rawJSON, which would be sent as nothing
 	switch {
 	case s.method == mcp.NotificationProgress:
 		token := progressToken(req.Params)
 		if token == nil {
 			return nil
 		}
-		params = json.RawMessage(withMember(s.params, mcp.MetaProgressToken, token))
+		params = rawJSON(withMember(s.params, mcp.MetaProgressToken, token))
 	case s.params != nil:
 		params = m.withSubscriptionID(s.params)
 	}
@@ -117,7 +116,7 @@ func (m *Mock) send(ctx context.Context, req *rpc.Request, s *serverMessage) err
 
 // withSubscriptionID returns params or a result with the id of the client's subscriptions/listen
 // request in place of the recorded one.
-func (m *Mock) withSubscriptionID(object json.RawMessage) json.RawMessage {
+func (m *Mock) withSubscriptionID(object rawJSON) rawJSON {
 	meta := jsonscan.Member(object, "_meta")
 	recorded := jsonscan.Member(meta, mcp.MetaSubscriptionID)
 	m.mu.Lock()
