@@ -13,31 +13,33 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Mock plays the server of a recording. Add all records before Serve is called. The zero value
-// with OnMiss set is ready to use.
+// A Mock plays the server of a recording: see [Mock.Serve]. Add must be called with all records
+// before Serve.
 type Mock struct {
-	// OnMiss is called for every request that the recording has no response to, with the message of
-	// the error that the client gets. Calls may be concurrent.
+	// OnMiss is called for every request that is not in the recording or whose response is
+	// truncated, with the message of the error that the client gets. It must not be nil. It is
+	// called concurrently.
 	OnMiss func(message string)
 
 	exchanges []*exchange          // requests with params, in recorded order
-	byKey     map[string]*sequence // see Mock.key
+	byKey     map[string]*sequence // by sequenceKey
 	redactor  *redactor            // set if the recording is redacted
 	size      int                  // bytes of all texts
 
 	// Only Add uses these.
-	open  []*exchange // requests without a response so far, in recorded order
-	last  *exchange   // the client's last request or notification
-	early []*serverMessage
+	open  []*exchange                    // requests without a response so far, in recorded order
+	last  *exchange                      // of the client's last request or notification
+	early []*serverMessage               // for the client's next request or notification
 	asked map[exchangeKey]*serverMessage // requests of the server
 
-	mu     sync.Mutex
+	mu     sync.Mutex        // for listen, sequence.next and exchange.used
 	listen map[string]rpc.ID // ids of subscriptions/listen by recorded id; the latest is at ""
 }
 
 // maxMock is the number of bytes of messages that a mock keeps.
 const maxMock = 1 << 30
 
+// An exchangeKey identifies a request in the recording.
 type exchangeKey struct {
 	frame int64
 	id    string
@@ -49,33 +51,34 @@ type exchange struct {
 	exchangeKey
 	method, subject string
 	token           string // progress token
-	params          []byte // as Mock.comparable returns them
+	params          []byte // of a request, as Mock.canonicalParams returns them
 	messages        []*serverMessage
 
-	// One is set if the request has a response.
+	// One is set if the request has a response in the recording.
 	result    rawJSON
 	err       *rpc.Error
 	truncated int64 // frame of a response that is truncated
 
-	used bool // a request has got this response
+	used bool // the client has sent the request or notification
 }
 
 // A serverMessage is a request or notification of the server.
 type serverMessage struct {
-	exchange *exchange
+	exchange *exchange // nil if it is the first message of the recording
 	method   string
 	params   rawJSON // nil if absent
 	request  bool
 	answered bool // the client responded before the server did
 }
 
-// A sequence is the exchanges of equal requests or notifications, in recorded order.
+// A sequence holds the exchanges of equal requests or notifications, in recorded order.
 type sequence struct {
 	exchanges []*exchange
-	next      int
+	next      int // index of the first that is not used
 }
 
-// Add adds a record. The first must be of the kind [Start].
+// Add adds a record. The first must be of the kind [Start]. Add fails if all messages together have
+// more than 1 GiB.
 func (m *Mock) Add(r *Record) error {
 	if r.Kind == Start {
 		m.byKey, m.asked = map[string]*sequence{}, map[exchangeKey]*serverMessage{}
@@ -111,7 +114,7 @@ func (m *Mock) addClient(key exchangeKey, message Message, text []byte) {
 		token: string(progressToken(params)), messages: m.early}
 	m.last, m.early = e, nil
 	if message.Kind == Request {
-		e.params = m.comparable(method, params)
+		e.params = m.canonicalParams(method, params)
 		if len(m.open) == maxOpenRequests {
 			m.open = slices.Delete(m.open, 0, 1)
 		}
@@ -123,7 +126,7 @@ func (m *Mock) addClient(key exchangeKey, message Message, text []byte) {
 	if message.Kind == Request {
 		m.exchanges = append(m.exchanges, e)
 	}
-	k := requestID(method, e.params)
+	k := sequenceKey(method, e.params)
 	if m.byKey[k] == nil {
 		m.byKey[k] = new(sequence)
 	}
@@ -196,8 +199,8 @@ func (m *Mock) addResponse(r *Record, message Message, text []byte) {
 	}
 }
 
-// rawJSON is JSON text of a recording. It is sent as it is, even if a string in it is not valid
-// Unicode.
+// rawJSON is JSON text of a recording. It is not validated when it is sent, because isJSON accepts
+// more than package rpc.
 type rawJSON []byte
 
 // AppendJSON implements [rpc.Appender].
@@ -220,14 +223,21 @@ func progressToken(params []byte) []byte {
 	return jsonscan.Member(jsonscan.Member(params, "_meta"), mcp.MetaProgressToken)
 }
 
-// Unused returns the recorded requests that the client did not send, in recorded order.
-func (m *Mock) Unused() (unused []Message, of int) {
+// An UnusedRequest is a request in the recording that the client did not send.
+type UnusedRequest struct {
+	N       int64 // number of the frame
+	Method  string
+	Subject string
+}
+
+// Unused returns the requests in the recording that the client has not sent, in recorded order, and
+// the number of all requests in the recording.
+func (m *Mock) Unused() (unused []UnusedRequest, of int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, e := range m.exchanges {
 		if !e.used {
-			unused = append(unused, Message{Kind: Request, Method: e.method, Subject: e.subject,
-				ID: json.RawMessage(e.id), RequestFrame: e.frame})
+			unused = append(unused, UnusedRequest{e.frame, e.method, e.subject})
 		}
 	}
 	return unused, len(m.exchanges)

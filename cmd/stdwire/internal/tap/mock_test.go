@@ -75,7 +75,7 @@ func (c *mockClient) close(t *testing.T, misses []string, unused string) {
 	var names []string
 	left, _ := c.mock.Unused()
 	for _, m := range left {
-		names = append(names, fmt.Sprintf("%s %s %d", m.Method, m.Subject, m.RequestFrame))
+		names = append(names, fmt.Sprintf("%s %s %d", m.Method, m.Subject, m.N))
 	}
 	assert.Equal(t, strings.Join(names, ", "), unused)
 }

@@ -17,10 +17,10 @@ import (
 // digest matches a value that a redactor has replaced.
 var digest = regexp.MustCompile(`"((?:string|number|object|array|boolean)\([0-9]+\)) [0-9a-f]{16}"`)
 
-// comparable returns the part of a request's params that identifies it, in canonical form: without
-// _meta, requestState and empty arguments; of initialize only the protocolVersion. If the recording
-// is redacted, redacted values are replaced by their types and lengths.
-func (m *Mock) comparable(method string, params []byte) []byte {
+// canonicalParams returns the params by which requests are compared, in canonical form: without
+// _meta, requestState and empty arguments; of initialize, only the protocolVersion. If the
+// recording is redacted, a redacted value becomes its type and length.
+func (m *Mock) canonicalParams(method string, params []byte) []byte {
 	if jsonscan.Space(params, 0) == len(params) || string(params) == "null" {
 		params = []byte("{}")
 	}
@@ -56,11 +56,10 @@ func isEmpty(value []byte) bool {
 
 // requestID returns the key of Mock.byKey. params is nil for a notification, which only its method
 // identifies.
-func requestID(method string, params []byte) string { return method + "\n" + string(params) }
+func sequenceKey(method string, params []byte) string { return method + "\n" + string(params) }
 
-// take returns the next exchange for a request or notification. After the last one, it returns the
-// last again, except for tools/call and notifications. It returns nil if there is none, and the
-// params to which there is none.
+// take returns the next exchange of a request or notification, or nil, and its canonical params.
+// After the last exchange it returns the last again, except for tools/call and notifications.
 func (m *Mock) take(method string, params []byte, notification bool) (*exchange, []byte) {
 	if notification {
 		params = nil
@@ -68,14 +67,14 @@ func (m *Mock) take(method string, params []byte, notification bool) (*exchange,
 		if m.redactor != nil && len(params) > 0 {
 			params = m.redactor.frame(nil, params, FromClient)
 		}
-		params = m.comparable(method, params)
+		params = m.canonicalParams(method, params)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.byKey[requestID(method, params)]
+	s := m.byKey[sequenceKey(method, params)]
 	if s == nil && method == mcp.MethodInitialize {
 		if i := slices.IndexFunc(m.exchanges, hasMethod(method)); i >= 0 {
-			s = m.byKey[requestID(method, m.exchanges[i].params)] // of another revision
+			s = m.byKey[sequenceKey(method, m.exchanges[i].params)] // of another revision
 		}
 	}
 	switch {
@@ -101,7 +100,7 @@ const (
 	maxMissText  = 500 // characters of the message of a miss
 )
 
-// miss returns the error for a request without a recorded response, with what is most similar.
+// miss returns the error for a request that is not in the recording. It names what is most similar.
 func (m *Mock) miss(method string, params []byte) *rpc.Error {
 	var sameMethod, sameSubject []*exchange
 	name := subject(params)
@@ -118,7 +117,7 @@ func (m *Mock) miss(method string, params []byte) *rpc.Error {
 		what = fmt.Sprintf("%s of %q", what, name)
 	}
 	var near string
-	switch s := m.byKey[requestID(method, params)]; {
+	switch s := m.byKey[sequenceKey(method, params)]; {
 	case s != nil:
 		return missError(code, fmt.Sprintf("the recording has this %s only %d times", what,
 			len(s.exchanges)), "")

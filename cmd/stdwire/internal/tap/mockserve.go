@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
@@ -18,11 +19,15 @@ import (
 const mockDrain = 5 * time.Second
 
 // Serve serves a client on stream until the client closes it, which is not an error, or ctx ends.
-// It answers each request with the response to the first equal request of the recording that is not
-// used. Before that it sends the server's notifications and requests that belong to the request; it
-// waits for the client's responses that the recorded server waited for. Requests that are in
-// progress at the same time and are equal get their responses in any order. Serve must be called
+// The client chooses the framing. Closing stream must end a blocked Read. Serve must be called
 // once.
+//
+// Each request gets the response to the same request in the recording. Equal requests get their
+// responses in recorded order; those that are in progress at the same time, in any order. Before
+// the response, Serve sends the notifications and requests of the server that belong to the
+// request: progress with its token, and what the server sent while the request was the client's
+// last one without a response, or after the response and before the next message of the client. It
+// waits for responses of the client that came before the server's response in the recording.
 func (m *Mock) Serve(ctx context.Context, stream io.ReadWriteCloser) error {
 	peer := rpc.NewPeer(stream, rpc.Options{Handler: m.handle, Framing: framing.Auto,
 		Cancellation: mcp.Cancellation(), Batch: true, Drain: mockDrain})
@@ -76,16 +81,19 @@ func (m *Mock) handleMiss(req *rpc.Request, params []byte) (any, error) {
 		return struct{}{}, nil
 	}
 	err := m.miss(req.Method, params)
-	if req.Method != mcp.MethodDiscover || err.Code != rpc.CodeMethodNotFound {
+	// A client sends server/discover to find out whether the server is of an older revision.
+	isProbe := req.Method == mcp.MethodDiscover &&
+		slices.ContainsFunc(m.exchanges, hasMethod(mcp.MethodInitialize))
+	if !isProbe {
 		m.OnMiss(err.Message)
-	} // else it is how a client finds out that a server is of a revision before 2026-07-28
+	}
 	return nil, err
 }
 
 // send sends a message of the server, and waits for the response if the recorded server did. It
 // does not send progress that the client has not asked for.
 func (m *Mock) send(ctx context.Context, req *rpc.Request, s *serverMessage) error {
-	var params any // not a nil rawJSON, which would be sent as nothing
+	var params any // nil if absent
 	switch {
 	case s.method == mcp.NotificationProgress:
 		token := progressToken(req.Params)
@@ -102,7 +110,7 @@ func (m *Mock) send(ctx context.Context, req *rpc.Request, s *serverMessage) err
 	case s.answered:
 		err := peer.Call(ctx, s.method, params, nil)
 		if _, refused := errors.AsType[*rpc.Error](err); refused {
-			return nil // as good as any other response
+			return nil // an error is a response as well
 		}
 		return err
 	default:

@@ -16,26 +16,27 @@ import (
 func tapMockCommand() command.Command {
 	return command.Command{
 		Name: "tap mock", Usage: "FILE", Summary: "play the server of a recording",
-		Help: `Is an MCP server on stdin and stdout that answers as the server in a recording did, so that a
-client can be tested without that server. A request gets the answer to the recorded request with
-the same method and params. The id, _meta, requestState, empty arguments, the order of members and
-white space do not matter; of initialize, only the protocolVersion matters, and not if the recording
-has no other. Equal requests get their answers in recorded order, and after the last one the last
-again; but tools/call is answered only as often as it was recorded. ping is always answered.
+		Help: `Serves on stdin and stdout what a server answered in a recording, so that a client can be tested
+without the server. A request gets the answer to the recorded request with the same method and
+params. Ids, _meta, requestState, empty arguments, white space and the order of members are not
+compared; of initialize only the protocolVersion is, if the recording has several. Equal requests get
+their answers in recorded order. After the last answer the last one is repeated, but a tools/call is
+answered only as often as in the recording. ping is always answered.
 
-Before an answer come the notifications and questions that the server sent meanwhile, or after the
-answer and before the next message of the client. The answer waits for answers to questions if it
-did in the recording, whatever they are. Progress is sent to a client that asks for it. Nothing
-waits for the time that the server took. A request that the server did not answer is not answered.
+Before an answer the client gets the notifications and questions that the server sent during the
+request, or after it and before the client's next message. The answer waits for the client's answers
+to questions as in the recording, whatever they are; since revision 2026-07-28 they are params, and
+have to be the same. Progress is sent if the client asks for it.
+Recorded delays are not repeated. A request that has no answer in the recording gets none.
 
-A request that is not in the recording gets an error that names the nearest one, which is also a
-line on stderr; the exit code is then 1. A missing server/discover is not an error if the recording
-is of an older revision. At the end a note on stderr names recorded requests that were not sent.
+A request that is not in the recording gets an error that names the nearest one. The error is also
+printed on stderr, and the exit code is 1. server/discover may be missing in a recording that has an
+initialize. At the end a note on stderr lists recorded requests that the client did not send.
 
-In a recording made with --redact, values that it replaced match by their type and length, and what
-it replaced in answers is sent as it is in the recording.
+In a recording made with --redact, replaced values of requests match by type and length, and replaced
+values of answers are sent as they are in the file.
 
-  stdwire call echo text=hi -- stdwire tap mock talk.jsonl`,
+  stdwire call fs_list -- stdwire tap mock talk.jsonl`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			return command.Grammar{Word: file.word},
@@ -77,13 +78,13 @@ func mock(ctx context.Context, std *term.Streams, file *recordingFile) error {
 }
 
 // unusedText names the first requests.
-func unusedText(unused []tap.Message) string {
+func unusedText(unused []tap.UnusedRequest) string {
 	const most = 5
 	var all []string
 	for _, m := range unused[:min(len(unused), most)] {
 		words := strings.TrimSpace(m.Method + " " + m.Subject)
 		all = append(all, fmt.Sprintf("%s (frame %d)",
-			printable.TruncateRunes(printable.Line(words), 60), m.RequestFrame))
+			printable.TruncateRunes(printable.Line(words), 60), m.N))
 	}
 	text := strings.Join(all, ", ")
 	if more := len(unused) - most; more > 0 {

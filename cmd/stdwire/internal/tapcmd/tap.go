@@ -1,5 +1,5 @@
 // Package tapcmd implements stdwire tap, which records the messages between a client and a server,
-// and shows, counts, replays and mocks recordings.
+// and shows, counts, replays and serves recordings.
 package tapcmd
 
 import (
