@@ -54,7 +54,7 @@ func isEmpty(value []byte) bool {
 		len(bytes.TrimSpace(text[1:len(text)-1])) == 0
 }
 
-// requestID returns the key of Mock.byKey. params is nil for a notification, which only its method
+// sequenceKey returns the key of Mock.byKey. params is nil for a notification, which only its method
 // identifies.
 func sequenceKey(method string, params []byte) string { return method + "\n" + string(params) }
 
