@@ -246,19 +246,6 @@ func TestTapWithUnreadStderr(t *testing.T) {
 			fmt.Appendf(nil, `"client_bytes":%d,"server_bytes":%[1]d}`+"\n", len(stream))))
 }
 
-// talk records a conversation of stdwire with stdwire.
-func talk(t *testing.T, dir string, flags ...string) (file string) {
-	t.Helper()
-	self, err := os.Executable()
-	assert.NilError(t, err)
-	file = filepath.Join(t.TempDir(), "talk.jsonl")
-	server := append(append([]string{"--", self, "tap", "-o", file}, flags...), "--", self, "serve",
-		"--root", dir)
-	got := run(t, append([]string{"call", "fs_read", "path=a.txt"}, server...)...)
-	assert.Equal(t, got, ran{0, "hello\n", ""})
-	return file
-}
-
 func TestTapOfAConversation(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, "a.txt")

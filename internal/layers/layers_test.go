@@ -104,7 +104,8 @@ var layers = []struct {
 		"internal/processgroup",
 	}},
 	{"cmd/stdwire/internal/tap", []string{
-		"internal/jsonscan", "internal/printable", "internal/jsondiff", "framing",
+		"internal/jsonscan", "internal/printable", "internal/jsondiff", "framing", "rpc",
+		"rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
@@ -196,7 +197,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/tapcmd", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/terminal",
-		"internal/child", "cmd/stdwire/internal/lineedit", "cmd/stdwire/internal/tap",
+		"internal/child", "rpc", "cmd/stdwire/internal/lineedit", "cmd/stdwire/internal/tap",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/shell", []string{

@@ -116,7 +116,7 @@ func (p *player) sendFrame(ctx context.Context, record *Record) error {
 			if id == nil || err != nil {
 				return err
 			}
-			payload = withID(texts[i], id)
+			payload = withMember(texts[i], "id", id)
 		}
 	}
 	if record.Kind == Junk && !record.ByLength {
@@ -145,13 +145,13 @@ func (p *player) awaitRequest(ctx context.Context, record *Record, m Message) ([
 	return l.text, err
 }
 
-// withID returns a message with another id.
-func withID(message, id []byte) []byte {
-	return mapObject(nil, message, func(dst []byte, name string, value []byte) []byte {
-		if name == "id" {
-			value = id
+// withMember returns an object with another value of a member that it has.
+func withMember(object []byte, name string, value []byte) []byte {
+	return mapObject(nil, object, func(dst []byte, member string, old []byte) []byte {
+		if member == name {
+			return append(dst, value...)
 		}
-		return append(dst, value...)
+		return append(dst, old...)
 	})
 }
 

@@ -1,5 +1,5 @@
 // Package tapcmd implements stdwire tap, which records the messages between a client and a server,
-// and shows, counts and replays recordings.
+// and shows, counts, replays and serves recordings.
 package tapcmd
 
 import (
@@ -66,7 +66,8 @@ Commands for a recording:
 
 // tapCommands returns the commands that begin with "tap".
 func tapCommands() command.Subcommands {
-	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand()}
+	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand(),
+		tapMockCommand()}
 }
 
 // byteSize returns a flag with a number of bytes as its value.
@@ -157,7 +158,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 
 // runSubcommand runs a subcommand for an existing recording.
 func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) error {
-	names := []string{"show", "stats", "replay"}
+	names := []string{"show", "stats", "replay", "mock"}
 	i := slices.Index(names, t.rest[0])
 	if i < 0 {
 		return command.Usagef("unexpected argument %q",
