@@ -45,7 +45,7 @@ func (e *PanicError) Unwrap() (err error) {
 }
 
 // Call runs f on this goroutine and returns nil, or the panic of f. It does not allocate. A
-// runtime.Goexit in f ends the goroutine: the caller must defer what has to happen even then.
+// runtime.Goexit in f ends the goroutine: the caller must defer its cleanup.
 func Call(f func()) (failure *PanicError) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -56,8 +56,8 @@ func Call(f func()) (failure *PanicError) {
 	return nil
 }
 
-// Run runs f on a new goroutine, waits for its end, and returns nil, or why f did not return. It is
-// for callers on a goroutine that must not end.
+// Run runs f on a new goroutine and waits until it ends. It returns nil, or the reason that f did
+// not return. It is for callers whose goroutine must not end.
 func Run(f func()) *PanicError {
 	ended := make(chan *PanicError, 1)
 	go func() {

@@ -5,13 +5,13 @@ import (
 	"log/slog"
 )
 
-// Logger returns a logger that writes to the handler of l, which may panic. Nil means
-// slog.Default(). A record is lost if the handler panics.
+// Logger returns a logger that passes records to the handler of l and recovers its panics; the
+// record is lost then. A nil l means slog.Default().
 func Logger(l *slog.Logger) *slog.Logger {
 	if l == nil {
 		l = slog.Default()
 	}
-	if _, done := l.Handler().(handler); done {
+	if _, ok := l.Handler().(handler); ok {
 		return l
 	}
 	return slog.New(handler{l.Handler()})

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	times    = 4                    // factor between the two sizes
-	most     = 9                    // largest accepted factor between the costs; 16 is quadratic
-	least    = 5 * time.Millisecond // costs below this are not compared
-	attempts = 60                   // on a busy machine most attempts are useless
+	sizeRatio = 4                    // between the two sizes
+	maxRatio  = 9                    // maximum ratio of the times; 16 is quadratic
+	minTime   = 5 * time.Millisecond // shorter times are not compared
+	attempts  = 60                   // on a busy machine most attempts are useless
 )
 
 // Linear fails the test if work of size 4n takes much longer than four times work of size n. Make
@@ -24,7 +24,7 @@ func Linear(t *testing.T, n int, make func(n int) (work func())) {
 		small()
 		return
 	}
-	large := make(times * n)
+	large := make(sizeRatio * n)
 	var a, b time.Duration
 	for i := range attempts {
 		if took := measure(small); i == 0 || took < a {
@@ -33,16 +33,16 @@ func Linear(t *testing.T, n int, make func(n int) (work func())) {
 		if took := measure(large); i == 0 || took < b {
 			b = took
 		}
-		if b <= most*a || b <= least {
+		if b <= maxRatio*a || b <= minTime {
 			return
 		}
 	}
-	t.Errorf("size %d takes %v, size %d takes %v, which is %.1f times as long", n, a, times*n, b,
+	t.Errorf("size %d takes %v, size %d takes %v, which is %.1f times as long", n, a, sizeRatio*n, b,
 		float64(b)/float64(a))
 }
 
-// measure returns how long work takes. It repeats short work, because some clocks, as that of
-// Windows, tick only every few milliseconds.
+// measure returns how long work takes. It repeats short work, because some clocks, such as
+// that of Windows, advance only every few milliseconds.
 func measure(work func()) time.Duration {
 	for n := 1; ; n *= 2 {
 		start := time.Now()
@@ -57,16 +57,16 @@ func measure(work func()) time.Duration {
 
 // tick returns the resolution of the clock.
 var tick = sync.OnceValue(func() time.Duration {
-	least := time.Hour
+	resolution := time.Hour
 	for range 3 {
-		first := next()
-		least = min(least, next().Sub(first))
+		first := nextTime()
+		resolution = min(resolution, nextTime().Sub(first))
 	}
-	return least
+	return resolution
 })
 
-// next waits until the clock advances and returns the new time.
-func next() time.Time {
+// nextTime waits until the clock advances and returns the new time.
+func nextTime() time.Time {
 	start, now := time.Now(), time.Now()
 	for ; !now.After(start); now = time.Now() {
 	}

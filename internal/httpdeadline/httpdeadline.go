@@ -3,7 +3,7 @@
 //
 // A body has to arrive within 30 seconds, or within the server's ReadTimeout where that is set. An
 // answer is written in pieces of 256 KiB. Each has to be read within 30 seconds, and the whole
-// answer within 30 seconds and a second more for each 32 KiB, but 2 minutes at most. So a client
+// answer within 30 seconds plus one second per 32 KiB, at most 2 minutes. So a client
 // that reads a little from time to time does not keep a large answer in memory for long.
 package httpdeadline
 
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	maxWait    = 30 * time.Second // for a body, and for a piece of an answer to be read
-	minRate    = 32 << 10         // bytes of an answer that extend its deadline by a second
-	maxWriting = 2 * time.Minute  // for a whole answer to be read
+	maxWait  = 30 * time.Second // for a body, and for a piece of an answer to be read
+	minRate  = 32 << 10         // bytes of an answer that extend its deadline by a second
+	maxTotal = 2 * time.Minute  // for a whole answer to be read
 
 	// PieceSize is how many bytes of an answer to write between two deadlines.
 	PieceSize = 256 << 10
@@ -49,8 +49,8 @@ func Server(r *http.Request) *http.Server {
 	return &http.Server{}
 }
 
-// BodyRead removes the deadline of the body. The server goes on reading, to notice when the client
-// disconnects, and would take the deadline for that.
+// BodyRead removes the deadline of the body. The server continues to read, to detect that the
+// client disconnects, and would mistake the deadline for a disconnect.
 func (r *Request) BodyRead() {
 	r.bodyWait = 0
 	_ = http.NewResponseController(r.w).SetReadDeadline(time.Time{})
@@ -85,7 +85,7 @@ type Pace struct{ start, end time.Time }
 
 // NewPace returns the pace for an answer of size bytes whose first piece is written at start.
 func NewPace(size int, start time.Time) Pace {
-	return Pace{start, start.Add(min(maxWait+time.Duration(size/minRate)*time.Second, maxWriting))}
+	return Pace{start, start.Add(min(maxWait+time.Duration(size/minRate)*time.Second, maxTotal))}
 }
 
 // Deadline returns when a piece that is written now has to be read.

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	interval     = time.Second
-	maxAddresses = 1000 // remembered at a time
+	interval     = time.Second // between two lines about one address
+	maxAddresses = 1000        // remembered at a time
 )
 
 // A Limiter allows one line per address and second. The zero value is ready for use, and methods
@@ -21,13 +21,13 @@ const (
 type Limiter struct {
 	mu                  sync.Mutex
 	last                map[netip.Addr]line
-	swept               time.Time
-	forgottenSuppressed int // lines suppressed for addresses that are not remembered
+	swept               time.Time // time of the last sweep
+	forgottenSuppressed int       // lines suppressed for addresses that are not remembered
 }
 
 // A line is the last line logged about an address.
 type line struct {
-	at         time.Time
+	time       time.Time
 	suppressed int // lines suppressed since then
 }
 
@@ -44,7 +44,7 @@ func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 	}
 	before, known := l.last[key]
 	switch {
-	case known && now.Sub(before.at) < interval:
+	case known && now.Sub(before.time) < interval:
 		before.suppressed++
 		l.last[key] = before
 		return 0, false
@@ -52,20 +52,20 @@ func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 		l.forgottenSuppressed++
 		return 0, false
 	}
-	l.last[key] = line{at: now}
+	l.last[key] = line{time: now}
 	suppressed, l.forgottenSuppressed = before.suppressed+l.forgottenSuppressed, 0
 	return suppressed, true
 }
 
-// sweep removes addresses about which nothing was logged for a while, and reports whether that made
-// room. It does so rarely, because it visits all addresses. The caller holds mu.
+// sweep removes addresses without a line in the last interval, and reports whether there is room
+// for another. It runs at most once per interval, because it visits all addresses. The caller holds mu.
 func (l *Limiter) sweep(now time.Time) bool {
 	if now.Sub(l.swept) < interval {
 		return false
 	}
 	l.swept = now
 	for key, old := range l.last {
-		if now.Sub(old.at) >= interval {
+		if now.Sub(old.time) >= interval {
 			l.forgottenSuppressed += old.suppressed
 			delete(l.last, key)
 		}
@@ -87,8 +87,8 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 	log(msg, args...)
 }
 
-// Network returns what a remote address, as in [net/http.Request], is counted as: the address
-// without its port, or its IPv6 network of 64 bits. It returns the zero value for text that is not
+// Network returns the key under which [Limiter] counts a remote address, as in [net/http.Request]:
+// the IPv4 address without its port, or the IPv6 network of 64 bits. It returns the zero value for text that is not
 // an address.
 func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)

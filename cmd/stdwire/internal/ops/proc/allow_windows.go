@@ -9,7 +9,7 @@ import (
 // allows reports whether an entry of an allow list permits a command. Windows accepts either slash
 // and ignores case; allows ignores the case of ASCII letters only, because for others it depends on
 // the disk. Windows finds "npx.cmd" by the name "npx", so an entry without an extension permits
-// those of PATHEXT.
+// every extension in PATHEXT.
 //
 // allows does not accept other spellings of a file that Windows accepts: dots and spaces at the
 // end, short names, and streams ("npx.cmd::$DATA").

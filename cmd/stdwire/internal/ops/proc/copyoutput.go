@@ -2,10 +2,10 @@ package proc
 
 import "io"
 
-const copyBuffer = 32 << 10 // bytes of a read
+const copyBuffer = 32 << 10 // bytes per read
 
-// copyOutput passes data from r to write until a read fails. It does not split characters. write
-// must not keep the slice.
+// copyOutput passes data from r to write until a read fails. Each slice except the last ends
+// at a character boundary. write must not keep the slice.
 func copyOutput(r io.Reader, write func([]byte)) {
 	buf := make([]byte, copyBuffer)
 	for kept := 0; ; {

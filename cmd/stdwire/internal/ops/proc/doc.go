@@ -19,7 +19,7 @@
 // [dispatch.Sessions]) of its caller, named after the program: "python3-4f9a2c".
 //
 // proc.send writes to its stdin. Its output is always read, so that the process does not block.
-// proc.read returns that output, or waits for some, for a pattern, or for the end. Each read
+// proc.read returns that output. It can wait for output, for a pattern, or for the exit. Each read
 // continues where the last one ended. So a caller can use an interpreter:
 //
 //	proc.start {"command":"python3","args":["-i","-q","-u"]}
@@ -33,9 +33,10 @@
 //
 //   - when no call has used it for [Options.Idle];
 //   - when the client that started it is gone ([dispatch.Call.Client]);
-//   - when its caller starts another one and there are [Options.Max]: then the oldest of the
-//     caller's sessions whose process has ended is closed;
-//   - with [Service.Shutdown], and when this program dies of any cause (see package guard).
+//   - when its caller starts another one while [Options.Max] sessions exist, if it is the oldest of
+//     the caller's sessions whose process has ended;
+//   - when [Service.Shutdown] is called;
+//   - when this program dies of any cause (see package guard).
 //
 // To end a process, its stdin is closed; half a second later it gets SIGTERM, and after two
 // seconds, or the grace of proc.stop, SIGKILL.
@@ -44,7 +45,7 @@
 //
 // The last [Options.Buffer] bytes of a session's output are kept. stdout and stderr are one pipe,
 // so that output is in the order in which it was written; they cannot be told apart. If a reader is
-// too slow, or a cursor too old, the result has the number of bytes lost. A match of a pattern is
+// too slow, or a cursor too old, the result says how many bytes were lost. A match of a pattern is
 // always found if it is at most 4 KiB long; a longer one may be missed. A read returns at most 256
 // KiB, a script at most 64 KiB: the first and the last half of its output. A send takes up to 1 MiB
 // and waits for the process to read it. No wait is longer than ten minutes.

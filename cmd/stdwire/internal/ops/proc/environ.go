@@ -19,7 +19,7 @@ func environ(set map[string]string) ([]string, error) {
 	}
 	if len(set) > maxVariables || size > maxEnvironment {
 		return nil, dispatch.InvalidArgument("/env",
-			"it has %d variables in %d bytes; %d in %d are allowed", len(set), size, maxVariables,
+			"it has %d variables of %d bytes; the maximum is %d variables of %d bytes", len(set), size, maxVariables,
 			maxEnvironment)
 	}
 	env, err := child.Config{Env: set}.Environ()

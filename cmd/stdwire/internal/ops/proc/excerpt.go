@@ -24,7 +24,7 @@ func (e *excerpt) text() (_ string, truncated bool) {
 		return text(append(e.head, e.tail.kept...)), false
 	}
 	head, tail := trimPartialRune(e.head), skipPartialRune(e.tail.slice(e.tail.start(), e.tail.end))
-	left := int64(len(e.head)) + e.tail.end - int64(len(head)+len(tail))
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), left, text(tail)),
+	omitted := int64(len(e.head)) + e.tail.end - int64(len(head)+len(tail))
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", text(head), omitted, text(tail)),
 		true
 }

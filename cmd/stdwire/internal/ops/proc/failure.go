@@ -11,13 +11,14 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A cause maps an error of starting a program to a code.
+// A cause maps an error that prevents a program from starting to a code.
 type cause struct {
-	is   error
+	err  error
 	code dispatch.Code
 }
 
-// startCauses are causes on all systems, systemCauses those of this system. The first match counts.
+// startCauses lists the causes of all systems, and systemCauses those of this system. The first
+// match counts.
 var startCauses = []cause{
 	{exec.ErrNotFound, dispatch.NotFound},
 	{exec.ErrDot, dispatch.NotFound},
@@ -40,7 +41,7 @@ func startError(err error) error {
 		return err // nil, or the error of a context
 	}
 	for _, cause := range slices.Concat(startCauses, systemCauses) {
-		if errors.Is(err, cause.is) {
+		if errors.Is(err, cause.err) {
 			return dispatch.Errorf(cause.code, "%w", failure)
 		}
 	}

@@ -22,9 +22,9 @@ type input struct {
 
 func newInput(f *os.File) input { return input{f, make(chan struct{}, 1)} }
 
-// write writes data, and closes the input if last is set. It blocks until data is written or ctx
-// ends, and returns the number of bytes written.
-func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err error) {
+// write writes data, and then closes the input if eof is set. It blocks until data is written or
+// ctx ends, and returns the number of bytes written.
+func (i *input) write(ctx context.Context, data []byte, eof bool) (n int, err error) {
 	select {
 	case i.lock <- struct{}{}:
 	case <-ctx.Done():
@@ -48,7 +48,7 @@ func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err e
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, ctx.Err()
-	case err == nil && last:
+	case err == nil && eof:
 		err = i.f.Close()
 	}
 	switch {
@@ -57,7 +57,7 @@ func (i *input) write(ctx context.Context, data []byte, last bool) (n int, err e
 			"the input of the process is closed: it was closed before, or the process has ended")
 	case err != nil:
 		err = dispatch.Errorf(dispatch.StateError,
-			"the process does not read its input any more: it has closed it, or ended")
+			"the process has closed its input or has ended")
 	}
 	return n, err
 }

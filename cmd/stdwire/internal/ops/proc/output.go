@@ -65,9 +65,9 @@ type readResult struct {
 func (s *session) read(ctx context.Context, q readQuery) (readResult, Status, error) {
 	timer := time.NewTimer(q.wait)
 	defer timer.Stop()
-	for last := q.until == untilNow; ; {
+	for final := q.until == untilNow; ; {
 		status := s.status() // before poll: after the end, the output is complete
-		found, changed, err := s.output.poll(q, last || !status.Running)
+		found, changed, err := s.output.poll(q, final || !status.Running)
 		if err != nil || changed == nil {
 			return found, status, err
 		}
@@ -75,16 +75,16 @@ func (s *session) read(ctx context.Context, q readQuery) (readResult, Status, er
 		case <-changed:
 		case <-s.ended:
 		case <-timer.C:
-			last = true
+			final = true
 		case <-ctx.Done():
 			return readResult{}, status, ctx.Err()
 		}
 	}
 }
 
-// poll reads if the condition of the query holds, or if last is set. Otherwise it returns a channel
-// that is closed at the next output.
-func (o *output) poll(q readQuery, last bool) (p readResult, changed <-chan struct{}, err error) {
+// poll reads if the condition of the query holds, or if final is set. Otherwise it returns a
+// channel that is closed at the next output.
+func (o *output) poll(q readQuery, final bool) (p readResult, changed <-chan struct{}, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := o.next
@@ -110,7 +110,7 @@ func (o *output) poll(q readQuery, last bool) (p readResult, changed <-chan stru
 			to, enough = end, true
 		}
 	}
-	if !enough && !last {
+	if !enough && !final {
 		if o.changed == nil {
 			o.changed = make(chan struct{})
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// A process is a command whose output is read.
+// A process is a running or ended command.
 type process struct {
 	guard   *guard.Process
 	started time.Time
@@ -28,14 +28,14 @@ func watchProcess(g *guard.Process, write func([]byte)) *process {
 	go func() {
 		defer close(p.ended)
 		g.Stderr().Close()
-		var copying sync.WaitGroup
-		copying.Go(func() { copyOutput(g.Stdout(), write) })
+		var output sync.WaitGroup
+		output.Go(func() { copyOutput(g.Stdout(), write) })
 		p.exit = g.Exit()
 		p.duration = time.Since(p.started)
 		g.Stdin().Close()
-		late := time.AfterFunc(drainTimeout, func() { g.Stdout().Close() })
-		copying.Wait()
-		late.Stop()
+		drain := time.AfterFunc(drainTimeout, func() { g.Stdout().Close() })
+		output.Wait()
+		drain.Stop()
 		g.Stdout().Close()
 	}()
 	return p
@@ -58,13 +58,13 @@ func (p *process) end(ctx context.Context, grace time.Duration) error {
 		grace = min(grace, time.Until(deadline)*3/4) // the rest is for killing it
 	}
 	p.guard.Stdin().Close()
-	first := min(grace/4, eofWait)
-	if p.waitFor(ctx, first) {
+	eofGrace := min(grace/4, eofWait)
+	if p.waitFor(ctx, eofGrace) {
 		return nil
 	}
 	if grace > 0 {
 		_ = p.guard.Signal(syscall.SIGTERM) // wait even if the signal cannot be sent
-		if p.waitFor(ctx, grace-first) {
+		if p.waitFor(ctx, grace-eofGrace) {
 			return nil
 		}
 	}
@@ -78,7 +78,7 @@ func (p *process) kill() error {
 		return nil
 	}
 	return dispatch.Errorf(dispatch.UpstreamError,
-		"process %d has been killed, and does not end; it may have become another user's, or hang in the system",
+		"process %d was killed but has not ended; it may run as another user or be blocked in the kernel",
 		p.guard.Pid())
 }
 

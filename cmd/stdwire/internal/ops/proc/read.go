@@ -57,12 +57,12 @@ func (s *Service) read(ctx context.Context, in ReadInput) (out ReadOutput, err e
 	if err != nil {
 		return out, err
 	}
-	readResult, status, err := session.read(ctx, q)
+	result, status, err := session.read(ctx, q)
 	if err != nil {
 		return out, err
 	}
-	return ReadOutput{readResult.text, readResult.cursor, readResult.dropped, readResult.more,
-		readResult.matched, status}, nil
+	return ReadOutput{result.text, result.cursor, result.dropped, result.more, result.matched,
+		status}, nil
 }
 
 func (in ReadInput) query() (q readQuery, err error) {

@@ -9,32 +9,32 @@ import (
 
 // scripts limits the number of running scripts, and can end all of them.
 type scripts struct {
-	slots chan struct{} // has a value for each running script
-	life  context.Context
-	end   context.CancelFunc
+	slots  chan struct{}   // has a value for each running script
+	ctx    context.Context // ends at shutdown
+	cancel context.CancelFunc
 
 	shutdownMu sync.Mutex // held by the call of shutdown that fills slots
 }
 
 func newScripts(limit int) *scripts {
-	life, end := context.WithCancel(context.Background())
-	return &scripts{slots: make(chan struct{}, limit), life: life, end: end}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &scripts{slots: make(chan struct{}, limit), ctx: ctx, cancel: cancel}
 }
 
 // begin returns a context for a script, which ends with ctx or at shutdown. The caller must call
 // done when the script has ended.
 func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), err error) {
-	free := false
+	acquired := false
 	select {
 	case s.slots <- struct{}{}:
-		free = true
+		acquired = true
 	default:
 	}
 	err = s.ended() // checked while holding a slot, for which shutdown waits
 	switch {
-	case err != nil && free:
+	case err != nil && acquired:
 		<-s.slots
-	case err == nil && !free:
+	case err == nil && !acquired:
 		err = dispatch.Errorf(dispatch.StateError,
 			"%d scripts are running, the maximum; try again when one has ended", cap(s.slots))
 	}
@@ -42,7 +42,7 @@ func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), er
 		return nil, nil, err
 	}
 	run, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.life, cancel)
+	stop := context.AfterFunc(s.ctx, cancel)
 	return run, func() {
 		stop()
 		cancel()
@@ -52,9 +52,9 @@ func (s *scripts) begin(ctx context.Context) (_ context.Context, done func(), er
 
 // ended returns an error after shutdown has begun.
 func (s *scripts) ended() error {
-	if s.life.Err() != nil {
+	if s.ctx.Err() != nil {
 		return dispatch.Errorf(dispatch.StateError,
-			"no script can run any more: the program is ending")
+			"no script can start: the program is shutting down")
 	}
 	return nil
 }
@@ -62,7 +62,7 @@ func (s *scripts) ended() error {
 // shutdown ends all scripts and blocks until their calls have returned, which takes no longer than
 // killing a process. No script can begin afterwards.
 func (s *scripts) shutdown() {
-	s.end()
+	s.cancel()
 	s.shutdownMu.Lock()
 	defer s.shutdownMu.Unlock()
 	for range cap(s.slots) {

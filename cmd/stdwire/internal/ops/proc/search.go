@@ -36,7 +36,7 @@ func newSearch(pattern string) (*search, error) {
 	}
 	if n := len(program.Inst); n > maxProgram {
 		return nil, dispatch.InvalidArgument("/pattern",
-			"it takes %d steps, of which %d are allowed; use smaller repetitions", n, maxProgram)
+			"it compiles to %d instructions, and the maximum is %d; use smaller repetitions", n, maxProgram)
 	}
 	re, err := regexp.Compile(parsed.String())
 	return &search{re: re}, err
@@ -68,7 +68,7 @@ func (s *search) find(r *ring, from, to int64) (end int64, ok bool) {
 	} else {
 		begin = from
 	}
-	// The bytes after to decide whether $ and \b match, but are not part of a match.
+	// The bytes beyond the range decide whether $ and \b match, but are not part of a match.
 	at := s.re.FindIndex(r.slice(begin, min(to+utf8.UTFMax, r.end)))
 	if s.seen = to; at == nil || begin+int64(at[1]) > to {
 		return 0, false

@@ -19,9 +19,9 @@ type session struct {
 	output  output
 }
 
-func newSession(g *guard.Process, command string, args []string, kept int) *session {
+func newSession(g *guard.Process, command string, args []string, bufferSize int) *session {
 	s := &session{id: newID(command), command: command, args: args, stdin: newInput(g.Stdin()),
-		output: output{ring: ring{size: kept}}}
+		output: output{ring: ring{size: bufferSize}}}
 	s.process = watchProcess(g, s.output.write)
 	return s
 }
