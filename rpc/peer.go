@@ -180,7 +180,7 @@ func (p *Peer) drain() {
 		s.refusing, s.remoteClosed = true, true
 		for _, in := range s.inflight {
 			if in.detached {
-				in.cancel(gone)
+				in.request.cancel(gone)
 			}
 		}
 	})
