@@ -95,7 +95,7 @@ func (p *Peer) read() error {
 		}
 		// Copied, because the codec doubles its buffer as a message arrives. The copy takes no more
 		// memory than the message.
-		frame := newBuffer()
+		frame := newBufferFor(len(next))
 		frame.b = append(frame.b, next...)
 		if cap(next) > maxKeptBuffer {
 			next = nil
@@ -348,7 +348,7 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if err != nil || in.IsNotification() {
 		return nil, err
 	}
-	b := newBuffer()
+	b := newBufferFor(jsonSize(result))
 	if b.b, err = appendValue(b.b, result); err != nil {
 		b.free()
 		return nil, fmt.Errorf("rpc: %s: encoding the result: %w", in.Method, err)
