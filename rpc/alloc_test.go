@@ -31,7 +31,7 @@ func TestAllocations(t *testing.T) {
 	allocs, bytes := float64(after.Mallocs-before.Mallocs)/n,
 		float64(after.TotalAlloc-before.TotalAlloc)/n
 	t.Logf("%.1f allocations, %.0f bytes for a round trip", allocs, bytes)
-	assert.Assert(t, allocs <= 20, "%.1f allocations", allocs)
+	assert.Assert(t, allocs <= 12, "%.1f allocations", allocs)
 	assert.Assert(t, bytes <= 1024, "%.0f bytes", bytes)
 	client.Close()
 	_ = client.Wait()

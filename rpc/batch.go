@@ -143,11 +143,13 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 		}
 		var id ID
 		if !call.Notify {
-			if pending[i], err = p.addPending(call.Method); err != nil {
+			c := &Call{p: p, method: call.Method, done: make(chan struct{}),
+				start: p.o.Hooks.now()}
+			if err := p.addPending(c); err != nil {
 				params.free()
 				return fail(err)
 			}
-			id = pending[i].ID()
+			pending[i], id = c, c.ID()
 		}
 		message = appendRequestHead(append(message, ','), id, call.Method, params != nil)
 		message = append(append(message, params.bytes()...), '}')

@@ -17,7 +17,8 @@ type Call struct {
 	id     int64
 	method string
 	start  time.Time
-	done   chan struct{} // closed when the fields below are set
+	done   chan struct{} // closed when the fields below are set; gets a value if reused
+	reused bool          // belongs to Peer.Call, and is used for another call after Wait
 
 	frame  *buffer // owns result
 	result []byte
@@ -33,40 +34,53 @@ type Call struct {
 // connection ended, and an error that matches that of ctx if ctx ended first. In the last case the
 // other side is notified if there is a [Cancellation], and a late response is dropped.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
-	c, err := p.Start(ctx, method, params)
-	if err != nil {
+	c, ok := p.calls.Get().(*Call)
+	if !ok {
+		c = &Call{done: make(chan struct{}, 1), reused: true}
+	}
+	if err := p.start(ctx, c, method, params); err != nil {
 		return err
 	}
-	return c.Wait(ctx, result)
+	err := c.Wait(ctx, result)
+	*c = Call{done: c.done, reused: true}
+	p.calls.Put(c)
+	return err
 }
 
 // Start sends a call and returns without waiting for the response. While more than Limits.MaxUnsent
 // bytes are queued, it blocks until ctx ends. Every Call must be waited for or cancelled.
 func (p *Peer) Start(ctx context.Context, method string, params any) (*Call, error) {
-	b, err := encodeParams(method, params)
-	if err != nil {
+	c := &Call{done: make(chan struct{})}
+	if err := p.start(ctx, c, method, params); err != nil {
 		return nil, err
 	}
-	defer b.free()
-	c, err := p.addPending(method)
+	return c, nil
+}
+
+// start is Start with a Call that has nothing but done.
+func (p *Peer) start(ctx context.Context, c *Call, method string, params any) error {
+	b, err := encodeParams(method, params)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	defer b.free()
+	c.p, c.method, c.start = p, method, p.o.Hooks.now()
+	if err := p.addPending(c); err != nil {
+		return err
 	}
 	head := newBuffer()
 	defer head.free()
 	head.b = appendRequestHead(head.b, c.ID(), method, b != nil)
 	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
-		return nil, c.failSend(err)
+		return c.failSend(err)
 	}
-	return c, nil
+	return nil
 }
 
 var closeBrace = []byte("}")
 
 // addPending assigns an id to a call and registers it for the response.
-func (p *Peer) addPending(method string) (*Call, error) {
-	c := &Call{p: p, method: method, done: make(chan struct{}), start: p.o.Hooks.now()}
-	var err error
+func (p *Peer) addPending(c *Call) (err error) {
 	p.update(func(s *state) {
 		switch {
 		case s.closed:
@@ -82,12 +96,12 @@ func (p *Peer) addPending(method string) (*Call, error) {
 		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("rpc: %s: %w", method, err)
+		return fmt.Errorf("rpc: %s: %w", c.method, err)
 	}
 	if hook := p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: method})
+		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method})
 	}
-	return c, nil
+	return nil
 }
 
 // removePending removes a call from the pending ones. It returns false if the call is no longer
@@ -100,12 +114,22 @@ func (p *Peer) removePending(c *Call) (waited bool) {
 	return waited
 }
 
-// finish ends a call that is no longer pending.
+// finish ends a call that is no longer pending. The caller must not use it afterwards, because it
+// may be reused.
 func (c *Call) finish() {
-	close(c.done)
-	if hook := c.p.o.Hooks.Call; hook != nil {
-		hook(CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true,
-			Duration: time.Since(c.start), Err: c.err})
+	hook := c.p.o.Hooks.Call
+	var event CallEvent
+	if hook != nil {
+		event = CallEvent{Direction: Outbound, ID: c.ID(), Method: c.method, End: true,
+			Duration: time.Since(c.start), Err: c.err}
+	}
+	if c.reused {
+		c.done <- struct{}{}
+	} else {
+		close(c.done)
+	}
+	if hook != nil {
+		hook(event)
 	}
 }
 
@@ -142,6 +166,9 @@ func (c *Call) Wait(ctx context.Context, result any) error {
 	case <-ctx.Done():
 		// a response that arrived at the same moment counts
 		if c.Cancel(context.Cause(ctx)) {
+			if c.reused {
+				<-c.done
+			}
 			return fmt.Errorf("rpc: %s: %w", c.method, ctxError(ctx))
 		}
 		<-c.done

@@ -2,37 +2,24 @@ package rpc
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
 // An Appender appends its own JSON. Params and results that implement it are sent as AppendJSON
-// appends them. AppendJSON must append one valid JSON value, which is not checked.
+// appends them. AppendJSON must append one valid JSON value, which is not checked. An Appender with
+// a method JSONSize() int, which returns about how many bytes it appends, gets memory for so many.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-const (
-	maxPooledBuffer = 64 << 10 // the largest buffer that is pooled for later messages
-	// the largest buffer that a connection keeps: one to read into, two to write
-	maxKeptBuffer = 4 << 20
-)
-
-// A buffer is a pooled byte slice.
-type buffer struct{ b []byte }
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-func newBuffer() *buffer { return buffers.Get().(*buffer) }
-
-func (b *buffer) free() {
-	if b == nil || cap(b.b) > maxPooledBuffer {
-		return
+// jsonSize returns about how many bytes appendValue appends, or 0 if that is unknown.
+func jsonSize(v any) int {
+	if v, ok := v.(interface{ JSONSize() int }); ok {
+		return v.JSONSize()
 	}
-	b.b = b.b[:0]
-	buffers.Put(b)
+	return 0
 }
 
 // appendValue appends v as JSON on one line: an [Appender] by its own method, raw JSON after
@@ -65,13 +52,6 @@ func encodeParams(method string, params any) (*buffer, error) {
 		return nil, fmt.Errorf("rpc: %s: encoding params: %w", method, err)
 	}
 	return b, nil
-}
-
-func (b *buffer) bytes() []byte {
-	if b == nil {
-		return nil
-	}
-	return b.b
 }
 
 // appendRequestHead appends a request up to its params; a notification if id is the zero ID.

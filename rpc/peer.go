@@ -32,6 +32,8 @@ type Peer struct {
 	work         chan *inboundMessage // to idle goroutines
 	idleWorkers  atomic.Int32         // how many goroutines wait for work
 	done         chan struct{}
+	// unused Calls of the method Call; of each peer, because channels belong to a synctest bubble
+	calls sync.Pool
 
 	mu    sync.Mutex
 	state state // accessed only in update
@@ -180,7 +182,7 @@ func (p *Peer) drain() {
 		s.refusing, s.remoteClosed = true, true
 		for _, in := range s.inflight {
 			if in.detached {
-				in.cancel(gone)
+				in.request.cancel(gone)
 			}
 		}
 	})

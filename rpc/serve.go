@@ -47,8 +47,8 @@ func (r *Request) Detach() {
 	}
 	p.update(func(s *state) {
 		r.in.detached = true
-		if s.remoteClosed && r.in.cancel != nil {
-			r.in.cancel(&closedError{io.EOF})
+		if s.remoteClosed {
+			r.in.request.cancel(&closedError{io.EOF})
 		}
 		if r.in.holdsSlot {
 			r.in.holdsSlot = false
@@ -62,12 +62,12 @@ func (r *Request) Detach() {
 // is finished.
 type inboundMessage struct {
 	Request
-	peer   *Peer
-	frame  *buffer // owns Params
-	ctx    context.Context
-	cancel context.CancelCauseFunc // nil for a notification
-	batch  *batch                  // the batch it belongs to, or nil
-	start  time.Time
+	peer    *Peer
+	frame   *buffer // owns Params
+	ctx     context.Context
+	request requestContext // the ctx of a request; a notification has that of the peer
+	batch   *batch         // the batch it belongs to, or nil
+	start   time.Time
 
 	// Guarded like the state of the peer.
 	ordered   bool // runs to its end in the lane
@@ -95,7 +95,7 @@ func (p *Peer) read() error {
 		}
 		// Copied, because the codec doubles its buffer as a message arrives. The copy takes no more
 		// memory than the message.
-		frame := newBuffer()
+		frame := newBufferFor(len(next))
 		frame.b = append(frame.b, next...)
 		if cap(next) > maxKeptBuffer {
 			next = nil
@@ -194,9 +194,9 @@ func (p *Peer) cancelRequest(id ID, reason string) {
 	switch {
 	case in == nil: // its response was sent meanwhile, or there was no such request
 	case reason == "":
-		in.cancel(ErrCancelled)
+		in.request.cancel(ErrCancelled)
 	default:
-		in.cancel(fmt.Errorf("%w: %s", ErrCancelled, reason))
+		in.request.cancel(fmt.Errorf("%w: %s", ErrCancelled, reason))
 	}
 }
 
@@ -219,7 +219,8 @@ func (p *Peer) accept(in *inboundMessage) {
 	request, size := !in.IsNotification(), len(in.frame.b)
 	in.ordered = !request || p.isOrdered(in.Method)
 	if request {
-		in.ctx, in.cancel = context.WithCancelCause(p.ctx)
+		in.request.parent = p.ctx
+		in.ctx = &in.request
 	} else {
 		in.ctx = p.ctx
 	}
@@ -262,7 +263,7 @@ func (p *Peer) accept(in *inboundMessage) {
 	})
 	switch {
 	case refusal != nil:
-		in.cancel(nil)
+		in.request.cancel(nil)
 		p.refuse(in.frame, id, in.batch, refusal)
 	case noRoom && p.awaitRoom(size):
 		p.accept(in)
@@ -296,7 +297,7 @@ func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 	due := false
 	if !in.IsNotification() {
 		due = p.reply(in, result, err)
-		in.cancel(nil)
+		in.request.cancel(nil)
 	}
 	result.free()
 	p.update(func(s *state) {
@@ -347,7 +348,7 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if err != nil || in.IsNotification() {
 		return nil, err
 	}
-	b := newBuffer()
+	b := newBufferFor(jsonSize(result))
 	if b.b, err = appendValue(b.b, result); err != nil {
 		b.free()
 		return nil, fmt.Errorf("rpc: %s: encoding the result: %w", in.Method, err)

@@ -15,6 +15,9 @@ type rawJSON []byte
 
 func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
+// JSONSize returns the size for [rpc.Appender].
+func (e rawJSON) JSONSize() int { return len(e) }
+
 // orNil returns e, or a nil interface if e is nil.
 func (e rawJSON) orNil() any {
 	if e == nil {
@@ -59,9 +62,12 @@ type toolResult struct {
 	dispatch.Envelope
 }
 
+// JSONSize returns the size for [rpc.Appender]: the data twice, once with escapes.
+func (t *toolResult) JSONSize() int { return 2*len(t.Data) + len(t.Data)/8 + 512 }
+
 // AppendJSON implements [rpc.Appender].
 func (t *toolResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // the data twice, once with escapes
+	dst = slices.Grow(dst, t.JSONSize())
 	dst = append(dst, '{')
 	var envelope []byte
 	session := t.Session

@@ -183,8 +183,18 @@ type typedResult struct {
 	dispatch.Envelope
 }
 
+// JSONSize returns the size for [rpc.Appender]: the data, twice if it is structured content.
+func (t *typedResult) JSONSize() int {
+	size := len(t.Data) + 512
+	if t.form == structuredResult {
+		size += len(t.Data) + len(t.Data)/8
+	}
+	return size
+}
+
 // AppendJSON implements [rpc.Appender].
 func (t *typedResult) AppendJSON(dst []byte) ([]byte, error) {
+	dst = slices.Grow(dst, t.JSONSize())
 	const text = `{"content":[{"type":"text","text":`
 	switch {
 	case !t.Success():
@@ -197,7 +207,6 @@ func (t *typedResult) AppendJSON(dst []byte) ([]byte, error) {
 	case t.form == completeResult:
 		dst = append(dst, t.Data[:len(t.Data)-1]...)
 	default:
-		dst = slices.Grow(dst, 2*len(t.Data)+len(t.Data)/8+512) // the data twice, once with escapes
 		dst = jsonscan.AppendString(append(dst, text...), []byte(t.Data))
 		dst = append(dst, `}]`...)
 		if t.era.allowsStructured(t.Data) {
