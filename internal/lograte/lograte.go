@@ -58,7 +58,8 @@ func (l *Limiter) Allow(remote string) (suppressed int, ok bool) {
 }
 
 // sweep removes addresses without a line in the last interval, and reports whether there is room
-// for another. It runs at most once per interval, because it visits all addresses. The caller holds mu.
+// for another. It runs at most once per interval, because it visits all addresses. The caller holds
+// mu.
 func (l *Limiter) sweep(now time.Time) bool {
 	if now.Sub(l.swept) < interval {
 		return false
@@ -88,8 +89,8 @@ func (l *Limiter) Log(log func(msg string, args ...any), remote, msg string, arg
 }
 
 // Network returns the key under which [Limiter] counts a remote address, as in [net/http.Request]:
-// the IPv4 address without its port, or the IPv6 network of 64 bits. It returns the zero value for text that is not
-// an address.
+// the IPv4 address without its port, or the IPv6 network of 64 bits. It returns the zero value for
+// text that is not an address.
 func Network(remote string) netip.Addr {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

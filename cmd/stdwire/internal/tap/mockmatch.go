@@ -54,8 +54,8 @@ func isEmpty(value []byte) bool {
 		len(bytes.TrimSpace(text[1:len(text)-1])) == 0
 }
 
-// sequenceKey returns the key of Mock.byKey. params is nil for a notification, which only its method
-// identifies.
+// sequenceKey returns the key of Mock.byKey. params is nil for a notification, which is identified
+// by its method alone.
 func sequenceKey(method string, params []byte) string { return method + "\n" + string(params) }
 
 // take returns the next exchange of a request or notification, or nil, and its canonical params.
