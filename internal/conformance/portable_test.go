@@ -53,14 +53,11 @@ func TestSchemasOfBuiltinTools(t *testing.T) {
 	for _, projection := range []string{"operation", "service"} {
 		command := slices.Concat(serve, []string{"--tools", projection})
 		tools, refused := b.refusals(map[string]any{"command": command})
-		want := []refusal{
-			// their variables are a map, which strict mode has not: they are passed on unconverted
-			{"openai", "proc_eval", notStrict}, {"openai", "proc_start", notStrict},
-		}
+		var want []refusal
 		if projection == "service" { // the params are those of any action
 			want = []refusal{{"openai", "fs", notStrict}, {"openai", "proc", notStrict}}
 		}
-		assert.Assert(t, tools >= 3*len(want), "%d", tools)
+		assert.Assert(t, tools >= 6, "%d", tools)
 		assert.DeepEqual(t, refused, want)
 		for _, era := range []string{"legacy", "modern"} {
 			o := b.must(slices.Concat([]string{"mcp-inspector", "--cli", "--protocol-era", era,

@@ -78,7 +78,7 @@ func TestProcAllowEnvironment(t *testing.T) {
 	b := newBench(t, Options{Allow: []string{self(t)}})
 	with := func(name string) args {
 		a := program(t, "environ")
-		a["env"] = args{fixtureEnv: "1", name: "x"}
+		a["env"] = []string{fixtureEnv + "=1", name + "=x"}
 		return a
 	}
 	for _, name := range []string{

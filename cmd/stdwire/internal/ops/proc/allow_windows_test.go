@@ -66,7 +66,7 @@ func TestProcAllowBatchFile(t *testing.T) {
 	b := newBench(t, Options{Allow: []string{"batch"}})
 	with := func(command, argument string) args {
 		return args{
-			"command": command, "args": []string{argument, "last"}, "env": args{fixtureEnv: "1"},
+			"command": command, "args": []string{argument, "last"}, "env": []string{fixtureEnv + "=1"},
 		}
 	}
 	for _, argument := range hostile {

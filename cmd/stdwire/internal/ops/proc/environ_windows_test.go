@@ -14,7 +14,7 @@ func TestProcEnvironmentSpellings(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, Options{})
 	a := program(t, "environ")
-	a["env"] = args{fixtureEnv: "1", "pAtH": `C:\mine`}
+	a["env"] = []string{fixtureEnv + "=1", `pAtH=C:\mine`}
 	out := b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output
 	var paths []string
 	for line := range strings.Lines(out) {
@@ -23,6 +23,6 @@ func TestProcEnvironmentSpellings(t *testing.T) {
 		}
 	}
 	assert.DeepEqual(t, paths, []string{`pAtH=C:\mine`})
-	a["env"] = args{"Path": "a", "PATH": "b"}
+	a["env"] = []string{"Path=a", "PATH=b"}
 	fails(t, b, "proc.start", a, dispatch.InvalidInput, `"PATH" and "Path"`)
 }

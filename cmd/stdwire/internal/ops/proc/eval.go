@@ -32,11 +32,11 @@ var evalSpec = dispatch.Spec{
 // EvalInput are the arguments of proc.eval.
 type EvalInput struct {
 	dispatch.Instance
-	Script    string            `json:"script" doc:"Text of the script, for sh." minLength:"1" maxLength:"100000"`
-	Dir       string            `json:"dir,omitempty" doc:"Directory to run in, relative to the root. The root itself if left out."`
-	Env       map[string]string `json:"env,omitempty" doc:"Environment variables to set, beside PATH, HOME and other usual ones."`
-	Input     string            `json:"input,omitempty" doc:"Text for its stdin, which ends behind it." maxLength:"1048576"`
-	TimeoutMS int               `json:"timeout_ms,omitempty" doc:"How many milliseconds it may run." default:"60000" min:"1" max:"600000"`
+	Script    string   `json:"script" doc:"Text of the script, for sh." minLength:"1" maxLength:"100000"`
+	Dir       string   `json:"dir,omitempty" doc:"Directory to run in, relative to the root. The root itself if left out."`
+	Env       []string `json:"env,omitempty" doc:"Environment variables to set, as NAME=VALUE, beside PATH, HOME and other usual ones." maxItems:"256"`
+	Input     string   `json:"input,omitempty" doc:"Text for its stdin, which ends behind it." maxLength:"1048576"`
+	TimeoutMS int      `json:"timeout_ms,omitempty" doc:"How many milliseconds it may run." default:"60000" min:"1" max:"600000"`
 }
 
 // EvalOutput is the data of proc.eval.
@@ -48,12 +48,16 @@ type EvalOutput struct {
 }
 
 func (s *Service) eval(ctx context.Context, in EvalInput) (out EvalOutput, err error) {
+	env, err := parseEnv(in.Env)
+	if err != nil {
+		return out, err
+	}
 	run, done, err := s.scripts.begin(ctx)
 	if err != nil {
 		return out, err
 	}
 	defer done()
-	g, err := s.launch(run, in.Instance.Instance, in.Dir, in.Env,
+	g, err := s.launch(run, in.Instance.Instance, in.Dir, env,
 		guard.Command{Name: "sh", Args: []string{"-c", "--", in.Script}})
 	if err != nil {
 		return out, err

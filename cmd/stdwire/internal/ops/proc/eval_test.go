@@ -31,7 +31,7 @@ func TestProcEval(t *testing.T) {
 		{args{"script": "sort", "input": "b\na\n"}, "a\nb\n", 0},
 		{args{"script": "cat"}, "", 0}, // empty input
 		{args{"script": "true", "input": strings.Repeat("x", 1<<20)}, "", 0},
-		{args{"script": `echo "$X-$0"`, "env": args{"X": "y z"}}, "y z-sh\n", 0},
+		{args{"script": `echo "$X-$0"`, "env": []string{"X=y z"}}, "y z-sh\n", 0},
 		{args{"script": "basename $PWD", "dir": "sub"}, "sub\n", 0},
 		{args{"script": "-x"}, "sh: 1: -x: not found\n", 127},
 		{args{"script": "printf '\\377'"}, "\uFFFD", 0},
@@ -88,8 +88,8 @@ func TestProcEvalBlocked(t *testing.T) {
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
 	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked, "/input")
-	fails(t, b, "proc.eval", args{"script": "$X", "env": args{"X": "sudo id"}}, dispatch.Blocked,
-		"/env/X")
+	fails(t, b, "proc.eval", args{"script": "$X", "env": []string{"X=sudo id"}}, dispatch.Blocked,
+		"/env/0")
 }
 
 // started waits until a script has written its process ids to a file.
@@ -144,8 +144,8 @@ func TestProcEvalShutdown(t *testing.T) {
 	defer cancel()
 	assert.NilError(t, b.Shutdown(ctx))
 	gone(t, pids...)
-	failed(t, b, <-done, dispatch.StateError, "program is ending")
-	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "program is ending")
+	failed(t, b, <-done, dispatch.StateError, "shutting down")
+	fails(t, b, "proc.eval", args{"script": ":"}, dispatch.StateError, "shutting down")
 }
 
 // Background processes of a script end with it.
@@ -223,5 +223,5 @@ func TestProcAllowIsNotForEval(t *testing.T) {
 			fails(t, b, "proc.start", args{"command": "cat"}, dispatch.PermissionDenied, ""),
 			"allowed"), []string{})
 	assert.Equal(t, run[EvalOutput](t, b, "proc.eval",
-		args{"script": "echo $PATH", "env": args{"PATH": "/x"}}).Output, "/x\n")
+		args{"script": "echo $PATH", "env": []string{"PATH=/x"}}).Output, "/x\n")
 }

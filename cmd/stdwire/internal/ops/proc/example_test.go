@@ -41,7 +41,7 @@ func Example() {
 		}
 	}
 	var started proc.StartOutput
-	call("proc.start", `{"command":"sh","env":{"GREETING":"hello"}}`, &started)
+	call("proc.start", `{"command":"sh","env":["GREETING=hello"]}`, &started)
 	for _, command := range []string{`answer=$((6*7))`, `echo "$GREETING, $answer"`} {
 		send, _ := json.Marshal(
 			map[string]string{"session": started.Session, "text": command + "; echo done"})

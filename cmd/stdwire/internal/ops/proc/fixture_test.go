@@ -181,7 +181,7 @@ func self(t testing.TB) string {
 func program(t testing.TB, steps ...string) args {
 	t.Helper()
 	steps = append([]string{}, steps...)
-	return args{"command": self(t), "args": steps, "env": args{fixtureEnv: "1"}}
+	return args{"command": self(t), "args": steps, "env": []string{fixtureEnv + "=1"}}
 }
 
 // start starts this test program with steps, and returns the id of its session.

@@ -52,7 +52,7 @@ func TestProcSendToProcessThatDoesNotRead(t *testing.T) {
 		return !b.dispatch(t.Context(), "proc.send", args{"session": id, "text": "x"}).Success()
 	})
 	err := fails(t, b, "proc.send", args{"session": id, "text": "x"}, dispatch.StateError,
-		"does not read")
+		"has closed its input")
 	assert.Equal(t, details[int](t, err, "bytes_written"), 0)
 }
 

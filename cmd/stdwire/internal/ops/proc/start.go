@@ -26,17 +26,17 @@ var startSpec = dispatch.Spec{
 			Input: json.RawMessage(`{"command":"python3","args":["-i","-q","-u"]}`)},
 		{Summary: "A build, in a directory of the root",
 			Input: json.RawMessage(
-				`{"command":"make","args":["test"],"dir":"backend","env":{"CI":"1"}}`)},
+				`{"command":"make","args":["test"],"dir":"backend","env":["CI=1"]}`)},
 	},
 }
 
 // StartInput are the arguments of proc.start.
 type StartInput struct {
 	dispatch.Instance
-	Command string            `json:"command" doc:"Program: a name to be found on the PATH, or a path, which if relative starts at dir." minLength:"1" maxLength:"4096"`
-	Args    []string          `json:"args,omitempty" doc:"Its arguments, each as it is: no shell splits or expands them." maxItems:"4096"`
-	Dir     string            `json:"dir,omitempty" doc:"Directory to run in, relative to the root. The root itself if left out."`
-	Env     map[string]string `json:"env,omitempty" doc:"Environment variables to set, beside PATH, HOME and other usual ones."`
+	Command string   `json:"command" doc:"Program: a name to be found on the PATH, or a path, which if relative starts at dir." minLength:"1" maxLength:"4096"`
+	Args    []string `json:"args,omitempty" doc:"Its arguments, each as it is: no shell splits or expands them." maxItems:"4096"`
+	Dir     string   `json:"dir,omitempty" doc:"Directory to run in, relative to the root. The root itself if left out."`
+	Env     []string `json:"env,omitempty" doc:"Environment variables to set, as NAME=VALUE, beside PATH, HOME and other usual ones." maxItems:"256"`
 }
 
 // StartOutput is the data of proc.start.
@@ -47,7 +47,11 @@ type StartOutput struct {
 }
 
 func (s *Service) start(ctx context.Context, in StartInput) (out StartOutput, err error) {
-	if err := s.allow.check(in.Command, in.Env); err != nil {
+	env, err := parseEnv(in.Env)
+	if err != nil {
+		return out, err
+	}
+	if err := s.allow.check(in.Command, env); err != nil {
 		return out, err
 	}
 	if strings.ContainsRune(in.Command, 0) {
@@ -56,7 +60,7 @@ func (s *Service) start(ctx context.Context, in StartInput) (out StartOutput, er
 	s.evictEnded(ctx)
 	out.Command = in.Command
 	out.Session, err = s.sessions.Open(ctx, func(ctx context.Context) (string, *session, error) {
-		g, err := s.launch(ctx, in.Instance.Instance, in.Dir, in.Env,
+		g, err := s.launch(ctx, in.Instance.Instance, in.Dir, env,
 			guard.Command{Name: in.Command, Args: in.Args})
 		if err != nil {
 			return "", nil, err

@@ -140,7 +140,7 @@ func TestProcStartFailures(t *testing.T) {
 	b := newBench(t, Options{})
 	b.put(t, "plain.txt", "text\n", 0o644)
 	garbage := b.garbage(t)
-	withEnv := func(env args) args { return args{"command": self(t), "env": env} }
+	withEnv := func(env ...string) args { return args{"command": self(t), "env": env} }
 	withArgument := func(text string) args {
 		return args{"command": self(t), "args": []string{text}}
 	}
@@ -157,10 +157,12 @@ func TestProcStartFailures(t *testing.T) {
 		{args{}, dispatch.MissingParam, "command"},
 		{args{"command": "copy\x00"}, dispatch.InvalidInput, "NUL"},
 		{withArgument("a\x00b"), dispatch.InvalidInput, ""},
-		{withEnv(args{"A=B": "x"}), dispatch.InvalidInput, "/env"},
-		{withEnv(args{"": "x"}), dispatch.InvalidInput, "/env"},
-		{withEnv(args{"A": "a\x00b"}), dispatch.InvalidInput, "NUL"},
-		{withEnv(args{"A": strings.Repeat("x", maxEnvironment)}), dispatch.InvalidInput, "allowed"},
+		{withEnv("A"), dispatch.InvalidInput, `/env/0: want NAME=VALUE, not "A"`},
+		{withEnv("A=1", "=x"), dispatch.InvalidInput, "/env/1"},
+		{withEnv("A=1", "B=2", "A=3"), dispatch.InvalidInput, `/env/2: "A" is set twice`},
+		{withEnv("A=a\x00b"), dispatch.InvalidInput, "NUL"},
+		{withEnv("A=" + strings.Repeat("x", maxEnvironment)), dispatch.InvalidInput, "the maximum is"},
+		{args{"command": self(t), "env": make([]string, 257)}, dispatch.InvalidInput, "/env"},
 		{args{"command": self(t), "dir": "a\x00b"}, dispatch.InvalidInput, "NUL"},
 	} {
 		fails(t, b, "proc.start", test.arguments, test.code, test.text)
@@ -184,7 +186,7 @@ func TestProcStartEnvironment(t *testing.T) {
 	t.Setenv("STDWIRE_TEST_SECRET", "s3cret")
 	b := newBench(t, Options{})
 	a := program(t, "environ")
-	a["env"] = args{fixtureEnv: "1", "TZ": "Mars/Olympus", "OWN": "1"}
+	a["env"] = []string{fixtureEnv + "=1", "TZ=Mars/Olympus", "OWN=1=2"}
 	got := map[string]string{}
 	for line := range strings.Lines(
 		b.rest(t, run[StartOutput](t, b, "proc.start", a).Session).Output) {
@@ -193,7 +195,7 @@ func TestProcStartEnvironment(t *testing.T) {
 		assert.Assert(t, !strings.Contains(line, "s3cret"))
 	}
 	assert.Equal(t, got["TZ"], "Mars/Olympus")
-	assert.Equal(t, got["OWN"], "1")
+	assert.Equal(t, got["OWN"], "1=2")
 	assert.Equal(t, got["PATH"], os.Getenv("PATH"))
 	// proc.list does not show values either.
 	assert.Assert(t,
