@@ -53,7 +53,7 @@ func TestSchemasOfBuiltinTools(t *testing.T) {
 	for _, projection := range []string{"operation", "service"} {
 		command := slices.Concat(serve, []string{"--tools", projection})
 		tools, refused := b.refusals(map[string]any{"command": command})
-		var want []refusal
+		want := []refusal{}
 		if projection == "service" { // the params are those of any action
 			want = []refusal{{"openai", "fs", notStrict}, {"openai", "proc", notStrict}}
 		}
