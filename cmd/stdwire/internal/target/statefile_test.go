@@ -7,14 +7,16 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// On Windows the place is another, which is the matter of client/host/config.
 func TestHistoryFileOfTheShell(t *testing.T) {
-	t.Setenv("HOME", "/home/ada")
-	for state, want := range map[string]string{"": "/home/ada/.local/state/stdwire/history",
-		"relative": "/home/ada/.local/state/stdwire/history", "/state": "/state/stdwire/history"} {
-		t.Setenv("XDG_STATE_HOME", state)
+	home, state := t.TempDir(), t.TempDir()
+	t.Setenv("HOME", home)        // as Unix names it
+	t.Setenv("USERPROFILE", home) // as Windows does
+	t.Setenv("LOCALAPPDATA", "")  // the base directory on Windows, unless XDG_STATE_HOME is set
+	byDefault := filepath.Join(home, ".local", "state")
+	for value, base := range map[string]string{"": byDefault, "relative": byDefault, state: state} {
+		t.Setenv("XDG_STATE_HOME", value)
 		path, err := StateFile("history")
 		assert.NilError(t, err)
-		assert.Equal(t, path, filepath.FromSlash(want))
+		assert.Equal(t, path, filepath.Join(base, "stdwire", "history"))
 	}
 }
