@@ -226,7 +226,7 @@ func (p *Peer) accept(in *inboundMessage) {
 	}
 	in.start = p.o.Hooks.now()
 	var refusal *Error
-	var noRoom, start bool
+	noRoom := false
 	id := in.ID
 	p.update(func(s *state) {
 		load := s.load(in)
@@ -253,8 +253,9 @@ func (p *Peer) accept(in *inboundMessage) {
 		if request {
 			s.inflight[in.ID] = in
 		}
-		if start = !s.laneRuns && s.queue.len() == 0 && p.canStart(s, in); start {
+		if !s.laneRuns && s.queue.len() == 0 && p.canStart(s, in) {
 			p.reserve(s, in)
+			p.spawn(s, in)
 			return
 		}
 		s.queue.push(in)
@@ -269,8 +270,6 @@ func (p *Peer) accept(in *inboundMessage) {
 		p.accept(in)
 	case noRoom:
 		in.frame.free()
-	case start:
-		p.spawn(in)
 	}
 }
 
