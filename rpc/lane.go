@@ -77,7 +77,7 @@ func (p *Peer) awaitRoom(size int) bool {
 
 // release subtracts a finished message from its load and wakes the reader if it waits for room.
 func (p *Peer) release(s *state, in *inboundMessage) {
-	s.load(in).bytes -= len(in.frame.b)
+	s.load(in).bytes -= len(in.frame.B)
 	if s.readerWaits {
 		s.readerWaits = false
 		select {
