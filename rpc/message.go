@@ -109,8 +109,9 @@ func appendResult(
 			return
 		}
 		response = appendResultHead(dst, req.ID)
-		if size := len(response) + jsonSize(result) + 1; size > cap(response) && size > buffer.Small {
-			response = append(buffer.Get(size).B, response...) // not freed here, but by callers
+		size := len(response) + jsonSize(result) + 1
+		if size > cap(response) && size > buffer.Small {
+			response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
 		}
 		if response, err = appendValue(response, result); err != nil {
 			err = fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
