@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -30,13 +31,13 @@ func (b *batch) expectResponse() {
 }
 
 // receiveBatch processes the messages of a batch. It owns frame.
-func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
+func (p *Peer) receiveBatch(frame *buffer.Buffer, methods map[string]string) {
 	var problem *Error
 	elements := 0
-	if err := jsonscan.Valid(frame.b); err != nil {
+	if err := jsonscan.Valid(frame.B); err != nil {
 		problem = Errorf(CodeParseError, "%v", err)
 	} else {
-		for range jsonscan.Elements(frame.b) {
+		for range jsonscan.Elements(frame.B) {
 			elements++
 		}
 	}
@@ -46,7 +47,7 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 		problem = Errorf(CodeInvalidRequest, "a batch must not be empty")
 	case elements > p.o.Limits.MaxBatch:
 		problem = errBatchTooLarge(elements, p.o.Limits.MaxBatch)
-	case !p.batch.Load() && !onlyResponses(frame.b):
+	case !p.batch.Load() && !onlyResponses(frame.B):
 		problem = Errorf(CodeInvalidRequest,
 			"batches are not spoken here; send the messages one by one")
 	}
@@ -54,11 +55,11 @@ func (p *Peer) receiveBatch(frame *buffer, methods map[string]string) {
 		p.refuse(frame, ID{}, nil, problem)
 		return
 	}
-	defer frame.free()
+	defer frame.Free()
 	b := &batch{remaining: 1, bytesLeft: p.o.Limits.MaxAppend - len("[]") - elements*roomForError}
-	for element := range jsonscan.Elements(frame.b) {
-		own := newBuffer() // each message lives as long as its handler runs
-		own.b = append(own.b, element...)
+	for element := range jsonscan.Elements(frame.B) {
+		own := buffer.Get(len(element)) // each message lives as long as its handler runs
+		own.B = append(own.B, element...)
 		p.receive(own, methods, b)
 	}
 	p.batchReply(nil, b, ID{}, nil)
@@ -146,14 +147,14 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 			c := &Call{p: p, method: call.Method, done: make(chan struct{}),
 				start: p.o.Hooks.now()}
 			if err := p.addPending(c); err != nil {
-				params.free()
+				params.Free()
 				return fail(err)
 			}
 			pending[i], id = c, c.ID()
 		}
 		message = appendRequestHead(append(message, ','), id, call.Method, params != nil)
-		message = append(append(message, params.bytes()...), '}')
-		params.free()
+		message = append(append(message, params.Bytes()...), '}')
+		params.Free()
 	}
 	message[0] = '['
 	if err := p.post(ctx, message, nil, []byte("]")); err != nil {

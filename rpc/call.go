@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
@@ -20,7 +21,7 @@ type Call struct {
 	done   chan struct{} // closed when the fields below are set; gets a value if reused
 	reused bool          // belongs to Peer.Call, and is used for another call after Wait
 
-	frame  *buffer // owns result
+	frame  *buffer.Buffer // owns result
 	result []byte
 	err    error
 }
@@ -63,15 +64,15 @@ func (p *Peer) start(ctx context.Context, c *Call, method string, params any) er
 	if err != nil {
 		return err
 	}
-	defer b.free()
+	defer b.Free()
 	c.p, c.method, c.start = p, method, p.o.Hooks.now()
 	if err := p.addPending(c); err != nil {
 		return err
 	}
-	head := newBuffer()
-	defer head.free()
-	head.b = appendRequestHead(head.b, c.ID(), method, b != nil)
-	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
+	head := buffer.Get(0)
+	defer head.Free()
+	head.B = appendRequestHead(head.B, c.ID(), method, b != nil)
+	if err := p.post(ctx, head.B, b.Bytes(), closeBrace); err != nil {
 		return c.failSend(err)
 	}
 	return nil
@@ -176,7 +177,7 @@ func (c *Call) Wait(ctx context.Context, result any) error {
 	if c.err != nil {
 		return c.err
 	}
-	defer c.frame.free()
+	defer c.frame.Free()
 	if err := decodeResult(c.result, result); err != nil {
 		return fmt.Errorf("rpc: %s: decoding the result: %w", c.method, err)
 	}
@@ -250,18 +251,18 @@ func (p *Peer) notify(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return err
 	}
-	defer b.free()
-	head := newBuffer()
-	defer head.free()
-	head.b = appendRequestHead(head.b, ID{}, method, b != nil)
-	if err := p.post(ctx, head.b, b.bytes(), closeBrace); err != nil {
+	defer b.Free()
+	head := buffer.Get(0)
+	defer head.Free()
+	head.B = appendRequestHead(head.B, ID{}, method, b != nil)
+	if err := p.post(ctx, head.B, b.Bytes(), closeBrace); err != nil {
 		return fmt.Errorf("rpc: %s: %w", method, err)
 	}
 	return nil
 }
 
 // complete ends the call that a response is for. It owns frame.
-func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
+func (p *Peer) complete(frame *buffer.Buffer, e envelope, f *fault) {
 	var c *Call
 	if e.id.kind == intID {
 		p.update(func(s *state) {
@@ -277,8 +278,8 @@ func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
 		case e.hasError && (e.id.IsNull() || e.id.IsZero()):
 			reason = "an error about a message that the peer could not read"
 		}
-		p.reportStray(frame.b, reason)
-		frame.free()
+		p.reportStray(frame.B, reason)
+		frame.Free()
 		return
 	}
 	switch {
@@ -294,7 +295,7 @@ func (p *Peer) complete(frame *buffer, e envelope, f *fault) {
 		c.err = fmt.Errorf("%w: a response with neither a result nor an error", ErrProtocol)
 	}
 	if c.err != nil {
-		frame.free()
+		frame.Free()
 	}
 	c.finish()
 }

@@ -3,6 +3,7 @@ package rpc
 import (
 	"fmt"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -34,21 +35,21 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 // encodeParams returns params as JSON in a pooled buffer, or nil for none. JSON-RPC allows only an
 // object or an array (section 4.2). What encodes as null, such as the nil Params of a request that
 // is forwarded, is sent as no params.
-func encodeParams(method string, params any) (*buffer, error) {
+func encodeParams(method string, params any) (*buffer.Buffer, error) {
 	if params == nil {
 		return nil, nil
 	}
-	b := newBuffer()
+	b := buffer.Get(jsonSize(params))
 	var err error
-	if b.b, err = appendValue(b.b, params); err == nil && string(b.b) == "null" {
-		b.free()
+	if b.B, err = appendValue(b.B, params); err == nil && string(b.B) == "null" {
+		b.Free()
 		return nil, nil
 	}
-	if err == nil && (len(b.b) == 0 || b.b[0] != '{' && b.b[0] != '[') {
-		err = fmt.Errorf("params must be an object or an array, not %.20q", b.b)
+	if err == nil && (len(b.B) == 0 || b.B[0] != '{' && b.B[0] != '[') {
+		err = fmt.Errorf("params must be an object or an array, not %.20q", b.B)
 	}
 	if err != nil {
-		b.free()
+		b.Free()
 		return nil, fmt.Errorf("rpc: %s: encoding params: %w", method, err)
 	}
 	return b, nil

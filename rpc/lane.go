@@ -77,7 +77,7 @@ func (p *Peer) awaitRoom(size int) bool {
 
 // release subtracts a finished message from its load and wakes the reader if it waits for room.
 func (p *Peer) release(s *state, in *inboundMessage) {
-	s.load(in).bytes -= len(in.frame.b)
+	s.load(in).bytes -= len(in.frame.B)
 	if s.readerWaits {
 		s.readerWaits = false
 		select {
@@ -106,7 +106,7 @@ func (p *Peer) reserve(s *state, in *inboundMessage) {
 func (p *Peer) startLane(s *state) {
 	if !s.laneRuns && s.queue.len() > 0 && p.canStart(s, s.queue.items[s.queue.head]) {
 		s.laneRuns = true
-		p.spawn(nil)
+		p.spawn(s, nil)
 	}
 }
 
@@ -117,66 +117,77 @@ func (p *Peer) runLane(in *inboundMessage) {
 	ended := false
 	defer func() {
 		if !ended {
-			p.spawn(nil) // a handler called runtime.Goexit
+			p.update(func(s *state) { p.spawn(s, nil) }) // a handler called runtime.Goexit
 		}
 	}()
-	for {
-		if in != nil && in.ordered {
+	for !ended {
+		if in != nil {
 			p.handle(in)
-		} else if in != nil {
-			p.spawn(in)
 		}
-		in = nil
 		p.update(func(s *state) {
+			in = nil
 			if s.queue.len() == 0 || !p.canStart(s, s.queue.items[s.queue.head]) {
-				s.laneRuns = false
+				s.laneRuns, ended = false, true
 				return
 			}
-			in = s.queue.pop()
-			s.load(in).waiting--
-			if !in.ordered {
-				p.reserve(s, in)
+			next := s.queue.pop()
+			s.load(next).waiting--
+			if next.ordered {
+				in = next
+				return
 			}
+			p.reserve(s, next)
+			p.spawn(s, next)
 		})
-		if in == nil {
-			ended = true
-			return
-		}
 	}
 }
 
-// maxIdleWorkers is how many idle goroutines are kept for later messages.
+// A worker is a goroutine that handles messages, one at a time, and the lane, which is nil. Its
+// channel has room for one.
+type worker chan *inboundMessage
+
+// maxIdleWorkers is how many idle workers are kept for later messages.
 const maxIdleWorkers = 64
 
-// spawn runs a message, or the lane if in is nil, on a goroutine. It does not block. It prefers an
-// idle goroutine, whose stack has already grown: growing it is a third of the work for a small
-// message.
-func (p *Peer) spawn(in *inboundMessage) {
-	select {
-	case p.work <- in:
-	default:
-		p.wg.Add(1)
-		go p.runWorker(in)
+// spawn runs a message, or the lane if in is nil, on a goroutine. It does not block. It prefers the
+// worker that became idle last, whose stack has already grown: growing it is a third of the work
+// for a small message.
+func (p *Peer) spawn(s *state, in *inboundMessage) {
+	if last := len(s.idleWorkers) - 1; last >= 0 {
+		w := s.idleWorkers[last]
+		s.idleWorkers = s.idleWorkers[:last]
+		w <- in
+		return
 	}
+	p.wg.Add(1)
+	go p.runWorker(in)
+}
+
+// endIdleWorkers ends the workers that wait for a message.
+func (s *state) endIdleWorkers() {
+	for _, w := range s.idleWorkers {
+		close(w)
+	}
+	s.idleWorkers = nil
 }
 
 func (p *Peer) runWorker(in *inboundMessage) {
 	defer p.wg.Done()
-	for {
+	w := make(worker, 1)
+	for more := true; more; {
 		if in == nil || in.ordered {
 			p.runLane(in)
 		} else {
 			p.handle(in)
 		}
-		if p.idleWorkers.Add(1) > maxIdleWorkers {
-			p.idleWorkers.Add(-1)
-			return
-		}
-		select {
-		case in = <-p.work:
-			p.idleWorkers.Add(-1)
-		case <-p.ctx.Done():
-			return
+		in = nil // while the worker is idle
+		p.update(func(s *state) {
+			if more = !s.closed && len(s.idleWorkers) < maxIdleWorkers; more {
+				s.idleWorkers = append(s.idleWorkers, w)
+			}
+		})
+		if more {
+			in, more = <-w
 		}
 	}
 }

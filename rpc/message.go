@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonexact"
 	"github.com/stdwire/stdwire/internal/jsonscan"
@@ -107,7 +108,12 @@ func appendResult(
 		if result, err = h(ctx, req); err != nil || req.IsNotification() {
 			return
 		}
-		if response, err = appendValue(appendResultHead(dst, req.ID), result); err != nil {
+		response = appendResultHead(dst, req.ID)
+		size := len(response) + jsonSize(result) + 1
+		if size > cap(response) && size > buffer.Small {
+			response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
+		}
+		if response, err = appendValue(response, result); err != nil {
 			err = fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
 			return
 		}
@@ -146,9 +152,9 @@ func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error)
 	if err != nil {
 		return dst, err
 	}
-	defer encoded.free()
+	defer encoded.Free()
 	dst = appendRequestHead(dst, id, method, encoded != nil)
-	return append(append(dst, encoded.bytes()...), '}'), nil
+	return append(append(dst, encoded.Bytes()...), '}'), nil
 }
 
 // Decode decodes the result of a response as [Peer.Call] does. If the response is an error, Decode

@@ -35,6 +35,9 @@ type outbox struct {
 	parts        [3][]byte     // so that the variadic call does not allocate
 }
 
+// maxKeptBuffer is the largest buffer that a connection keeps: one to read into, two to write.
+const maxKeptBuffer = 4 << 20
+
 // overflowFactor times maxUnsent queued bytes end the connection.
 const overflowFactor = 16
 

@@ -28,9 +28,7 @@ type Peer struct {
 	wg           sync.WaitGroup // all goroutines but the reader
 	stopWatching func() bool    // stops watching Options.Context
 	endOnce      sync.Once
-	readerLeft   atomic.Bool          // the reader did not end after Close and is ignored
-	work         chan *inboundMessage // to idle goroutines
-	idleWorkers  atomic.Int32         // how many goroutines wait for work
+	readerLeft   atomic.Bool // the reader did not end after Close and is ignored
 	done         chan struct{}
 	// unused Calls of the method Call; of each peer, because channels belong to a synctest bubble
 	calls sync.Pool
@@ -53,6 +51,7 @@ type state struct {
 	notifications load
 	readerWaits   bool // the reader waits for room for a notification
 	laneRuns      bool // a goroutine runs the lane
+	idleWorkers   []worker
 
 	refusing     bool          // this side shuts down or the other side has closed
 	idle         chan struct{} // closed when refusing is true and active is 0
@@ -95,7 +94,6 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	p := &Peer{
 		o: o, stream: stream, codec: codec,
 		roomFreed: make(chan struct{}, 1),
-		work:      make(chan *inboundMessage),
 		done:      make(chan struct{}),
 	}
 	p.batch.Store(o.Batch)
@@ -206,6 +204,7 @@ func (p *Peer) fail(err error) {
 		}
 		if first {
 			s.closed, s.refusing, s.err = true, true, err
+			s.endIdleWorkers()
 		}
 	})
 	if !first {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -63,7 +64,7 @@ func (r *Request) Detach() {
 type inboundMessage struct {
 	Request
 	peer    *Peer
-	frame   *buffer // owns Params
+	frame   *buffer.Buffer // owns Params
 	ctx     context.Context
 	request requestContext // the ctx of a request; a notification has that of the peer
 	batch   *batch         // the batch it belongs to, or nil
@@ -95,15 +96,15 @@ func (p *Peer) read() error {
 		}
 		// Copied, because the codec doubles its buffer as a message arrives. The copy takes no more
 		// memory than the message.
-		frame := newBufferFor(len(next))
-		frame.b = append(frame.b, next...)
+		frame := buffer.Get(len(next))
+		frame.B = append(frame.B, next...)
 		if cap(next) > maxKeptBuffer {
 			next = nil
 		}
 		if hook := p.o.Hooks.Frame; hook != nil {
-			hook(Inbound, frame.b)
+			hook(Inbound, frame.B)
 		}
-		if i := jsonscan.Space(frame.b, 0); i < len(frame.b) && frame.b[i] == '[' {
+		if i := jsonscan.Space(frame.B, 0); i < len(frame.B) && frame.B[i] == '[' {
 			p.receiveBatch(frame, methods)
 			continue
 		}
@@ -113,9 +114,9 @@ func (p *Peer) read() error {
 
 // receive processes one message. It owns frame. Methods is the reader's table of method names seen,
 // so that each is allocated once.
-func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
-	e, f := scanEnvelope(frame.b)
-	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.b) {
+func (p *Peer) receive(frame *buffer.Buffer, methods map[string]string, b *batch) {
+	e, f := scanEnvelope(frame.B)
+	if !e.hasMethod && (f == nil || f.code != CodeParseError) && isObject(frame.B) {
 		p.complete(frame, e, f)
 		return
 	}
@@ -143,7 +144,7 @@ func (p *Peer) receive(frame *buffer, methods map[string]string, b *batch) {
 	in := &inboundMessage{peer: p, frame: frame, batch: b}
 	in.Request = Request{ID: e.id, Method: method, Params: e.params, in: in}
 	if e.id.IsZero() && p.preempt(in) {
-		frame.free()
+		frame.Free()
 		return
 	}
 	p.accept(in)
@@ -216,7 +217,7 @@ func (p *Peer) CancelInbound(reason string) {
 
 // accept starts, queues or refuses a message.
 func (p *Peer) accept(in *inboundMessage) {
-	request, size := !in.IsNotification(), len(in.frame.b)
+	request, size := !in.IsNotification(), len(in.frame.B)
 	in.ordered = !request || p.isOrdered(in.Method)
 	if request {
 		in.request.parent = p.ctx
@@ -226,7 +227,7 @@ func (p *Peer) accept(in *inboundMessage) {
 	}
 	in.start = p.o.Hooks.now()
 	var refusal *Error
-	var noRoom, start bool
+	noRoom := false
 	id := in.ID
 	p.update(func(s *state) {
 		load := s.load(in)
@@ -253,8 +254,9 @@ func (p *Peer) accept(in *inboundMessage) {
 		if request {
 			s.inflight[in.ID] = in
 		}
-		if start = !s.laneRuns && s.queue.len() == 0 && p.canStart(s, in); start {
+		if !s.laneRuns && s.queue.len() == 0 && p.canStart(s, in) {
 			p.reserve(s, in)
+			p.spawn(s, in)
 			return
 		}
 		s.queue.push(in)
@@ -268,9 +270,7 @@ func (p *Peer) accept(in *inboundMessage) {
 	case noRoom && p.awaitRoom(size):
 		p.accept(in)
 	case noRoom:
-		in.frame.free()
-	case start:
-		p.spawn(in)
+		in.frame.Free()
 	}
 }
 
@@ -282,14 +282,14 @@ func (p *Peer) handle(in *inboundMessage) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method})
 	}
-	var result *buffer
+	var result *buffer.Buffer
 	err := errExited
 	defer func() { p.finish(in, result, err) }()
 	result, err = p.invoke(in)
 }
 
 // finish sends the response and releases the memory and the slot of the message.
-func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
+func (p *Peer) finish(in *inboundMessage, result *buffer.Buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start),
 			Err: err})
@@ -299,7 +299,7 @@ func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 		due = p.reply(in, result, err)
 		in.request.cancel(nil)
 	}
-	result.free()
+	result.Free()
 	p.update(func(s *state) {
 		s.active--
 		p.release(s, in)
@@ -309,7 +309,7 @@ func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 		}
 		p.startLane(s)
 	})
-	in.frame.free()
+	in.frame.Free()
 	if due {
 		if in.ordered {
 			go p.out.write() // on a goroutine, because the lane must not wait for the other side
@@ -320,7 +320,7 @@ func (p *Peer) finish(in *inboundMessage, result *buffer, err error) {
 }
 
 // invoke calls the handler and encodes its result. It recovers from panics.
-func (p *Peer) invoke(in *inboundMessage) (encoded *buffer, err error) {
+func (p *Peer) invoke(in *inboundMessage) (encoded *buffer.Buffer, err error) {
 	if failure := contain.Call(func() { encoded, err = p.callHandler(in) }); failure != nil {
 		p.reportPanic(in.Method, failure)
 		// %v, not %w: a value that is an *Error must not become the response
@@ -335,7 +335,7 @@ func (p *Peer) reportPanic(method string, failure *contain.PanicError) {
 	}
 }
 
-func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
+func (p *Peer) callHandler(in *inboundMessage) (*buffer.Buffer, error) {
 	if p.o.Handler == nil {
 		return nil, methodNotFound(in.Method)
 	}
@@ -348,9 +348,9 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 	if err != nil || in.IsNotification() {
 		return nil, err
 	}
-	b := newBufferFor(jsonSize(result))
-	if b.b, err = appendValue(b.b, result); err != nil {
-		b.free()
+	b := buffer.Get(jsonSize(result))
+	if b.B, err = appendValue(b.B, result); err != nil {
+		b.Free()
 		return nil, fmt.Errorf("rpc: %s: encoding the result: %w", in.Method, err)
 	}
 	return b, nil
@@ -358,7 +358,7 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer, error) {
 
 // reply queues the response to a request. It waits while the other side does not read. If due is
 // true, the caller must write the outbox.
-func (p *Peer) reply(in *inboundMessage, result *buffer, err error) (due bool) {
+func (p *Peer) reply(in *inboundMessage, result *buffer.Buffer, err error) (due bool) {
 	var cancelled bool
 	p.update(func(s *state) {
 		// Before the response is sent: then the other side may use the id again.
@@ -377,35 +377,35 @@ func (p *Peer) reply(in *inboundMessage, result *buffer, err error) (due bool) {
 	case err != nil:
 		failure = wireError(err)
 	}
-	head := newBuffer()
-	defer head.free()
+	head := buffer.Get(0)
+	defer head.Free()
 	var payload, tail []byte
 	if failure == nil {
-		head.b, payload, tail = appendResultHead(head.b, in.ID), result.bytes(), closeBrace
+		head.B, payload, tail = appendResultHead(head.B, in.ID), result.Bytes(), closeBrace
 	} else {
-		head.b = appendError(head.b, in.ID, failure)
+		head.B = appendError(head.B, in.ID, failure)
 	}
 	if in.batch != nil {
-		head.b = append(append(head.b, payload...), tail...)
-		p.batchReply(p.ctx, in.batch, in.ID, head.b)
+		head.B = append(append(head.B, payload...), tail...)
+		p.batchReply(p.ctx, in.batch, in.ID, head.B)
 		return false
 	}
-	due, err = p.sendResponse(head.b, payload, tail)
+	due, err = p.sendResponse(head.B, payload, tail)
 	if err == errTooManyResponses {
 		size := len(payload)
 		if payload = nil; result != nil {
-			result.b = nil // free its memory
+			result.B = nil // free its memory
 		}
-		head.b = appendError(head.b[:0], in.ID, Errorf(CodeBusy,
+		head.B = appendError(head.B[:0], in.ID, Errorf(CodeBusy,
 			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again",
 			size))
-		_ = p.post(p.ctx, head.b, nil, nil) // fails only if the connection has ended
+		_ = p.post(p.ctx, head.B, nil, nil) // fails only if the connection has ended
 		return false
 	}
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-		head.b = appendError(head.b[:0], in.ID,
+		head.B = appendError(head.B[:0], in.ID,
 			Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
-		due, _ = p.sendResponse(head.b, nil, nil)
+		due, _ = p.sendResponse(head.B, nil, nil)
 	}
 	return due
 }
@@ -443,10 +443,10 @@ func wireError(err error) *Error {
 
 // refuse responds to a message that gets no handler, without waiting. It owns frame, which is nil
 // if the message could not be read.
-func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
-	defer frame.free()
+func (p *Peer) refuse(frame *buffer.Buffer, id ID, b *batch, e *Error) {
+	defer frame.Free()
 	if e.Code != CodeBusy {
-		p.reportStray(frame.bytes(), e.Message)
+		p.reportStray(frame.Bytes(), e.Message)
 		if p.o.IgnoreMalformed && (id.IsZero() || id.IsNull()) {
 			if b != nil {
 				p.batchReply(nil, b, id, nil)
@@ -454,14 +454,14 @@ func (p *Peer) refuse(frame *buffer, id ID, b *batch, e *Error) {
 			return
 		}
 	}
-	response := newBuffer()
-	defer response.free()
-	response.b = appendError(response.b, id, e)
+	response := buffer.Get(0)
+	defer response.Free()
+	response.B = appendError(response.B, id, e)
 	if b != nil {
-		p.batchReply(nil, b, id, response.b)
+		p.batchReply(nil, b, id, response.B)
 		return
 	}
-	_ = p.post(nil, response.b, nil, nil)
+	_ = p.post(nil, response.B, nil, nil)
 }
 
 func (p *Peer) reportStray(frame []byte, reason string) {

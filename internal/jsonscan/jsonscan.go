@@ -211,24 +211,32 @@ func number(data []byte, i int) (int, error) {
 func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 
 // plain returns the offset of the first byte at or after i that ends a string or needs a closer
-// look: a quote, a backslash, a control character, or a byte outside ASCII. It tests eight bytes at
-// a time.
+// look: a quote, a backslash, a control character, or a byte outside ASCII. It tests 32 bytes at a
+// time, and then 8.
 func plain(data []byte, i int) int {
-	for ; i+16 <= len(data); i += 16 {
-		x, y := binary.LittleEndian.Uint64(data[i:]), binary.LittleEndian.Uint64(data[i+8:])
-		if low, high := special(x), special(y); low|high != 0 {
-			if low != 0 {
-				return i + bits.TrailingZeros64(low)/8
-			}
-			return i + 8 + bits.TrailingZeros64(high)/8
+	rest := data[i:]
+	for len(rest) >= 32 {
+		if special(binary.LittleEndian.Uint64(rest))|
+			special(binary.LittleEndian.Uint64(rest[8:]))|
+			special(binary.LittleEndian.Uint64(rest[16:]))|
+			special(binary.LittleEndian.Uint64(rest[24:])) != 0 {
+			break
 		}
+		rest = rest[32:]
 	}
-	for i < len(data) && data[i] >= ' ' && data[i] < utf8.RuneSelf && data[i] != '"' &&
-		data[i] != '\\' {
+	for len(rest) >= 8 {
+		if found := special(binary.LittleEndian.Uint64(rest)); found != 0 {
+			return len(data) - len(rest) + bits.TrailingZeros64(found)/8
+		}
+		rest = rest[8:]
+	}
+	for i = len(data) - len(rest); i < len(data) && isPlain(data[i]); {
 		i++
 	}
 	return i
 }
+
+func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // special sets the highest bit of the lowest byte of x that is not plain, and maybe of bytes above
 // it. Each subtraction borrows into the highest bit of a byte that is smaller than the subtrahend.
@@ -258,11 +266,13 @@ func String(data []byte, i int) (end int, err error) {
 			return i, &Error{i,
 				fmt.Sprintf("control character %#02x in a string; it must be escaped", c)}
 		default:
-			r, size := utf8.DecodeRune(data[i:])
-			if r == utf8.RuneError && size == 1 {
-				return i, &Error{i, "a string is not UTF-8"}
+			for i < len(data) && data[i] >= utf8.RuneSelf {
+				r, size := utf8.DecodeRune(data[i:])
+				if r == utf8.RuneError && size == 1 {
+					return i, &Error{i, "a string is not UTF-8"}
+				}
+				i += size
 			}
-			i += size
 		}
 	}
 }

@@ -94,14 +94,26 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 func appendQuoted(dst, s []byte) []byte {
 	const hex = "0123456789abcdef"
 	dst = append(dst, '"')
-	for start := 0; ; {
-		i := plain(s, start)
-		dst = append(dst, s[start:i]...)
+	start := 0 // of the text that is copied unchanged
+	for i := 0; ; {
+		i = plain(s, i)
 		if i >= len(s) {
-			return append(dst, '"')
+			return append(append(dst, s[start:]...), '"')
 		}
-		start = i + 1
-		switch c := s[i]; {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			for i < len(s) && s[i] >= utf8.RuneSelf {
+				r, size := utf8.DecodeRune(s[i:])
+				if r == utf8.RuneError && size == 1 {
+					dst = utf8.AppendRune(append(dst, s[start:i]...), r)
+					start = i + 1
+				}
+				i += size
+			}
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
 		case c == '\n':
@@ -110,12 +122,10 @@ func appendQuoted(dst, s []byte) []byte {
 			dst = append(dst, '\\', 'r')
 		case c == '\t':
 			dst = append(dst, '\\', 't')
-		case c < ' ':
-			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		default:
-			r, size := utf8.DecodeRune(s[i:])
-			dst = utf8.AppendRune(dst, r)
-			start = i + size
+			dst = append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 		}
+		i++
+		start = i
 	}
 }

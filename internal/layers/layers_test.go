@@ -27,6 +27,7 @@ var layers = []struct {
 	name string
 	may  []string
 }{
+	{"internal/buffer", nil},
 	{"internal/contain", nil},
 	{"internal/httpdeadline", nil},
 	{"internal/jsonscan", nil},
@@ -50,7 +51,8 @@ var layers = []struct {
 	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/near"}},
 	{"dispatch/quota", nil},
 
-	{"rpc", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact", "framing"}},
+	{"rpc", []string{"internal/buffer", "internal/contain", "internal/jsonscan",
+		"internal/jsonexact", "framing"}},
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact",
 		"dispatch/schema", "dispatch/quota"}},
 
@@ -70,8 +72,8 @@ var layers = []struct {
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
-		[]string{"internal/contain", "internal/httpdeadline", "internal/jsonscan",
-			"internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
+		[]string{"internal/buffer", "internal/contain", "internal/httpdeadline",
+			"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
 	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -17,7 +18,7 @@ func batchRefusal() *refusal {
 
 // postBatch answers a batch, which only revision 2025-03-26 has. The messages are handled in order,
 // and the responses are one array.
-func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
+func (x *httpRequest) postBatch(b *buffer.Buffer, elements [][]byte) *refusal {
 	if x.header(mcp.HeaderProtocolVersion) == string(mcp.Latest) {
 		return batchRefusal()
 	}
@@ -57,10 +58,10 @@ func (x *httpRequest) postBatch(b *body, elements [][]byte) *refusal {
 	return x.runInSession(s, t, x.accepts(),
 		func(ctx context.Context, _ context.CancelCauseFunc, st *stream,
 			own *requestMemory) (func() response, *refusal) {
-			text := b.detach()
-			size := cap(text.text)
+			text := b.Take()
+			size := cap(text.B)
 			return func() response {
-				defer text.free()
+				defer text.Free()
 				var responses []byte
 				handle := s.handler(st)
 				hold := func(id rpc.ID, before, response []byte) []byte {

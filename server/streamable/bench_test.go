@@ -21,10 +21,10 @@ import (
 
 const benchConnections = 32
 
-var benchText = strings.Repeat("x", 64)
-
-func benchRequest(host string) []byte {
-	body := modernCall("tools/call", `"name":"echo","arguments":{"text":"`+benchText+`"},`)
+// benchRequest returns an HTTP request for a modern tools/call with a text of size bytes.
+func benchRequest(host string, size int) []byte {
+	body := modernCall("tools/call",
+		`"name":"echo","arguments":{"text":"`+strings.Repeat("x", size)+`"},`)
 	return fmt.Appendf(nil,
 		"POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: %s\r\nMcp-Protocol-Version: 2026-07-28\r\n"+
 			"Mcp-Method: tools/call\r\nMcp-Name: echo\r\nContent-Length: %d\r\n\r\n%s", host,
@@ -107,7 +107,7 @@ func BenchmarkModernCall(b *testing.B) {
 		const n = 5000
 		for i, s := range []*httptest.Server{ours, bare} {
 			address := s.Listener.Addr().String()
-			took[i] += load(b, address, benchRequest(address), n)
+			took[i] += load(b, address, benchRequest(address, 64), n)
 		}
 		calls += n
 	}
@@ -120,25 +120,29 @@ func BenchmarkModernCall(b *testing.B) {
 
 // BenchmarkServeHTTP is the handler alone: no network and no net/http.
 func BenchmarkServeHTTP(b *testing.B) {
-	h := streamable.Options{}.New(newWorld(server.Options{}).server)
-	defer h.Close()
-	raw := benchRequest("127.0.0.1")
-	b.ReportAllocs()
-	req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
-	if err != nil {
-		b.Fatal(err)
-	}
-	text, _ := io.ReadAll(req.Body)
-	in := bytes.NewReader(text)
-	req.Body = io.NopCloser(in)
-	w := &sink{header: http.Header{}}
-	for b.Loop() {
-		in.Reset(text)
-		clear(w.header)
-		h.ServeHTTP(w, req)
-		if w.status != 200 {
-			b.Fatal(w.status)
-		}
+	for _, size := range []int{64, 64 << 10} {
+		b.Run(fmt.Sprintf("%dB", size), func(b *testing.B) {
+			h := streamable.Options{}.New(newWorld(server.Options{}).server)
+			defer h.Close()
+			raw := benchRequest("127.0.0.1", size)
+			b.ReportAllocs()
+			req, err := http.ReadRequest(bufio.NewReader(bytes.NewReader(raw)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			text, _ := io.ReadAll(req.Body)
+			in := bytes.NewReader(text)
+			req.Body = io.NopCloser(in)
+			w := &sink{header: http.Header{}}
+			for b.Loop() {
+				in.Reset(text)
+				clear(w.header)
+				h.ServeHTTP(w, req)
+				if w.status != 200 {
+					b.Fatal(w.status)
+				}
+			}
+		})
 	}
 }
 

@@ -6,45 +6,21 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"sync"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// A body is the text of a request in a pooled buffer.
-type body struct{ text []byte }
-
-// bytes; larger buffers are not pooled, and not allocated because of Content-Length alone
-const maxPooledBody = 64 << 10
-
-var bodies = sync.Pool{New: func() any { return &body{make([]byte, 0, 1<<10)} }}
-
-// free returns the buffer to the pool, unless it was detached.
-func (b *body) free() {
-	if b.text == nil || cap(b.text) > maxPooledBody {
-		return
+// freeIfLarge frees the memory of a large buffer. Freeing it again has no effect.
+func freeIfLarge(b *buffer.Buffer) {
+	if cap(b.B) > buffer.Small {
+		b.Take().Free()
 	}
-	b.text = b.text[:0]
-	bodies.Put(b)
-}
-
-// dropIfLarge drops the text of a large body.
-func (b *body) dropIfLarge() {
-	if cap(b.text) > maxPooledBody {
-		b.text = nil
-	}
-}
-
-// detach returns a body that owns the text. The caller must free it; freeing b has no effect.
-func (b *body) detach() *body {
-	taken := &body{b.text}
-	b.text = nil
-	return taken
 }
 
 // readBody reads the body of the request. The caller must free it.
-func (x *httpRequest) readBody() (*body, *refusal) {
+func (x *httpRequest) readBody() (*buffer.Buffer, *refusal) {
 	kind := x.header("Content-Type")
 	if kind != "application/json" {
 		kind, _, _ = mime.ParseMediaType(kind) // JSON is always UTF-8, so parameters do not matter
@@ -62,16 +38,17 @@ func (x *httpRequest) readBody() (*body, *refusal) {
 	if claimed < 0 {
 		in = http.MaxBytesReader(x.w, x.r.Body, x.o.MaxBody)
 	}
-	b := bodies.Get().(*body)
-	if room := min(claimed+1, maxPooledBody); int64(cap(b.text)) < room {
-		b.text = make([]byte, 0, room)
+	b := buffer.Get(0)
+	// A large buffer is not allocated because of Content-Length alone.
+	if room := max(1<<10, min(claimed+1, buffer.Small)); int64(cap(b.B)) < room {
+		b.B = make([]byte, 0, room)
 	}
-	err := b.fill(in, claimed, &x.memory)
+	err := fill(b, in, claimed, &x.memory)
 	if err == nil {
 		x.deadlines.BodyRead()
 		return b, nil
 	}
-	b.free()
+	b.Free()
 	if quota.IsRefusal(err) {
 		return nil, x.memory.bodyRefusal(err)
 	}
@@ -88,22 +65,22 @@ func (x *httpRequest) readBody() (*body, *refusal) {
 
 // fill reads to EOF. claimed is the expected size, or -1. The buffer grows by doubling, and its
 // memory is reserved first, so that a claimed size alone reserves nothing.
-func (b *body) fill(in io.Reader, claimed int64, m *requestMemory) error {
+func fill(b *buffer.Buffer, in io.Reader, claimed int64, m *requestMemory) error {
 	for {
-		if len(b.text) == cap(b.text) {
-			room := 2 * cap(b.text)
+		if len(b.B) == cap(b.B) {
+			room := 2 * cap(b.B)
 			if claimed >= 0 {
-				room = max(min(room, int(claimed)+1), cap(b.text)+1)
+				room = max(min(room, int(claimed)+1), cap(b.B)+1)
 			}
-			if room > maxPooledBody {
-				if err := m.account().Resize(int64(room)); err != nil {
+			if room > buffer.Small {
+				if err := m.account().Resize(int64(buffer.Capacity(room))); err != nil {
 					return err
 				}
 			}
-			b.text = append(make([]byte, 0, room), b.text...)
+			b.Grow(room - len(b.B))
 		}
-		n, err := in.Read(b.text[len(b.text):cap(b.text)])
-		b.text = b.text[:len(b.text)+n]
+		n, err := in.Read(b.B[len(b.B):cap(b.B)])
+		b.B = b.B[:len(b.B)+n]
 		if err == io.EOF {
 			return nil
 		}

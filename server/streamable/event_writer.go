@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/internal/sse"
 )
@@ -89,14 +90,14 @@ func (e *eventWriter) writeParts(parts ...[]byte) error {
 
 // message writes a message as an event, without id if id is "". It does not copy a large message.
 func (e *eventWriter) message(id string, message []byte) error {
-	b := bodies.Get().(*body)
-	defer b.free()
-	if len(message) <= maxPooledBody || bytes.ContainsAny(message, "\r\n") {
-		b.text = appendMessage(b.text, id, message)
-		return e.write(b.text)
+	b := buffer.Get(0)
+	defer b.Free()
+	if len(message) <= buffer.Small || bytes.ContainsAny(message, "\r\n") {
+		b.B = appendMessage(b.B, id, message)
+		return e.write(b.B)
 	}
-	b.text = appendMessage(b.text, id, nil)
-	head, tail := b.text[:len(b.text)-len(eventEnd)], b.text[len(b.text)-len(eventEnd):]
+	b.B = appendMessage(b.B, id, nil)
+	head, tail := b.B[:len(b.B)-len(eventEnd)], b.B[len(b.B)-len(eventEnd):]
 	return e.writeParts(head, message, tail)
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -87,19 +88,19 @@ func (x *httpRequest) post() *refusal {
 	if refused != nil {
 		return refused
 	}
-	defer b.free()
-	x.observeFrame(rpc.Inbound, b.text)
+	defer b.Free()
+	x.observeFrame(rpc.Inbound, b.B)
 	if x.isHTTPSSE() {
 		return x.postHTTPSSE(b)
 	}
-	elements, err := rpc.SplitBatch(b.text, maxBatch)
+	elements, err := rpc.SplitBatch(b.B, maxBatch)
 	if err != nil {
 		return x.malformed(b, rpc.ID{}, err)
 	}
 	if elements != nil {
 		return x.postBatch(b, elements)
 	}
-	m, err := rpc.ParseMessage(b.text)
+	m, err := rpc.ParseMessage(b.B)
 	if err != nil {
 		return x.malformed(b, m.ID, err)
 	}
@@ -115,11 +116,11 @@ func (x *httpRequest) post() *refusal {
 
 // malformed returns the refusal of an invalid message (JSON-RPC 2.0, section 5). Its id is null if
 // the message has no readable id.
-func (x *httpRequest) malformed(b *body, id rpc.ID, err error) *refusal {
+func (x *httpRequest) malformed(b *buffer.Buffer, id rpc.ID, err error) *refusal {
 	if id.IsZero() {
 		id, _ = rpc.ParseID([]byte("null"))
 	}
 	e, _ := errors.AsType[*rpc.Error](err)
-	x.observeStray(b.text, e.Message)
+	x.observeStray(b.B, e.Message)
 	return &refusal{status: http.StatusBadRequest, err: e, id: id}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/sse"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -56,8 +57,8 @@ func (x *httpRequest) openHTTPSSE() *refusal {
 }
 
 // postHTTPSSE accepts a message of an HTTP+SSE session. The response is sent on the stream.
-func (x *httpRequest) postHTTPSSE(b *body) *refusal {
-	m, err := rpc.ParseMessage(b.text)
+func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
+	m, err := rpc.ParseMessage(b.B)
 	if err != nil {
 		return x.malformed(b, m.ID, err)
 	}
@@ -71,7 +72,7 @@ func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 	}
 	defer s.release()
 	if m.IsResponse() {
-		s.handleResponse(&m, b.text)
+		s.handleResponse(&m, b.B)
 		return x.writeAccepted()
 	}
 	t, refused := x.acquireRequestSlot(m.ID.IsZero())
@@ -98,9 +99,9 @@ func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 		own.memory.close()
 		return refused
 	}
-	id, request, text := m.ID, m.Request(), b.detach()
+	id, request, text := m.ID, m.Request(), b.Take()
 	serve := func() {
-		defer text.free()
+		defer text.Free()
 		defer cancel(nil)
 		defer own.memory.close()
 		var response []byte
@@ -117,7 +118,7 @@ func (x *httpRequest) postHTTPSSE(b *body) *refusal {
 		}()
 		response, _ = s.h.answer(ctx, nil, s.handler(st), request)
 		request.Params = nil
-		text.dropIfLarge()
+		freeIfLarge(text)
 		response, _ = own.memory.holdResponse(id, response, 0)
 	}
 	if m.Method == mcp.MethodInitialize {

@@ -5,12 +5,13 @@ import (
 	"net/http"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // postLegacy answers a message of the legacy era.
-func (x *httpRequest) postLegacy(b *body, m *rpc.Message, accepts acceptedTypes) *refusal {
+func (x *httpRequest) postLegacy(b *buffer.Buffer, m *rpc.Message, accepts acceptedTypes) *refusal {
 	if refused := x.checkVersion(); refused != nil {
 		return refused.forRequest(m)
 	}
@@ -24,7 +25,7 @@ func (x *httpRequest) postLegacy(b *body, m *rpc.Message, accepts acceptedTypes)
 	}
 	defer s.release()
 	if m.IsResponse() {
-		s.handleResponse(m, b.text)
+		s.handleResponse(m, b.B)
 		return x.writeAccepted()
 	}
 	t, refused := x.acquireRequestSlot(m.ID.IsZero())
@@ -132,7 +133,7 @@ func (s *session) newRequestContext(x *httpRequest, st *stream) *requestContext 
 }
 
 // serveRequest answers a request on a goroutine that outlives the connection.
-func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message,
+func (x *httpRequest) serveRequest(s *session, t *slot, b *buffer.Buffer, m *rpc.Message,
 	accepts acceptedTypes) *refusal {
 	return x.runInSession(s, t, accepts,
 		func(ctx context.Context, cancel context.CancelCauseFunc, st *stream,
@@ -140,9 +141,9 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message,
 			if refused := s.addRequest(m.ID, cancel); refused != nil {
 				return nil, refused
 			}
-			id, request, text := m.ID, m.Request(), b.detach()
+			id, request, text := m.ID, m.Request(), b.Take()
 			return func() (r response) {
-				defer text.free()
+				defer text.Free()
 				defer func() {
 					if s.removeRequest(id) {
 						r = response{} // the client cancelled it
@@ -150,7 +151,7 @@ func (x *httpRequest) serveRequest(s *session, t *slot, b *body, m *rpc.Message,
 				}()
 				answer, _ := s.h.answer(ctx, nil, s.handler(st), request)
 				request.Params = nil
-				text.dropIfLarge() // free a large body before the response waits to be read
+				freeIfLarge(text) // free a large body before the response waits to be read
 				r.text, r.refused = own.holdResponse(id, answer, 0)
 				return r
 			}, nil

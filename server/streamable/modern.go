@@ -8,13 +8,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
 // postModern answers a message of the modern era, without state.
-func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta,
+func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMeta,
 	accepts acceptedTypes) *refusal {
 	if m.IsResponse() {
 		return newRefusal(http.StatusBadRequest, rpc.CodeInvalidRequest,
@@ -58,7 +59,7 @@ func (x *httpRequest) postModern(b *body, m *rpc.Message, h *messageMeta,
 }
 
 // listen answers subscriptions/listen. It has a connection of its own and a stream slot.
-func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta,
+func (x *httpRequest) listen(b *buffer.Buffer, m *rpc.Message, h *messageMeta,
 	accepts acceptedTypes) *refusal {
 	if !accepts.stream {
 		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
@@ -73,16 +74,16 @@ func (x *httpRequest) listen(b *body, m *rpc.Message, h *messageMeta,
 	own := *m
 	// a long-lived request must not keep a pooled body
 	own.Params = append([]byte(nil), m.Params...)
-	b.detach().free()
+	b.Take().Free()
 	x.memory.holdResponse(m.ID, own.Params, 0) // cannot fail: no more than the body
 	conn := x.Handler.server.Integration().NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
-	x.reply(conn, &body{}, &own, h, acceptedTypes{stream: true})
+	x.reply(conn, &buffer.Buffer{}, &own, h, acceptedTypes{stream: true})
 	return nil
 }
 
 // reply calls the server and writes the response.
-func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messageMeta,
+func (x *httpRequest) reply(conn *server.Conn, b *buffer.Buffer, m *rpc.Message, h *messageMeta,
 	accepts acceptedTypes) {
 	reply := &modernResponse{x: x, conn: conn, accepts: accepts}
 	reply.ctx.Context, reply.ctx.memory = x.r.Context(), &x.memory
@@ -91,17 +92,20 @@ func (x *httpRequest) reply(conn *server.Conn, b *body, m *rpc.Message, h *messa
 		reply.ctx.cancel(ErrClosed)
 	}
 	defer x.unregister(reply)
-	out := bodies.Get().(*body)
-	defer out.free()
+	out := buffer.Get(0)
+	defer out.Free()
 	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
-	response, err := x.answer(&reply.ctx, out.text,
+	response, err := x.answer(&reply.ctx, out.B,
 		func(ctx context.Context, req *rpc.Request) (any, error) {
 			return conn.Handle(ctx, req, reply)
 		}, &request)
 	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
-	b.dropIfLarge() // free a large body before the response waits to be read
+	freeIfLarge(b) // free a large body before the response waits to be read
 	response, refused := x.memory.holdResponse(m.ID, response, 0)
-	out.text = response
+	if cap(response) > cap(out.B) {
+		out.Take().Free() // the response is in other memory
+	}
+	out.B = response
 	reply.finish(response, statusOf(err, h), refused)
 }
 
@@ -181,10 +185,10 @@ func (noLink) Call(context.Context, string, any, any) error { return errNoStream
 // Notify implements [server.Link]. It drops messages to a client that does not accept event
 // streams.
 func (r *modernResponse) Notify(_ context.Context, method string, params any) error {
-	b := bodies.Get().(*body)
-	defer b.free()
+	b := buffer.Get(0)
+	defer b.Free()
 	var err error
-	if b.text, err = rpc.AppendRequest(b.text, rpc.ID{}, method, params); err != nil {
+	if b.B, err = rpc.AppendRequest(b.B, rpc.ID{}, method, params); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -195,7 +199,7 @@ func (r *modernResponse) Notify(_ context.Context, method string, params any) er
 	if !r.accepts.stream {
 		return nil
 	}
-	return r.writeEvent(b.text)
+	return r.writeEvent(b.B)
 }
 
 // writeEvent writes a message, or a comment if message is nil. r.mu must be held.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -70,7 +71,7 @@ func (m *requestMemory) holdResponse(id rpc.ID, answer []byte, other int) ([]byt
 
 // countedBytes returns the memory to reserve for size bytes.
 func countedBytes(size int) int64 {
-	if size <= maxPooledBody {
+	if size <= buffer.Small {
 		return 0
 	}
 	return int64(size)

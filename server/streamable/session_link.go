@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stdwire/stdwire/dispatch/quota"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -131,7 +132,7 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 			l.s.mu.Unlock()
 			return nil, errDisconnected
 		case st.hasRoom(len(text)):
-			if account == nil && len(text) > maxPooledBody && !l.s.reserve(len(text)) {
+			if account == nil && len(text) > buffer.Small && !l.s.reserve(len(text)) {
 				l.s.mu.Unlock()
 				return nil, errNoMemory
 			}

@@ -3,6 +3,8 @@ package streamable
 import (
 	"net/http"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/buffer"
 )
 
 // serveStream writes a stream to this connection until the stream completes, another connection
@@ -139,18 +141,18 @@ func (a *streamWriter) write() error {
 	queue := a.queue
 	a.queue = nil
 	err := a.start()
-	b := bodies.Get().(*body)
-	defer b.free()
+	b := buffer.Get(0)
+	defer b.Free()
 	for i, e := range queue {
 		switch {
 		case err != nil: // the rest is only released
-		case len(e.text) > maxPooledBody:
+		case len(e.text) > buffer.Small:
 			err = a.out.message(e.id(), e.text)
 		default:
-			b.text = appendMessage(b.text, e.id(), e.text)
-			if i+1 == len(queue) || len(b.text)+len(queue[i+1].text) > maxPooledBody {
-				err = a.out.write(b.text)
-				b.text = b.text[:0]
+			b.B = appendMessage(b.B, e.id(), e.text)
+			if i+1 == len(queue) || len(b.B)+len(queue[i+1].text) > buffer.Small {
+				err = a.out.write(b.B)
+				b.B = b.B[:0]
 			}
 		}
 	}
