@@ -2,6 +2,7 @@ package target
 
 import (
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -13,6 +14,9 @@ func TestHistoryFileOfTheShell(t *testing.T) {
 	t.Setenv("USERPROFILE", home) // as Windows does
 	t.Setenv("LOCALAPPDATA", "")  // the base directory on Windows, unless XDG_STATE_HOME is set
 	byDefault := filepath.Join(home, ".local", "state")
+	if runtime.GOOS == "windows" {
+		byDefault = filepath.Join(home, "AppData", "Local")
+	}
 	for value, base := range map[string]string{"": byDefault, "relative": byDefault, state: state} {
 		t.Setenv("XDG_STATE_HOME", value)
 		path, err := StateFile("history")
