@@ -14,7 +14,7 @@ import (
 )
 
 // What is told anyway is not logged, however it is wrapped, and whatever the log has been given.
-func TestUntold(t *testing.T) {
+func TestSuppressingHandler(t *testing.T) {
 	var b bytes.Buffer
 	plain := slog.New(SuppressHandler[*client.StartError]{Handler: slog.NewTextHandler(&b, nil)})
 	told := fmt.Errorf("wrapped: %w", &client.StartError{Err: errors.New("no")})
