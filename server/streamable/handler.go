@@ -29,6 +29,7 @@ type Handler struct {
 	streamSlots   *quota.Pool
 	eventStore    eventStore
 	running       sync.WaitGroup // requests and streams
+	workers       workers        // for requests in sessions
 
 	mu sync.Mutex
 	// closed when the last request has been answered; nil: not shutting down
@@ -129,4 +130,5 @@ func (h *Handler) Close() {
 		s.close(ErrClosed)
 	}
 	h.running.Wait()
+	h.workers.close()
 }

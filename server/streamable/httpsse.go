@@ -126,9 +126,9 @@ func (x *httpRequest) postHTTPSSE(b *buffer.Buffer) *refusal {
 		return x.writeAccepted()
 	}
 	t.retain()
-	go func() {
+	x.workers.run(func() {
 		defer t.release()
 		serve()
-	}()
+	})
 	return x.writeAccepted()
 }

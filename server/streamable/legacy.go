@@ -181,7 +181,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 		return refused
 	}
 	t.retain()
-	go func() {
+	x.workers.run(func() {
 		defer t.release()
 		defer s.release()
 		defer cancel(nil)
@@ -194,7 +194,7 @@ func (x *httpRequest) runInSession(s *session, t *slot, accepts acceptedTypes,
 			st.finish(r)
 		}()
 		r = do()
-	}()
+	})
 	x.serveStream(st, r, accepts, nil)
 	return nil
 }
