@@ -46,6 +46,7 @@ func reopen(file *os.File, mode int) *os.File {
 		}
 		return os.NewFile(uintptr(copied), file.Name())
 	case info.Mode()&(os.ModeNamedPipe|os.ModeCharDevice) != 0:
+		growPipe(fd)
 		opened, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(fd), mode|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			return file
@@ -53,4 +54,17 @@ func reopen(file *os.File, mode int) *os.File {
 		return opened
 	}
 	return file // a regular file never blocks
+}
+
+// pipeSize is the capacity of the pipes of standard input and output. Linux gives them 64 KiB, so
+// the two processes take many turns for a large message.
+const pipeSize = 256 << 10
+
+// growPipe sets the capacity of a pipe to pipeSize if it is less and the system permits it.
+func growPipe(fd int) {
+	const setPipeSize, getPipeSize = 1031, 1032 // F_SETPIPE_SZ, F_GETPIPE_SZ
+	size, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), getPipeSize, 0)
+	if errno == 0 && size < pipeSize {
+		_, _, _ = syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), setPipeSize, pipeSize)
+	}
 }
