@@ -27,9 +27,15 @@ func (s *Server) notifyChange(n changeNotification) {
 	s.notifyConns(n)
 }
 
-// notifyConns notifies all connections and waits for none. No connection closes meanwhile, since
-// the caller holds mu.
+// notifyConns notifies the connections that may want it, and waits for none. No connection closes
+// meanwhile, since the caller holds mu.
 func (s *Server) notifyConns(n changeNotification) {
+	if n.method == mcp.NotificationResourceUpdated {
+		for _, c := range s.watchers[n.subject] {
+			c.notifyChange(n)
+		}
+		return
+	}
 	for c := range s.conns {
 		c.notifyChange(n)
 	}

@@ -96,6 +96,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,6 +206,7 @@ type Server struct {
 
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}
+	watchers              watchers
 	subscriptionObservers []*func() // see Integration.OnSubscriptionChange
 	stopCatalogWatch      func()    // set while there are connections
 	clientEvents          clientEvents
@@ -244,7 +247,7 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	s := &Server{
 		o: o, info: encoded, modernSuffix: modernSuffix(encoded), sealer: newSealer(o.StateKey),
 		catalog: catalog, dispatcher: dispatch.NewDispatcher(catalog, o.Dispatch),
-		log: o.Logger, conns: make(map[*Conn]struct{}),
+		log: o.Logger, conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),
 	}
 	for id := range o.Extensions {
@@ -288,6 +291,9 @@ func (s *Server) removeConn(c *Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	c.mu.Lock()
+	s.watchers.remove(c, slices.Collect(maps.Keys(c.subscribed))...)
+	c.mu.Unlock()
 	if len(s.conns) == 0 && s.stopCatalogWatch != nil {
 		s.stopCatalogWatch()
 		s.stopCatalogWatch = nil

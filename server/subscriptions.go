@@ -18,6 +18,7 @@ type subscription struct {
 	link   Link
 	meta   rawJSON // of its notifications, without the closing brace
 	wants  map[changeNotification]bool
+	uris   []string             // the resources among them
 	active bool                 // the acknowledgment was sent
 	missed []changeNotification // that came before the acknowledgment
 }
@@ -112,9 +113,10 @@ func (s *Server) accept(r *request, sub *subscription,
 	for _, uri := range filter.ResourceSubscriptions {
 		if has.resources && s.visible(r, KindResource, uri) {
 			sub.wants[changeNotification{mcp.NotificationResourceUpdated, uri}] = true
-			got.ResourceSubscriptions = append(got.ResourceSubscriptions, uri)
+			sub.uris = append(sub.uris, uri)
 		}
 	}
+	got.ResourceSubscriptions = sub.uris
 	if filter.TaskIDs != nil && has.tasks {
 		if got.TaskIDs, err = s.acceptTasks(r, sub, filter.TaskIDs); err != nil {
 			return nil, err
@@ -124,6 +126,9 @@ func (s *Server) accept(r *request, sub *subscription,
 }
 
 func (c *Conn) addSubscription(sub *subscription) bool {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
@@ -133,6 +138,7 @@ func (c *Conn) addSubscription(sub *subscription) bool {
 		c.subscriptions = map[rpc.ID]*subscription{}
 	}
 	c.subscriptions[sub.id] = sub
+	s.watchers.add(c, sub.uris...)
 	return true
 }
 
@@ -147,9 +153,13 @@ func (c *Conn) activateSubscription(sub *subscription) {
 }
 
 func (c *Conn) removeSubscription(sub *subscription) {
+	s := c.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.subscriptions, sub.id)
+	s.watchers.remove(c, sub.uris...)
 }
 
 // subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
@@ -164,23 +174,31 @@ func subscribe(r *request) (any, error) {
 	if _, err := r.conn.server.findResource(r, uri); err != nil {
 		return nil, err
 	}
-	c := r.conn
-	defer c.server.subscriptionsChanged()
+	c, s := r.conn, r.conn.server
+	defer s.subscriptionsChanged()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.subscribed) >= c.server.o.MaxWatched && !c.subscribed[uri] {
+	if c.subscribed[uri] {
+		return rawJSON(`{}`), nil
+	}
+	if _, open := s.conns[c]; !open {
+		return nil, context.Canceled
+	}
+	if len(c.subscribed) >= s.o.MaxWatched {
 		return nil, rpc.Errorf(rpc.CodeBusy,
 			"%d resources are subscribed to already; unsubscribe from one first", len(c.subscribed))
 	}
 	if c.subscribed == nil {
-		c.subscribed, c.subscribedMemory = map[string]bool{}, c.server.o.Memory.Open(r.quotaOwner())
+		c.subscribed, c.subscribedMemory = map[string]bool{}, s.o.Memory.Open(r.quotaOwner())
 	}
-	if !c.subscribed[uri] &&
-		c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
+	if c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
 		return nil, rpc.Errorf(rpc.CodeBusy,
 			"There is no room for another subscription; unsubscribe from a resource, or try again later")
 	}
 	c.subscribed[uri] = true
+	s.watchers.add(c, uri)
 	return rawJSON(`{}`), nil
 }
 
@@ -190,11 +208,15 @@ func unsubscribe(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.conn.server.subscriptionsChanged()
-	r.conn.mu.Lock()
-	defer r.conn.mu.Unlock()
-	if c := r.conn; c.subscribed[uri] {
+	c, s := r.conn, r.conn.server
+	defer s.subscriptionsChanged()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.subscribed[uri] {
 		delete(c.subscribed, uri)
+		s.watchers.remove(c, uri)
 		// shrinking never fails
 		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - int64(len(uri)))
 	}
@@ -203,22 +225,9 @@ func unsubscribe(r *request) (any, error) {
 
 // subscribedResources is [Integration.SubscribedResources].
 func (s *Server) subscribedResources() []string {
-	uris := map[string]bool{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.conns {
-		c.mu.Lock()
-		maps.Copy(uris, c.subscribed)
-		for _, sub := range c.subscriptions {
-			for n := range sub.wants {
-				if n.method == mcp.NotificationResourceUpdated {
-					uris[n.subject] = true
-				}
-			}
-		}
-		c.mu.Unlock()
-	}
-	return slices.Sorted(maps.Keys(uris))
+	return slices.Sorted(maps.Keys(s.watchers))
 }
 
 // onSubscriptionChange is [Integration.OnSubscriptionChange].

@@ -317,5 +317,39 @@ func TestSubscriptionsEndWithTheConnection(t *testing.T) {
 		synctest.Wait()
 		s.ResourceUpdated("x:1")
 		k.next().says(updated, `{"uri":"x:1"}`)
+		k.stream.Close()
+		synctest.Wait()
+		assert.DeepEqual(t, s.Integration().SubscribedResources(), []string(nil))
+	})
+}
+
+func TestSubscribersOfOneResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := three(t, quiet)
+		modern := speak(t, s, newest, `{}`)
+		for range 2 { // the URI twice in each
+			modern.request("subscriptions/listen",
+				`{"notifications":{"resourceSubscriptions":["x:1","x:1"]}}`).says(acknowledged, "")
+		}
+		k1, k2 := speak(t, s, "2025-11-25", `{}`), speak(t, s, "2025-06-18", `{}`)
+		k1.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
+		k2.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
+		s.ResourceUpdated("x:1")
+		for _, k := range []*talk{modern, modern, k1, k2} {
+			k.next().says(updated, "")
+		}
+		k1.want("resources/unsubscribe", `{"uri":"x:1"}`, `{}`)
+		k2.stream.Close()
+		synctest.Wait()
+		s.ResourceUpdated("x:1")
+		modern.next().says(updated, "")
+		modern.next().says(updated, "")
+		synctest.Wait()
+		modern.silent()
+		k1.silent()
+		assert.DeepEqual(t, s.Integration().SubscribedResources(), []string{"x:1"})
+		modern.stream.Close()
+		synctest.Wait()
+		assert.DeepEqual(t, s.Integration().SubscribedResources(), []string(nil))
 	})
 }

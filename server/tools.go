@@ -16,9 +16,10 @@ import (
 // A tool is what the name in tools/call stands for: exactly one of operation, service and raw is
 // set.
 type tool struct {
-	operation string   // name of an operation of the catalog
-	service   *service // several operations
-	raw       *RawTool // added with AddRawTool or AddTool
+	operation string              // name of an operation of the catalog
+	definedBy *dispatch.Operation // the operation of that name which the definition is made from
+	service   *service            // several operations
+	raw       *RawTool            // added with AddRawTool or AddTool
 	tasks     mcp.TaskSupport
 	// the definition for revisions before 2026-07-28; nil: not listed there
 	legacy []byte
@@ -43,9 +44,9 @@ func toolName(operation string) string { return strings.ReplaceAll(operation, ".
 // change.
 func (s *Server) toolList() *tools {
 	operations, raw := s.catalog.Operations(), s.addedTools.listing()
-	if now := s.tools.Load(); now != nil && now.raw == raw &&
-		sameOperations(now.operations, operations) {
-		return now
+	before := s.tools.Load()
+	if before != nil && before.raw == raw && sameOperations(before.operations, operations) {
+		return before
 	}
 	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
 	add := func(i *item[*tool]) {
@@ -66,7 +67,15 @@ func (s *Server) toolList() *tools {
 		}
 	}
 	for _, op := range single {
-		add(toolItem(toolName(op.Name()), &tool{operation: op.Name(), tasks: s.tasks.support(op)},
+		name, support := toolName(op.Name()), s.tasks.support(op)
+		if before != nil {
+			i := before.byKey[name]
+			if i != nil && i.value.definedBy == op && i.value.tasks == support {
+				add(i) // encoding the definition again costs more than all the rest
+				continue
+			}
+		}
+		add(toolItem(name, &tool{operation: op.Name(), definedBy: op, tasks: support},
 			definition(op)))
 	}
 	for _, i := range raw.sorted {
