@@ -92,13 +92,16 @@ var pipePrograms = []struct {
 
 // pipeSuite measures tools/call in one process over io.Pipe, one call at a time, with a client that
 // only writes and reads lines.
-func pipeSuite(d time.Duration) ([]measure, error) {
+func pipeSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, kind := range []string{"raw", "typed and validated"} {
 		for _, p := range pipePrograms {
+			if !o.measures(p.name) {
+				continue
+			}
 			m, err := measurePipe(func(stream io.ReadWriteCloser) {
 				p.serve(kind == "raw", stream)
-			}, d)
+			}, o.time)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
