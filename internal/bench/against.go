@@ -49,11 +49,11 @@ func (r row) cost() float64 {
 // the work tree is slower. It removes all its files before it returns, also when ctx ends.
 func against(ctx context.Context, w io.Writer, revision string, names []string, rounds int,
 	o options) (err error) {
-	commit, err := run(ctx, "git", "rev-parse", "--short", "--verify", revision+"^{commit}")
+	commit, err := output(ctx, "git", "rev-parse", "--short", "--verify", revision+"^{commit}")
 	if err != nil {
 		return err
 	}
-	top, err := run(ctx, "git", "rev-parse", "--show-toplevel")
+	top, err := output(ctx, "git", "rev-parse", "--show-toplevel")
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,11 @@ func against(ctx context.Context, w io.Writer, revision string, names []string, 
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	tree := filepath.Join(dir, "tree")
-	if _, err := run(ctx, "git", "worktree", "add", "--detach", tree, commit); err != nil {
+	if _, err := output(ctx, "git", "worktree", "add", "--detach", tree, commit); err != nil {
 		return err
 	}
 	defer func() {
-		_, removeErr := run(context.Background(), "git", "worktree", "remove", "--force", tree)
+		_, removeErr := output(context.Background(), "git", "worktree", "remove", "--force", tree)
 		err = errors.Join(err, removeErr)
 	}()
 	now, err := newBuild(ctx, top, filepath.Join(dir, "now"))
@@ -107,7 +107,7 @@ func buildThere(ctx context.Context, now build, tree, program string) (build, er
 	fmt.Fprintf(os.Stderr, "bench: the benchmarks of the work tree do not compile with the "+
 		"commit, which is measured with its own: %v\n", err)
 	for _, args := range [][]string{{"clean", "-qfdx", there}, {"checkout", "--", there}} {
-		if _, err := run(ctx, "git", append([]string{"-C", tree}, args...)...); err != nil {
+		if _, err := output(ctx, "git", append([]string{"-C", tree}, args...)...); err != nil {
 			return build{}, err
 		}
 	}
@@ -120,7 +120,7 @@ func newBuild(ctx context.Context, tree, program string) (build, error) {
 	// -trimpath lets the build cache ignore the path; suites build ./servers again
 	for _, args := range [][]string{{"./servers/..."}, {"-o", program, "."}} {
 		args = append([]string{"build", "-C", b.dir, "-trimpath", "-ldflags=-w"}, args...)
-		if _, err := run(ctx, "go", args...); err != nil {
+		if _, err := output(ctx, "go", args...); err != nil {
 			return b, err
 		}
 	}
@@ -186,8 +186,8 @@ func printRatios(w io.Writer, suite, commit string, then, now []row) {
 	table.Flush()
 }
 
-// run returns the output of a command, without the line end.
-func run(ctx context.Context, name string, args ...string) (string, error) {
+// output returns the output of a command, without the line end.
+func output(ctx context.Context, name string, args ...string) (string, error) {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stderr = &stderr

@@ -13,7 +13,7 @@ import (
 )
 
 func TestAgainst(t *testing.T) {
-	trees, err := run(t.Context(), "git", "worktree", "list")
+	trees, err := output(t.Context(), "git", "worktree", "list")
 	if err != nil {
 		t.Skip("needs a git repository: ", err)
 	}
@@ -32,7 +32,7 @@ func TestAgainst(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	assert.NilError(t, err)
 	assert.Check(t, cmp.Len(left, 0))
-	treesNow, err := run(t.Context(), "git", "worktree", "list")
+	treesNow, err := output(t.Context(), "git", "worktree", "list")
 	assert.NilError(t, err)
 	assert.Check(t, cmp.Equal(treesNow, trees))
 }

@@ -5,6 +5,7 @@
 //		[-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
+//	go run . -suite scale -time 200ms
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
@@ -78,6 +79,7 @@ var suites = []suite{
 	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
 	{"http-load", httpLoadSuite, nil},
 	{"gateway-load", gatewayLoadSuite, nil},
+	{"scale", scaleSuite, nil},
 }
 
 func main() {
