@@ -69,7 +69,7 @@ func signatures() ([]signature, error) {
 }
 
 // authSuite measures the verification of an access token, beside the check of its signature alone.
-func authSuite(d time.Duration) ([]measure, error) {
+func authSuite(o options) ([]measure, error) {
 	signatures, err := signatures()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func authSuite(d time.Duration) ([]measure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.alg, err)
 		}
-		pair, err := measureAlternately(d, [2]func() error{
+		pair, err := measureAlternately(o.time, [2]func() error{
 			func() error {
 				_, err := verify(context.Background(), token)
 				return err

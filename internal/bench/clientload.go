@@ -52,6 +52,9 @@ func clientSuite(transport string) func(o options) ([]measure, error) {
 				costs := map[string][]measure{}
 				kinds := []string{"time", "CPU", "bytes"}
 				for _, p := range clientPrograms {
+					if !o.measures(p.name) {
+						continue
+					}
 					cost, err := measureClient(p.name, transport, era, callers, o)
 					if errors.Is(err, errors.ErrUnsupported) {
 						continue

@@ -195,6 +195,9 @@ func gatewayHTTPSuite(o options) (all []measure, err error) {
 	}); err != nil {
 		return nil, err
 	}
+	if !o.measures("net/http") {
+		return all, nil
+	}
 	// the cost of HTTP alone, with a handler in the server process
 	floor, err := startHTTP("net/http", "")
 	if err != nil {

@@ -133,6 +133,9 @@ func (p *httpProcess) runClients(connections int, d time.Duration,
 func httpSuite(o options) ([]measure, error) {
 	var many, single []measure
 	for _, program := range httpPrograms {
+		if !o.measures(program.name) {
+			continue
+		}
 		p, err := startHTTP(program.name, o.profiles)
 		if err != nil {
 			return nil, err

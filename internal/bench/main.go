@@ -5,21 +5,31 @@
 //		[-time 1s] [-repeat 3] [-profile DIR]
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
+//	go run . -suite scale -time 200ms
+//	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
 // repeats. The programs take turns, so that other load on the machine affects all. The suite
 // gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
 // binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles:
-// NAME.cpu and NAME.allocs.
+// NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
+//
+// With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
+// prints the best value of the repeats and the ratio of the costs: a row with more than 1.10× is
+// marked SLOWER. Both run the benchmarks of the work tree, or, if these do not compile with the
+// library of the commit, each its own; rows are then compared if their names are the same.
 package main
 
 import (
 	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 )
@@ -42,8 +52,12 @@ type budget struct {
 
 type options struct {
 	time     time.Duration // for each number
+	own      bool          // measure no other library
 	profiles string        // the folder for profiles; "" for none
 }
+
+// measures reports whether a program is measured.
+func (o options) measures(program string) bool { return !o.own || program == "stdwire" }
 
 // A suite measures its programs once.
 type suite struct {
@@ -53,32 +67,31 @@ type suite struct {
 }
 
 var suites = []suite{
-	{"rpc", withTime(rpcSuite), nil},
-	{"pipe", withTime(pipeSuite), nil},
-	{"stdio", withTime(stdioSuite), nil},
+	{"rpc", rpcSuite, nil},
+	{"pipe", pipeSuite, nil},
+	{"stdio", stdioSuite, nil},
 	{"client", clientSuite("stdio"), clientBudgets("stdio")},
 	{"client-http", clientSuite("HTTP"), clientBudgets("HTTP")},
-	{"start", withTime(startSuite), nil},
-	{"auth", withTime(authSuite), authBudgets()},
+	{"start", startSuite, nil},
+	{"auth", authSuite, authBudgets()},
 	{"http", httpSuite, httpBudgets},
 	{"gateway", gatewaySuite, gatewayBudgets},
 	{"gateway-http", gatewayHTTPSuite, gatewayHTTPBudgets()},
 	{"http-load", httpLoadSuite, nil},
 	{"gateway-load", gatewayLoadSuite, nil},
-}
-
-// withTime adapts a suite that needs only the time.
-func withTime(run func(d time.Duration) ([]measure, error)) func(options) ([]measure, error) {
-	return func(o options) ([]measure, error) { return run(o.time) }
+	{"scale", scaleSuite, nil},
 }
 
 func main() {
-	only := flag.String("suite",
+	selection := flag.String("suite",
 		"rpc,pipe,stdio,client,client-http,start,auth,http,gateway,gateway-http",
 		"the suites to run, separated by commas")
 	var o options
 	flag.DurationVar(&o.time, "time", time.Second, "duration of each measurement")
 	repeat := flag.Int("repeat", 3, "number of rounds")
+	flag.BoolVar(&o.own, "own", false, "measure stdwire only, and what its rows refer to")
+	revision := flag.String("against", "",
+		"compare stdwire of the work tree with stdwire of this commit")
 	flag.StringVar(&o.profiles, "profile", "",
 		"a folder for profiles of the HTTP servers and the clients")
 	httpServer := flag.String("http-server", "",
@@ -115,7 +128,22 @@ func main() {
 		}
 		return
 	}
-	selected := strings.Split(*only, ",")
+	selected := strings.Split(*selection, ",")
+	for _, name := range selected {
+		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
+			fmt.Fprintf(os.Stderr, "bench: there is no suite %q\n", name)
+			os.Exit(2)
+		}
+	}
+	if *revision != "" {
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if err := against(ctx, os.Stdout, *revision, selected, *repeat, o); err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	for _, s := range suites {
 		if !slices.Contains(selected, s.name) {
 			continue
@@ -169,6 +197,9 @@ func print(s suite, all []measure) {
 	for _, b := range s.budgets {
 		i := slices.IndexFunc(all,
 			func(m measure) bool { return m.what == b.what && m.program == b.program })
+		if i < 0 { // with -own
+			continue
+		}
 		ratio, verdict, bound := ours[b.what]/all[i].value, "kept", "at most"
 		missed := ratio > b.ratio
 		if all[i].rate {

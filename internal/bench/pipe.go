@@ -92,13 +92,16 @@ var pipePrograms = []struct {
 
 // pipeSuite measures tools/call in one process over io.Pipe, one call at a time, with a client that
 // only writes and reads lines.
-func pipeSuite(d time.Duration) ([]measure, error) {
+func pipeSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, kind := range []string{"raw", "typed and validated"} {
 		for _, p := range pipePrograms {
+			if !o.measures(p.name) {
+				continue
+			}
 			m, err := measurePipe(func(stream io.ReadWriteCloser) {
 				p.serve(kind == "raw", stream)
-			}, d)
+			}, o.time)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", p.name, err)
 			}
@@ -110,6 +113,20 @@ func pipeSuite(d time.Duration) ([]measure, error) {
 }
 
 func measurePipe(serve func(io.ReadWriteCloser), d time.Duration) (measure, error) {
+	c, stop := startPipe(serve)
+	defer stop()
+	if err := c.open(); err != nil {
+		return measure{}, err
+	}
+	frame := callFrame("echo", 7, strings.Repeat("x", 64))
+	return benchmark(d, 1, func() error {
+		_, err := c.exchange(frame)
+		return err
+	})
+}
+
+// startPipe serves a client over pipes in memory until stop is called.
+func startPipe(serve func(io.ReadWriteCloser)) (c lineClient, stop func()) {
 	r1, w1 := io.Pipe()
 	r2, w2 := io.Pipe()
 	done := make(chan struct{})
@@ -117,19 +134,11 @@ func measurePipe(serve func(io.ReadWriteCloser), d time.Duration) (measure, erro
 		defer close(done)
 		serve(duplex{r1, w2})
 	}()
-	c := lineClient{bufio.NewReaderSize(r2, 1<<16), w1}
-	if err := c.open(); err != nil {
-		return measure{}, err
+	return lineClient{bufio.NewReaderSize(r2, 1<<16), w1}, func() {
+		w1.Close()
+		r2.Close()
+		<-done
 	}
-	frame := callFrame("echo", 7, strings.Repeat("x", 64))
-	m, err := benchmark(d, 1, func() error {
-		_, err := c.exchange(frame)
-		return err
-	})
-	w1.Close()
-	r2.Close()
-	<-done
-	return m, err
 }
 
 // A lineClient is a minimal MCP client of the legacy era.
@@ -174,10 +183,10 @@ func (c lineClient) exchange(frame []byte) ([]byte, error) {
 func (c lineClient) response() ([]byte, error) {
 	for {
 		line, err := c.in.ReadSlice('\n')
-		for err == bufio.ErrBufferFull {
+		if err == bufio.ErrBufferFull {
 			var rest []byte
 			line = bytes.Clone(line)
-			rest, err = c.in.ReadSlice('\n')
+			rest, err = c.in.ReadBytes('\n')
 			line = append(line, rest...)
 		}
 		if err != nil {

@@ -48,7 +48,7 @@ var rpcPrograms = []struct {
 	{"encoding/json alone", jsonAlone},
 }
 
-func rpcSuite(d time.Duration) ([]measure, error) {
+func rpcSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, size := range []struct {
 		name string
@@ -56,7 +56,10 @@ func rpcSuite(d time.Duration) ([]measure, error) {
 	}{{"32 B", "hello"}, {"16 KiB", strings.Repeat("a", 16<<10)}} {
 		for _, callers := range []int{1, 64} {
 			for _, p := range rpcPrograms {
-				m, err := measureRPC(p.connect, size.text, callers, d)
+				if !o.measures(p.name) {
+					continue
+				}
+				m, err := measureRPC(p.connect, size.text, callers, o.time)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", p.name, err)
 				}

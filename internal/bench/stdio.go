@@ -16,8 +16,8 @@ import (
 
 var stdioPrograms = []string{"stdwire", "gosdk", "mcpgo", "floor"}
 
-// build builds the servers as for a release.
-func build() (dir string, err error) {
+// buildServers builds the servers as for a release.
+func buildServers() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "stdwire-bench-"); err != nil {
 		return "", err
 	}
@@ -64,8 +64,8 @@ func (p *process) stop() time.Duration {
 }
 
 // stdioSuite measures typed and validated calls to server processes.
-func stdioSuite(d time.Duration) ([]measure, error) {
-	dir, err := build()
+func stdioSuite(o options) ([]measure, error) {
+	dir, err := buildServers()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,10 @@ func stdioSuite(d time.Duration) ([]measure, error) {
 		all = append(all, measure{what, program, value, unit, rate, extra})
 	}
 	for _, name := range stdioPrograms {
-		calls, took, cpu, err := inFlight(filepath.Join(dir, name), 64, 64, d)
+		if !o.measures(name) {
+			continue
+		}
+		calls, took, cpu, err := inFlight(filepath.Join(dir, name), 64, 64, o.time)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -87,7 +90,10 @@ func stdioSuite(d time.Duration) ([]measure, error) {
 		bytes int
 	}{{"64 B", 64}, {"64 KiB", 64 << 10}, {"1 MiB", 1 << 20}} {
 		for _, name := range stdioPrograms {
-			median, err := measureLatency(filepath.Join(dir, name), size.bytes, d)
+			if !o.measures(name) {
+				continue
+			}
+			median, err := measureLatency(filepath.Join(dir, name), size.bytes, o.time)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -203,14 +209,17 @@ func measureLatency(path string, size int, d time.Duration) (median time.Duratio
 
 // startSuite measures the size of the binary, the time from start to the first response, and the
 // peak resident memory.
-func startSuite(time.Duration) ([]measure, error) {
-	dir, err := build()
+func startSuite(o options) ([]measure, error) {
+	dir, err := buildServers()
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	var sizes, times, memory []measure
 	for _, name := range stdioPrograms {
+		if !o.measures(name) {
+			continue
+		}
 		path := filepath.Join(dir, name)
 		info, err := os.Stat(path)
 		if err != nil {

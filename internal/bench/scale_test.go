@@ -1,0 +1,42 @@
+//go:build linux
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+)
+
+func TestScale(t *testing.T) {
+	all, err := measureScales(time.Millisecond, 10)
+	assert.NilError(t, err)
+	for _, want := range []struct{ things, cost string }{
+		{"tools", "tools/call"},
+		{"tools", "change, then tools/call"},
+		{"tools", "tools/list, all pages"},
+		{"resources", "resources/read"},
+		{"resources", "change, then resources/read"},
+		{"templates", "resources/read"},
+		{"subscriptions, legacy", "notifications/resources/updated"},
+		{"subscriptions, modern", "notifications/resources/updated"},
+		{"HTTP sessions", "tools/call"},
+		{"calls in flight", "tools/call"},
+		{"connections", "tools/call"},
+		{"connections", "notifications/resources/updated"},
+		{"upstreams", "tools/call"},
+		{"upstreams", "tools/list, all pages"},
+	} {
+		for _, n := range []int{1, 10} {
+			what := fmt.Sprintf("%d %s: %s", n, want.things, want.cost)
+			if !slices.ContainsFunc(all, func(m measure) bool {
+				return m.what == what && m.value > 0
+			}) {
+				t.Errorf("there is no row %q", what)
+			}
+		}
+	}
+}
