@@ -130,8 +130,11 @@ type source struct {
 }
 
 func newSource(r io.Reader, l Limits) *source {
-	l = l.withDefaults()
-	return &source{br: bufio.NewReaderSize(r, max(readBuffer, l.MaxHeader)), limits: l}
+	s := &source{limits: l.withDefaults()}
+	if r != nil { // otherwise nothing is read
+		s.br = bufio.NewReaderSize(r, max(readBuffer, s.limits.MaxHeader))
+	}
+	return s
 }
 
 // end makes this and every later read return err.

@@ -31,7 +31,7 @@ func (s *Server) notifyChange(n changeNotification) {
 // meanwhile, since the caller holds mu.
 func (s *Server) notifyConns(n changeNotification) {
 	if n.method == mcp.NotificationResourceUpdated {
-		for _, c := range s.watchers[n.subject] {
+		for c := range s.watchers[n.subject] {
 			c.notifyChange(n)
 		}
 		return

@@ -195,6 +195,15 @@ type page[T any] struct {
 	more   bool
 }
 
+// JSONSize returns the size for [rpc.Appender].
+func (p *page[T]) JSONSize() int {
+	size := 1024
+	for _, item := range p.items {
+		size += len(item.definition) + 1
+	}
+	return size
+}
+
 // AppendJSON implements [rpc.Appender].
 func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
 	dst = append(append(append(dst, `{"`...), p.name...), `":[`...)

@@ -334,6 +334,7 @@ func TestSubscribersOfOneResource(t *testing.T) {
 		k1, k2 := speak(t, s, "2025-11-25", `{}`), speak(t, s, "2025-06-18", `{}`)
 		k1.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
 		k2.want("resources/subscribe", `{"uri":"x:1"}`, `{}`)
+		synctest.Wait() // until the subscriptions are active
 		s.ResourceUpdated("x:1")
 		for _, k := range []*talk{modern, modern, k1, k2} {
 			k.next().says(updated, "")
