@@ -5,11 +5,11 @@ import (
 	"math"
 )
 
-// arrayRules are the keywords for arrays. Those of draft-07 are expressed in those of 2020-12: a
-// list of items is prefixItems, and additionalItems is items.
+// arrayRules are the keywords for arrays. The keywords of draft-07 are stored as those of 2020-12:
+// an items list as prefixItems, and additionalItems as items.
 type arrayRules struct {
 	prefix []*subschema
-	rest   *subschema // for the items behind the prefix
+	rest   *subschema // for the items after the prefix
 	// additionalItems, until it is known whether items is a list
 	additional               *subschema
 	listed                   bool // items is a list

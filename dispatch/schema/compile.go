@@ -8,47 +8,46 @@ import (
 	"sync"
 )
 
-// Limits of Compile. What exceeds them is refused with ErrLimit.
+// Limits of Compile. A schema that exceeds them is an error that wraps ErrLimit.
 const (
 	maxSchemaBytes = 4 << 20 // the schema and all documents that it refers to
 	maxSubschemas  = 100_000 // that can be reached from the root
-	// of all regular expressions together, in characters, repetitions written out
+	// characters of all regular expressions together, with repetitions expanded
 	maxPatternSize = 100_000
-	maxPatternText = 1 << 20 // bytes of a regular expression as package regexp gets it
+	maxPatternText = 1 << 20 // bytes of a regular expression after translation for package regexp
 	maxURI         = 2048    // bytes of a URI and the base that it is relative to
 	maxDivisor     = 100     // digits of a multipleOf
 )
 
-// A Schema is a compiled JSON Schema. It does not change and may be used by any number of
-// goroutines at a time.
+// A Schema is a compiled JSON Schema. It is immutable and safe for concurrent use.
 type Schema struct {
 	root     *subschema
-	dynamic  bool // a $dynamicRef needs to know through which resources it was reached
+	dynamic  bool // there is a $dynamicRef, which depends on the path of resources to it
 	defaults bool // there is a default somewhere
 	seed     maphash.Seed
-	runs     sync.Pool // of *run: the memory of validations that are over
+	runs     sync.Pool // of *run, for reuse
 }
 
-// A subschema is one compiled schema object or boolean. The groups of keywords that it does not use
-// are nil.
+// A subschema is one compiled schema object or boolean. A group of keywords without any keyword is
+// nil.
 type subschema struct {
 	res     *resource
 	node    uint32
 	verdict verdict
 	search  search
 
-	types    typeSet // 0 for any
-	values   *valueRules
-	numeric  *numericRules
-	text     *stringRules
-	array    *arrayRules
-	object   *objectRules
-	applied  *logicRules
-	leftover *leftoverRules
-	fallback []byte // the default, compact; nil if there is none
+	types       typeSet // 0 for any
+	values      *valueRules
+	numeric     *numericRules
+	text        *stringRules
+	array       *arrayRules
+	object      *objectRules
+	applied     *logicRules
+	unevaluated *unevaluatedRules
+	fallback    []byte // the default, compact; nil if there is none
 }
 
-// A verdict is what is known of a subschema without a look at the instance.
+// A verdict says whether a subschema has the same result for every instance.
 type verdict uint8
 
 const (
@@ -57,7 +56,7 @@ const (
 	refuses         // false
 )
 
-// A search is how far findLoop is with a subschema.
+// A search is the state of a subschema in findLoop.
 type search uint8
 
 const (
@@ -68,34 +67,33 @@ const (
 // A CompileOption changes what Compile does.
 type CompileOption func(*compiler)
 
-// Loader gives Compile a way to get at the documents that a schema refers to by $ref or $schema and
-// that are not in it. load is called with the absolute URI, without fragment, of each such document
-// (a relative one if the schema has no $id), and at most once for each as the target of references;
-// an error of it makes Compile fail. The meta-schemas of [Draft202012] and [Draft07] are there
-// without it. A load that reads from the network lets whoever wrote the schema choose what is
-// requested.
+// Loader makes Compile load other documents to which the schema refers by $ref or $schema. Compile
+// calls load with the URI of each such document, without fragment. The URI is absolute unless the
+// schema has no $id. Load is called at most once for each target of references. If load fails,
+// Compile returns its error. The meta-schemas of [Draft202012] and [Draft07] are built in. If load
+// reads from the network, the author of the schema decides which requests this program sends.
 func Loader(load func(uri string) ([]byte, error)) CompileOption {
 	return func(c *compiler) { c.load = load }
 }
 
-// DefaultDialect sets the dialect of schemas that have no $schema: [Draft07] instead of
-// [Draft202012].
+// DefaultDialect sets the dialect of schemas without $schema. The default is [Draft202012]; the
+// other one is [Draft07].
 func DefaultDialect(uri string) CompileOption {
 	return func(c *compiler) { c.defaultDialect = uri }
 }
 
-// AssertFormats makes format an assertion. Without it, format is an annotation, as the
-// specifications have it, unless the schema's meta-schema asks for the format-assertion vocabulary.
+// AssertFormats makes format an assertion. Without it, format is an annotation, as specified,
+// unless the meta-schema of the schema has the format-assertion vocabulary.
 func AssertFormats() CompileOption {
 	return func(c *compiler) { c.assertFormats = true }
 }
 
-// Compile compiles a schema: a JSON object or boolean. It keeps raw, which must not be changed
-// afterwards.
+// Compile compiles a schema, which is a JSON object or boolean. It retains raw, which must not be
+// modified afterwards.
 //
-// The error is a [*SchemaError] that names the keyword at fault, except for text that is not JSON.
-// It may wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. What cannot be reached from
-// the root, an unused entry of $defs say, is not compiled.
+// The error is a [*SchemaError] that names the invalid keyword, or another error if raw is not
+// JSON. It may wrap [ErrDialect], [ErrReference], [ErrPattern] or [ErrLimit]. A subschema that
+// cannot be reached from the root, such as an unused member of $defs, is not compiled.
 func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 	c := &compiler{
 		defaultDialect: Draft202012,
@@ -128,8 +126,8 @@ func Compile(raw []byte, options ...CompileOption) (*Schema, error) {
 		seed: maphash.MakeSeed()}, nil
 }
 
-// MustCompile is Compile for schemas that are part of the program. It panics if the schema is
-// wrong.
+// MustCompile is like Compile but panics if the schema is invalid. It is for schemas that are part
+// of the program.
 func MustCompile(raw string, options ...CompileOption) *Schema {
 	s, err := Compile([]byte(raw), options...)
 	if err != nil {
@@ -144,11 +142,11 @@ type compiler struct {
 	assertFormats  bool
 
 	standard     map[string]*dialect
-	custom       map[string]*dialect  // of other meta-schemas, nil while one is being read
-	root         *resource            // of the schema itself, as long as nothing else has no URI
-	resources    map[string]*resource // all that have one, by URI
-	all          []*subschema         // in the order in which they were asked for
-	dynamicNames map[string]bool      // that a $dynamicRef looks for
+	custom       map[string]*dialect  // of other meta-schemas, by URI; nil while one is read
+	root         *resource            // of the schema itself
+	resources    map[string]*resource // by URI
+	all          []*subschema         // in the order of the calls of subschema
+	dynamicNames map[string]bool      // names of $dynamicAnchor to which a $dynamicRef refers
 	// those that have a $dynamicAnchor, of the resources in use, by its name
 	dynamicIn   map[string][]*resource
 	inUse       map[*resource]bool
@@ -157,8 +155,8 @@ type compiler struct {
 	patternSize int
 }
 
-// subschema returns the compiled form of the schema at a node, which is filled in later, so that
-// schemas may refer to each other.
+// subschema returns the compiled form of the schema at a node. It is filled in later, by drain,
+// because schemas may refer to each other.
 func (c *compiler) subschema(res *resource, n uint32) *subschema {
 	if inner := res.doc.resources[n]; inner != nil {
 		res = inner
@@ -173,8 +171,8 @@ func (c *compiler) subschema(res *resource, n uint32) *subschema {
 	return s
 }
 
-// use asks for every schema of a resource that a $dynamicRef may turn out to mean, now or when
-// there is one.
+// use compiles the schemas of a resource that may be the target of a $dynamicRef, at once or when
+// such a $dynamicRef is compiled.
 func (c *compiler) use(res *resource) {
 	if len(res.dynamic) == 0 || c.inUse[res] {
 		return
@@ -191,7 +189,7 @@ func (c *compiler) use(res *resource) {
 	}
 }
 
-// lookFor has all resources in use asked for what a $dynamicRef may turn out to mean.
+// lookFor compiles, in all resources in use, the schemas with a $dynamicAnchor of that name.
 func (c *compiler) lookFor(name string) {
 	if c.dynamicNames[name] {
 		return
@@ -212,7 +210,7 @@ func (c *compiler) addDynamicTarget(res *resource, name string) {
 	res.dynamicSchemas[name] = c.subschema(res, res.dynamic[name])
 }
 
-// drain compiles everything that was asked for, and what that asks for.
+// drain compiles all subschemas that subschema has returned, those added meanwhile included.
 func (c *compiler) drain() error {
 	for i := 0; i < len(c.all); i++ {
 		s := c.all[i]
@@ -257,15 +255,15 @@ func (c *compiler) compile(s *subschema) error {
 	}
 	if s.types == 0 && s.values == nil && s.numeric == nil && s.text == nil && s.array == nil &&
 		s.object == nil &&
-		s.applied == nil && s.leftover == nil {
+		s.applied == nil && s.unevaluated == nil {
 		s.verdict = accepts
 	}
 	return nil
 }
 
-// findLoop looks for a subschema that leads back to itself without going down into the instance: it
-// could never be decided. On the way back, a subschema without a default gets the first one of
-// those that it always applies.
+// findLoop returns an error if a subschema applies itself to the same instance, which would never
+// end. As it returns, it gives a subschema without a default the first default of the subschemas
+// that it always applies.
 func (s *subschema) findLoop() error {
 	switch s.search {
 	case running:
@@ -289,7 +287,7 @@ func (s *subschema) findLoop() error {
 	return nil
 }
 
-// inPlace yields the subschemas that are applied to the same instance.
+// inPlace yields the subschemas that s applies to the same instance.
 func (s *subschema) inPlace(yield func(*subschema) bool) {
 	if s.applied != nil && !s.applied.each(yield) {
 		return
@@ -303,7 +301,7 @@ func (s *subschema) inPlace(yield func(*subschema) bool) {
 	}
 }
 
-// natural makes the compiler of a keyword that holds a non-negative integer.
+// natural returns the compile function of a keyword whose value is a non-negative integer.
 func natural(field func(*subschema) *int) func(*compiler, *subschema, uint32) error {
 	return func(_ *compiler, s *subschema, at uint32) error {
 		x := &s.res.doc.index
@@ -323,7 +321,7 @@ func natural(field func(*subschema) *int) func(*compiler, *subschema, uint32) er
 	}
 }
 
-// one makes the compiler of a keyword that holds a schema.
+// one returns the compile function of a keyword whose value is a schema.
 func one(field func(*subschema) **subschema) func(*compiler, *subschema, uint32) error {
 	return func(c *compiler, s *subschema, at uint32) error {
 		*field(s) = c.subschema(s.res, at)
@@ -331,7 +329,7 @@ func one(field func(*subschema) **subschema) func(*compiler, *subschema, uint32)
 	}
 }
 
-// list makes the compiler of a keyword that holds a list of schemas.
+// list returns the compile function of a keyword whose value is a list of schemas.
 func list(field func(*subschema) *[]*subschema) func(*compiler, *subschema, uint32) error {
 	return func(c *compiler, s *subschema, at uint32) error {
 		x := &s.res.doc.index

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// A decimal is a JSON number, exactly: ±0.d₁d₂d₃… × 10^pow, where the digits d are those of whole
-// and then of frac, and neither the first nor the last of them is 0. Zero has no digits. The digits
-// stay where they are in the text, so making one does not allocate and costs the same for 1 and for
+// A decimal is the exact value of a JSON number: ±0.d₁d₂d₃… × 10^pow, where the digits d are those
+// of whole and then of frac, and neither the first nor the last of them is 0. Zero has no digits.
+// The digits are slices of the text, so parsing does not allocate, and costs the same for 1 and for
 // 1e308.
 type decimal struct {
 	negative    bool
@@ -15,7 +15,7 @@ type decimal struct {
 	pow         int64
 }
 
-// maxPow bounds exponents: 1e1000000000000000000 and all that is longer count as the same power.
+// maxPow bounds exponents. Numbers with larger exponents have this power.
 const maxPow = 1_000_000_000_000_000_000
 
 // parseDecimal reads a JSON number.
@@ -50,7 +50,7 @@ func parseDecimal(text []byte) decimal {
 	return d
 }
 
-// digitsEnd returns where the digits that start at i end.
+// digitsEnd returns the end of the digits that start at i.
 func digitsEnd(text []byte, i int) int {
 	for i < len(text) && '0' <= text[i] && text[i] <= '9' {
 		i++
@@ -100,7 +100,7 @@ func (d *decimal) digit(i int) byte {
 	return d.frac[i-len(d.whole)]
 }
 
-// isInteger reports whether no digit stands behind the point: 1.0 and 1e2 are integers.
+// isInteger reports whether the value is an integer, as those of 1.0 and 1e2 are.
 func (d *decimal) isInteger() bool { return int64(d.digits()) <= d.pow || d.digits() == 0 }
 
 // compare returns -1, 0 or +1.
@@ -129,7 +129,7 @@ func (d *decimal) sign() int {
 	return 1
 }
 
-// natural returns the number if it is an integer from 0 to the largest int.
+// natural returns the value if it is an integer from 0 to the largest int.
 func (d *decimal) natural() (n int, ok bool) {
 	if d.negative || !d.isInteger() || d.pow > 19 {
 		return 0, false

@@ -20,14 +20,13 @@ type insertion struct {
 	member []byte
 }
 
-// FillDefaults returns data with the properties that are missing and have a default. It looks at
-// properties, at the items of arrays, and at what $ref and allOf apply to the same value, at any
-// depth; not at anyOf, oneOf, if and the like, where a default depends on what else is there. A
-// default that is filled in is not filled in itself.
+// FillDefaults returns data with the defaults of missing properties added. It follows properties,
+// items, $ref and allOf at any depth, but not anyOf, oneOf, if and similar keywords, whose defaults
+// depend on the rest of the value. It adds no defaults within a default.
 //
-// data must be one valid JSON value; it is not changed, and returned itself if nothing was missing.
-// Whether it fits the schema is for Validate to say, before or after. The error wraps [ErrLimit],
-// as that of Validate does, or tells that data is not JSON.
+// data must be one valid JSON value. FillDefaults does not modify it, and returns data itself if no
+// default is missing. It does not validate. The error wraps [ErrLimit], as that of Validate does,
+// or says that data is not JSON.
 func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, nil
@@ -40,8 +39,8 @@ func (s *Schema) FillDefaults(data []byte) ([]byte, error) {
 	return v.fillDefaults(data)
 }
 
-// ValidateAndFill is [Schema.ValidateScanned], and for a value that fits [Schema.FillDefaults], in
-// one pass over the text.
+// ValidateAndFill is [Schema.ValidateScanned] and, if data is valid, [Schema.FillDefaults], with
+// one index of the text.
 func (s *Schema) ValidateAndFill(data []byte) ([]byte, error) {
 	if !s.defaults {
 		return data, s.ValidateScanned(data)
@@ -78,8 +77,8 @@ func (v *run) fillDefaults(data []byte) ([]byte, error) {
 	return append(filled, data[copied:]...), nil
 }
 
-// fill adds what is missing from the value at a node, and below, to a list. Some schemas apply to
-// the value; with those that they always apply, they are seen as one.
+// fill appends the insertions for the value at a node, and for the values in it, to a list. schemas
+// apply to the value, with those that they always apply.
 func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	for i := 0; i < len(schemas); i++ {
 		if !v.step(1) {
@@ -129,12 +128,12 @@ func (v *run) fill(missing []insertion, schemas []*subschema, n uint32) []insert
 	return missing
 }
 
-// fillObject adds what is missing from an object itself.
+// fillObject appends the insertions for an object itself.
 func (v *run) fillObject(missing []insertion, schemas []*subschema, n uint32) []insertion {
 	x := &v.doc
 	first := len(missing)
 	const few = 16
-	var many map[string]bool // the names of those that are missing, if they are more than a few
+	var many map[string]bool // names of missing properties, if there are more than a few
 	for _, s := range schemas {
 		if s.object == nil {
 			continue
@@ -180,7 +179,7 @@ func (s *subschema) property(name string) *subschema {
 	return nil
 }
 
-// always yields the schemas that every value of this one must fit as well.
+// always yields the schemas that a schema applies to every value.
 func (s *subschema) always(yield func(*subschema) bool) {
 	if s.applied == nil || s.applied.ref != nil && !yield(s.applied.ref) {
 		return

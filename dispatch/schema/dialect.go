@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// The dialects that Compile knows, as $schema names them. In the first, draft-07, a trailing "#"
-// and https are accepted too.
+// The dialects that Compile knows, as in $schema. Draft-07 is also accepted with https and with a
+// trailing "#".
 const (
 	Draft07     = "http://json-schema.org/draft-07/schema"
 	Draft202012 = "https://json-schema.org/draft/2020-12/schema"
@@ -45,7 +45,7 @@ var vocabularies = map[string]vocabulary{
 	"format-annotation": formatAnnotation, "format-assertion": formatAssertion, "content": content,
 }
 
-// A shape tells where the value of a keyword holds subschemas.
+// A shape says where the value of a keyword has subschemas.
 type shape uint8
 
 const (
@@ -56,8 +56,8 @@ const (
 	oneOrList           // either of the first two
 )
 
-// A keyword is what a dialect knows of one: where its subschemas are and how it is compiled into
-// the subschema it stands in. Without compile it asserts nothing.
+// A keyword says where the subschemas of a keyword are, and how the keyword is compiled into the
+// subschema that has it. Without compile it asserts nothing.
 type keyword struct {
 	name       string
 	drafts     draft
@@ -109,7 +109,7 @@ var keywords = []keyword{
 		natural(func(s *subschema) *int { return &s.arrays().maxItems })},
 	{"uniqueItems", inBoth, validation, noSchema, compileUniqueItems},
 	{"unevaluatedItems", in2020, unevaluated, oneSchema,
-		one(func(s *subschema) **subschema { return &s.leftovers().items })},
+		one(func(s *subschema) **subschema { return &s.unevaluatedRules().items })},
 
 	{"properties", inBoth, applicator, mapOfSchemas, compileProperties},
 	{"patternProperties", inBoth, applicator, mapOfSchemas, compilePatternProperties},
@@ -129,7 +129,7 @@ var keywords = []keyword{
 	{"dependencies", inBoth, applicator, mapOfSchemas,
 		compileDependencies("dependencies", namesOrSchemas)},
 	{"unevaluatedProperties", in2020, unevaluated, oneSchema,
-		one(func(s *subschema) **subschema { return &s.leftovers().properties })},
+		one(func(s *subschema) **subschema { return &s.unevaluatedRules().properties })},
 
 	{"allOf", inBoth, applicator, listOfSchemas,
 		list(func(s *subschema) *[]*subschema { return &s.logic().allOf })},
@@ -150,15 +150,15 @@ var keywords = []keyword{
 	{"default", inBoth, metaData, noSchema, compileDefault},
 }
 
-// A dialect is the keywords that a schema may use.
+// A dialect is a set of keywords.
 type dialect struct {
 	draft         draft
 	keywords      map[string]*keyword
 	assertFormats bool // by its vocabularies
 }
 
-// The dialects that are there without a meta-schema, by URI. A compiler has them as a field: a
-// keyword's compile that named this variable, which is made of the keywords, would be a cycle.
+// The built-in dialects, by URI. A compiler has them in a field, because the compile functions of
+// the keywords, of which this variable consists, cannot refer to it.
 var standardDialects = map[string]*dialect{Draft07: newDialect(in07),
 	Draft202012: newDialect(in2020)}
 
@@ -174,7 +174,7 @@ func newDialect(d draft) *dialect {
 	return built
 }
 
-// only returns a dialect of these vocabularies of d.
+// only returns the dialect with these vocabularies of d.
 func (d *dialect) only(active vocabulary) *dialect {
 	reduced := &dialect{draft: d.draft, keywords: maps.Clone(d.keywords),
 		assertFormats: active&formatAssertion != 0}
@@ -183,8 +183,8 @@ func (d *dialect) only(active vocabulary) *dialect {
 	return reduced
 }
 
-// dialect returns the dialect that a $schema names. A URI that is not one of the known two names a
-// meta-schema, which must be there (see Loader); its own $schema and $vocabulary say what it means.
+// dialect returns the dialect of a $schema. A URI other than the two known ones is that of a
+// meta-schema, which is loaded (see Loader); its $schema and $vocabulary define the dialect.
 func (c *compiler) dialect(uri string) (*dialect, error) {
 	uri = strings.TrimSuffix(uri, "#")
 	if uri == secureDraft07 {
@@ -242,8 +242,8 @@ func (c *compiler) customDialect(uri string) (*dialect, error) {
 	return c.standard[Draft202012].only(active), nil
 }
 
-// dialectOf returns the dialect of the schema at a node: what its $schema says, without one the
-// dialect of what is around it.
+// dialectOf returns the dialect of the schema at a node: that of its $schema or, if it has none,
+// the dialect of the schema around it.
 func (c *compiler) dialectOf(x *index, n uint32, around *dialect) (*dialect, error) {
 	at := x.member(n, "$schema")
 	switch {

@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// equal reports whether two values are the same JSON value: numbers by value (1, 1.0 and 10e-1 are
-// one), objects without regard to order. It ends early, with false, when the run is out of steps.
+// equal reports whether two JSON values are equal. Numbers are compared by value, so 1, 1.0 and
+// 10e-1 are equal, and objects without regard to order. It returns false when the run is out of
+// steps.
 func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 	if !v.step(1) || x.kind(a) != y.kind(b) {
 		return false
@@ -42,7 +43,7 @@ func (v *run) equal(x *index, a uint32, y *index, b uint32) bool {
 }
 
 // holds reports whether object b has every member of object a. The search for each name starts
-// behind the name found before, so that objects in the same order take one pass.
+// after the name found before, so that objects in the same order take one pass.
 func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 	first, end := b+1, y.nodes[b].next
 	at := first
@@ -70,7 +71,7 @@ func (v *run) holds(x *index, a uint32, y *index, b uint32) bool {
 	return true
 }
 
-// hash returns the same number for values that are equal. Seeded per schema, so that nobody can
+// hash returns the same number for equal values. The seed is that of the schema, so that nobody can
 // prepare collisions.
 func (v *run) hash(n uint32) uint64 {
 	x := &v.doc

@@ -6,29 +6,28 @@ import (
 	"strings"
 )
 
-// MaxCauses is how many causes an [Error] holds at most.
+// MaxCauses is the maximum number of causes in an [Error].
 const MaxCauses = 10
 
 var (
-	// ErrLimit is wrapped by the error of a schema that is too large to compile, and of a
-	// validation that needs more work than a document of its size may cause. It says nothing about
-	// whether the document is valid.
+	// ErrLimit is wrapped by the error for a schema that is too large to compile, and for a
+	// validation that needs too many steps for a document of its size. The document may be valid.
 	ErrLimit = errors.New("limit reached")
 
 	// ErrDialect is wrapped by the error of Compile for a schema whose $schema names a dialect, or
 	// whose meta-schema requires a vocabulary, that this package does not implement.
 	ErrDialect = errors.New("unsupported dialect")
 
-	// ErrReference is wrapped by the error of Compile for a reference that leads nowhere, or to a
-	// document that no [Loader] gave. Nothing is ever fetched.
+	// ErrReference is wrapped by the error of Compile for a reference whose target does not exist,
+	// or is in a document that no [Loader] returns.
 	ErrReference = errors.New("unresolved reference")
 
-	// ErrPattern is wrapped by the error of Compile for a regular expression that is wrong, or that
+	// ErrPattern is wrapped by the error of Compile for an invalid regular expression, or one that
 	// cannot be matched in linear time (a lookaround or a backreference).
 	ErrPattern = errors.New("unusable regular expression")
 )
 
-// A SchemaError tells why Compile refused a schema.
+// A SchemaError says why Compile refused a schema.
 type SchemaError struct {
 	// of the keyword: "#/properties/count/minimum", with the document's URI in front if it has one
 	Path string
@@ -39,8 +38,8 @@ func (e *SchemaError) Error() string { return "schema " + e.Path + ": " + e.Err.
 
 func (e *SchemaError) Unwrap() error { return e.Err }
 
-// An Error tells why a document does not fit a schema. Its text lists the causes in words that the
-// author of the document, a language model included, can act on:
+// An Error says why a document is invalid. Its text lists the causes in words that the author of
+// the document, who may be a language model, can act on:
 //
 //	/count: must be an integer, is a string; /: missing required property "path"
 type Error struct {
@@ -48,9 +47,9 @@ type Error struct {
 	Omitted int     // how many more there are
 }
 
-// A Cause is one thing that is wrong with a document.
+// A Cause is one reason why a document is invalid.
 type Cause struct {
-	// of the value that is wrong: a JSON Pointer (RFC 6901), "" for the whole document
+	// of the invalid value: a JSON Pointer (RFC 6901), "" for the whole document
 	InstancePath string
 	SchemaPath   string // of the keyword that refused it, as in SchemaError.Path
 	// Keyword is the keyword that refused the value: "required", "type", … It is "" for a value

@@ -62,7 +62,7 @@ func TestErrorText(t *testing.T) {
 		{`{"propertyNames":{"pattern":"^a"}}`, `{"b":1}`,
 			`/: the property name "b" must match the pattern ^a`},
 		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`,
-			`/: missing property "b", which is required when "a" is there`},
+			`/: missing property "b", which is required when "a" is present`},
 		{`{"not":{"type":"string"}}`, `"x"`,
 			`/: must not be what the schema under "not" describes`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`,
@@ -79,9 +79,9 @@ func TestErrorText(t *testing.T) {
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`,
 			`/: must be null, is an integer`},
 		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1,"\u0061":2}`,
-			`/: property "a" is there more than once`},
+			`/: property "a" occurs more than once`},
 		{`{"not":{"properties":{"a":{"const":1}}}}`, `{"a":1,"a":2}`,
-			`/: property "a" is there more than once`},
+			`/: property "a" occurs more than once`},
 		{`{"items":{"type":"null"}}`, `[1,1,1,1,1,1,1,1,1,1,1,1]`,
 			strings.Join([]string{`/0`, `/1`, `/2`, `/3`, `/4`, `/5`, `/6`, `/7`, `/8`, `/9`},
 				`: must be null, is an integer; `) +
@@ -140,7 +140,7 @@ func TestCompileErrors(t *testing.T) {
 		{`[]`, "#: a schema must be an object or a boolean, is an array", nil},
 		{`{"properties":{"a":1}}`,
 			"#/properties/a: a schema must be an object or a boolean, is an integer", nil},
-		{`{"type":"strin"}`, `#/type: "strin" is no type`, nil},
+		{`{"type":"strin"}`, `#/type: "strin" is not a type`, nil},
 		{`{"type":[]}`, "at least one type", nil},
 		{`{"type":["string",1]}`, "must name a type, is 1", nil},
 		{`{"enum":{}}`, "must be a list of values, is {}", nil},
@@ -176,7 +176,7 @@ func TestCompileErrors(t *testing.T) {
 		{`{"items":[{"$ref":"#/items/01"}]}`, "an array", nil},
 		{`{"$ref":"#/allOf/01","allOf":[true,true]}`, "unresolved reference", ErrReference},
 		{`{"$ref":"https://example.com/x"}`,
-			`the document "https://example.com/x" is not here, and nothing is fetched`,
+			`the document "https://example.com/x" is not available: no Loader returns it`,
 			ErrReference},
 		{`{"$schema":"http://json-schema.org/draft-04/schema#"}`, "unsupported dialect",
 			ErrDialect},
@@ -283,7 +283,7 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestMustCompilePanics(t *testing.T) {
-	defer func() { assert.ErrorContains(t, recover().(error), "is no type") }()
+	defer func() { assert.ErrorContains(t, recover().(error), "is not a type") }()
 	MustCompile(`{"type":"x"}`)
 }
 

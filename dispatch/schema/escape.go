@@ -14,8 +14,7 @@ const (
 		`\x{2030}-\x{205E}\x{2060}-\x{2FFF}\x{3001}-\x{FEFE}\x{FF00}-\x{10FFFF}`
 )
 
-// escape translates what stands behind a backslash: either to the inside of a class, or to a
-// character.
+// escape translates the text after a backslash to the inside of a class or to a character.
 func (t *translator) escape() (set string, r rune, err error) {
 	c := t.peek()
 	t.i++
@@ -73,7 +72,7 @@ func (t *translator) escape() (set string, r rune, err error) {
 		t.cannot("a backreference")
 		return "", 0, nil
 	case isWord(c) && c != '_':
-		return "", 0, fmt.Errorf(`there is no escape \%c`, c)
+		return "", 0, fmt.Errorf(`unknown escape \%c`, c)
 	}
 	return "", c, nil
 }
@@ -114,8 +113,7 @@ func (t *translator) hex(digits int) (rune, error) {
 	return rune(n), nil
 }
 
-// unicode translates \u1234, \u{12345} and the pair of escapes that spells a character behind
-// U+FFFF.
+// unicode translates \u1234, \u{12345} and the pair of escapes of a character above U+FFFF.
 func (t *translator) unicode() (rune, error) {
 	if t.take("{") {
 		start := t.i
@@ -151,10 +149,10 @@ func (t *translator) scalar(r rune) rune {
 	return r
 }
 
-// class translates a class, whose [ is behind.
+// class translates a class from after its [.
 func (t *translator) class() error {
 	negated := t.take("^")
-	if t.take("]") { // without members it matches nothing; negated, everything
+	if t.take("]") { // an empty class matches nothing, and negated everything
 		if !negated {
 			t.out = append(t.out, `[^\x{0}-\x{10FFFF}]`...)
 		} else {

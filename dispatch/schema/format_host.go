@@ -16,7 +16,7 @@ func isIPv6(text string) bool {
 	return err == nil && address.Is6() && address.Zone() == ""
 }
 
-// isHostname checks RFC 1123, section 2.1. What a punycode label spells is not looked at.
+// isHostname checks RFC 1123, section 2.1. It does not decode punycode labels.
 func isHostname(text string) bool {
 	if text == "" || len(text) > 253 {
 		return false
@@ -48,8 +48,8 @@ func isEmail(text string) bool {
 	return isMailbox(text, isHostname)
 }
 
-// isIDNEmail checks the same with the extension of RFC 6531. Of a domain that is not ASCII only the
-// length is checked.
+// isIDNEmail checks Mailbox with the extension of RFC 6531. It checks only the length of a domain
+// that is not ASCII.
 func isIDNEmail(text string) bool {
 	return isMailbox(text, func(domain string) bool {
 		ascii := strings.IndexFunc(domain, func(r rune) bool { return r >= utf8.RuneSelf }) < 0

@@ -17,8 +17,7 @@ func isDate(text string) bool {
 	return err == nil && len(text) == len(time.DateOnly)
 }
 
-// isTime checks full-time. A 60th second is one only where leap seconds are: at the end of a day in
-// UTC.
+// isTime checks full-time. A second 60 must be a leap second, at the end of a day in UTC.
 func isTime(text string) bool {
 	if len(text) < len("15:04:05Z") || text[2] != ':' || text[5] != ':' {
 		return false
@@ -52,7 +51,7 @@ func isTime(text string) bool {
 	return second < 60 || (hour*60+minute-offset+day)%day == day-1
 }
 
-// twoDigits returns the number that two digits spell, -1 if they are not digits.
+// twoDigits returns the number with two digits, or -1 if they are not digits.
 func twoDigits(text string) int {
 	if text[0] < '0' || text[0] > '9' || text[1] < '0' || text[1] > '9' {
 		return -1

@@ -76,7 +76,7 @@ func isAuthority(text string, iri bool) bool {
 		strings.Trim(strings.TrimPrefix(port, ":"), "0123456789") == ""
 }
 
-// isIPLiteral checks what stands between brackets: an IPv6 address or IPvFuture.
+// isIPLiteral checks the text between brackets: an IPv6 address or IPvFuture.
 func isIPLiteral(text string) bool {
 	if future, ok := strings.CutPrefix(strings.ToLower(text), "v"); ok {
 		version, address, ok := strings.Cut(future, ".")
@@ -88,8 +88,8 @@ func isIPLiteral(text string) bool {
 	return err == nil && address.Is6() && address.Zone() == ""
 }
 
-// onlyHas reports whether text has nothing but unreserved characters, percent-encoded bytes, what
-// extra lists and, in an IRI, ucschar.
+// onlyHas reports whether text consists of unreserved characters, percent-encoded bytes, the
+// characters in extra and, in an IRI, ucschar.
 func onlyHas(text, extra string, iri bool) bool {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])

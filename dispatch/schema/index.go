@@ -29,17 +29,16 @@ type node struct {
 	escaped    bool // a string with an escape in it
 }
 
-// An index tells where each value of a document starts and ends, so that one can be skipped,
-// counted or visited twice without reading its text again. Nodes are in document order; node 0 is
-// the document's value. It is 16 bytes a value and no tree: the text stays where it is.
+// An index lists where each value of a document starts and ends, so that a value can be skipped,
+// counted or visited twice without scanning its text again. Nodes are in document order; node 0 is
+// the document's value. A node has 16 bytes, and refers to the text.
 type index struct {
 	data  []byte
 	nodes []node
 }
 
-// build indexes data, which jsonscan.Valid has accepted. Text that it would not accept gives an
-// error or an index of something else, never a panic. The memory of the index's former nodes is
-// used again.
+// build indexes data, which must be valid JSON. For other text the result is an error or a wrong
+// index, but not a panic. It reuses the memory of the nodes.
 func (x *index) build(data []byte) error {
 	x.data, x.nodes = data, x.nodes[:0]
 	if uint64(len(data)) > math.MaxUint32 {
@@ -114,7 +113,7 @@ func (x *index) build(data []byte) error {
 	return nil
 }
 
-// stringEnd returns the end of the string token that starts at data[i], -1 if it has none.
+// stringEnd returns the end of the string token that starts at data[i], or -1 if it has no end.
 func stringEnd(data []byte, i int) int {
 	for i++; ; {
 		n := bytes.IndexByte(data[i:], '"')
@@ -136,8 +135,8 @@ func stringEnd(data []byte, i int) int {
 var ends = [256]bool{' ': true, '\n': true, '\r': true, '\t': true, ',': true, ':': true, '}': true,
 	']': true, '{': true, '[': true, '"': true}
 
-// nodesIn guesses how many nodes the index of data will have. What is within strings and empty
-// containers makes it too many, so that large texts, which may be made for that, are not believed.
+// nodesIn estimates the number of nodes for data. The text of strings and empty containers can make
+// the estimate too large, so it is capped for large texts.
 func nodesIn(data []byte) int {
 	count := 1
 	for _, before := range []byte("{[,:") { // of each of them stands before a node
@@ -148,10 +147,10 @@ func nodesIn(data []byte) int {
 
 func (x *index) kind(n uint32) kind { return x.nodes[n].kind }
 
-// raw returns the text of a value.
+// raw returns the JSON text of a value.
 func (x *index) raw(n uint32) []byte { return x.data[x.nodes[n].start:x.nodes[n].end] }
 
-// text returns what a string spells. It allocates only if the string holds an escape.
+// text returns the text of a string. It allocates only if the string has an escape.
 func (x *index) text(n uint32) []byte {
 	at := x.nodes[n]
 	if !at.escaped {
@@ -164,7 +163,7 @@ func (x *index) text(n uint32) []byte {
 // isTrue reports whether a boolean is true.
 func (x *index) isTrue(n uint32) bool { return x.data[x.nodes[n].start] == 't' }
 
-// count returns how many items an array, or how many members an object has.
+// count returns the number of items of an array or of members of an object.
 func (x *index) count(n uint32) int {
 	count := 0
 	for i, end := n+1, x.nodes[n].next; i < end; i = x.nodes[i].next {
@@ -192,8 +191,8 @@ func (x *index) members(n uint32) iter.Seq2[uint32, uint32] {
 	}
 }
 
-// twice returns the value of the first member of an object whose name another has before it, 0 if
-// all names differ. Few members are compared pair by pair.
+// twice returns the value of the first member of an object whose name occurs before it, or 0 if all
+// names differ. It compares few members pair by pair.
 func (x *index) twice(n uint32) uint32 {
 	const few = 16
 	var seen map[string]bool
@@ -218,7 +217,7 @@ func (x *index) twice(n uint32) uint32 {
 	return 0
 }
 
-// member returns the value of an object's member, 0 if there is none or n is not an object.
+// member returns the value of a member, or 0 if there is none or n is not an object.
 func (x *index) member(n uint32, name string) uint32 {
 	if x.nodes[n].kind == object {
 		for k, v := range x.members(n) {

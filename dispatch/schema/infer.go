@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-const maxInferred = 10_000 // subschemas that one Go type may turn into
+const maxInferred = 10_000 // subschemas of one Go type
 
-// An InferOption changes the schema that For and ForType make.
+// An InferOption changes the schema that For and ForType infer.
 type InferOption func(*inference)
 
 // Exact makes the schema allow all that is valid, with keywords that some hosts refuse: null for a
@@ -27,18 +27,19 @@ func Exact() InferOption { return func(i *inference) { i.exact = true } }
 // are refused.
 func Open() InferOption { return func(i *inference) { i.open = true } }
 
-// Output makes the schema of what a caller receives for a value of the type, instead of what it may
-// send to fill one: a field that has a default is required, too, and MarshalJSON and MarshalText
-// count instead of UnmarshalJSON and UnmarshalText. A nil slice or map is empty and a field that is
-// a nil pointer is left out, as package dispatch encodes them; a nil pointer in a slice or map is
-// null. With [Exact], the schema also allows null for every nil, as encoding/json encodes it.
+// Output infers the schema of the JSON that a value of the type is encoded to, instead of the JSON
+// that can be decoded into one: a field with a default is required too, and MarshalJSON and
+// MarshalText count instead of UnmarshalJSON and UnmarshalText. A nil slice or map is empty, and a
+// field that is a nil pointer is absent, as package dispatch encodes them. A nil pointer in a slice
+// or map is null. With [Exact], the schema also allows null for every nil, as encoding/json encodes
+// it.
 func Output() InferOption { return func(i *inference) { i.output = true } }
 
-// For makes a JSON Schema (2020-12) of the Go type T as [encoding/json] sees it. The result is the
-// same for the same type, always.
+// For infers a JSON Schema (2020-12) from the Go type T, as [encoding/json] reads it. The result
+// for a type is always the same.
 //
-// The schema has a form that every host and model provider takes: a type is one name, every schema
-// is an object, and there is a $ref only where a type contains itself. See [Exact].
+// The schema has a form that every host and model provider accepts: type is a single name, every
+// schema is an object, and there is a $ref only where a type contains itself. See [Exact].
 //
 // Fields are properties, in their order, by the rules of package json: names from the json tag,
 // embedded structs and conflicts included. A field is required unless it has omitempty or omitzero,
@@ -64,10 +65,10 @@ func Output() InferOption { return func(i *inference) { i.output = true } }
 //		return json.RawMessage(`{"type":"string","enum":["low","high"]}`)
 //	}
 //
-// A struct type that holds itself is put into $defs under its name. Channels, functions, complex
-// numbers and maps with keys that are no strings in JSON are errors.
+// A struct type that contains itself is in $defs, under its name. Channels, functions, complex
+// numbers, and maps whose keys are not strings in JSON are errors.
 //
-// These tags say more about a field:
+// These tags add to the schema of a field:
 //
 //	doc                     description
 //	default                 default: text for a string, else JSON; validated against the rest
@@ -111,20 +112,20 @@ func ForType(t reflect.Type, options ...InferOption) (json.RawMessage, error) {
 	return root.append(make([]byte, 0, 512)), nil
 }
 
-// inference is the making of one schema.
+// inference is the state of inferring one schema.
 type inference struct {
 	exact, open, output bool
 
-	where     []string       // the way from the type to what is being made, for errors
+	where     []string       // the path from the type to the current one, for errors
 	within    []reflect.Type // the types being expanded, outermost first
-	recursive []reflect.Type // those that hold themselves
+	recursive []reflect.Type // types that contain themselves
 	names     map[reflect.Type]string
 	made      int
 }
 
 func (i *inference) path() string { return strings.Join(i.where, "") }
 
-// element makes the schema of a type where a nil cannot be left out: everywhere but in a field.
+// element infers the schema of a type where a nil cannot be absent: everywhere but in a field.
 func (i *inference) element(t reflect.Type) (*inferred, error) {
 	s, err := i.schema(t)
 	if err == nil && i.output && (t.Kind() == reflect.Pointer || i.exact && isNilable(t)) {
@@ -137,7 +138,7 @@ func isNilable(t reflect.Type) bool {
 	return t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
 }
 
-// schema makes the schema of a type, a reference if the type is being expanded already.
+// schema infers the schema of a type. It is a reference if the type is being expanded.
 func (i *inference) schema(t reflect.Type) (*inferred, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -186,8 +187,8 @@ const (
 	naturalPattern  = `^[0-9]+$`
 )
 
-// known returns the schema of a type whose kind does not say how it looks in JSON, nil for all
-// others.
+// known returns the schema of a type whose kind does not determine its JSON, or nil for any other
+// type.
 func (i *inference) known(t reflect.Type) *inferred {
 	if k := t.Kind(); t.PkgPath() == "" && k != reflect.Struct && k != reflect.Interface {
 		return nil // it has no methods
@@ -217,7 +218,7 @@ func (i *inference) known(t reflect.Type) *inferred {
 	return nil
 }
 
-// expand makes the schema of a type by its kind.
+// expand infers the schema of a type from its kind.
 func (i *inference) expand(t reflect.Type) (*inferred, error) {
 	i.within = append(i.within, t)
 	defer func() { i.within = i.within[:len(i.within)-1] }()
@@ -251,7 +252,7 @@ func (i *inference) expand(t reflect.Type) (*inferred, error) {
 	case reflect.Struct:
 		return i.structure(t)
 	}
-	return nil, fmt.Errorf("schema: %s: %s has no form in JSON", i.path(), t)
+	return nil, fmt.Errorf("schema: %s: %s cannot be represented in JSON", i.path(), t)
 }
 
 func (i *inference) list(t reflect.Type) (*inferred, error) {
@@ -287,7 +288,7 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 	case key.Kind() >= reflect.Uint && key.Kind() <= reflect.Uintptr:
 		s.propertyNames = &inferred{pattern: naturalPattern}
 	default:
-		return nil, fmt.Errorf("schema: %s: keys of type %s are no strings in JSON", i.path(), key)
+		return nil, fmt.Errorf("schema: %s: keys of type %s are not strings in JSON", i.path(), key)
 	}
 	if !i.exact {
 		s.propertyNames = nil
@@ -299,7 +300,7 @@ func (i *inference) mapping(t reflect.Type) (*inferred, error) {
 	return s, err
 }
 
-// allowNull makes a schema accept null too.
+// allowNull makes a schema also accept null.
 func (s *inferred) allowNull(exact bool) {
 	switch {
 	case s.ref == "" && s.types == 0 && s.own == nil: // it accepts everything

@@ -7,11 +7,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// inferred is a schema in the making. Its fields are keywords, in the order in which they are
-// written; those that are zero are left out.
+// inferred is a schema before it is encoded. Its fields are keywords, in the order in which they
+// are written. Zero fields are absent.
 type inferred struct {
-	own                  json.RawMessage // what the type says of itself
-	nullable             bool            // null is allowed, beside what the rest allows
+	own                  json.RawMessage // the result of the type's JSONSchema
+	nullable             bool            // null is also allowed
 	ref                  string
 	types                typeSet
 	description          string
@@ -37,7 +37,7 @@ type property struct {
 	schema *inferred
 }
 
-// append writes the schema as JSON.
+// append appends the schema as JSON.
 func (s *inferred) append(out []byte) []byte {
 	start := len(out)
 	if s.nullable {
@@ -77,7 +77,7 @@ func (s *inferred) append(out []byte) []byte {
 	return enclose(out, start)
 }
 
-// enclose makes an object of the members from start on, each of which has a comma in front.
+// enclose makes the members from start on, each of which begins with a comma, an object.
 func enclose(out []byte, start int) []byte {
 	if len(out) == start {
 		return append(out, "{}"...)
@@ -86,14 +86,14 @@ func enclose(out []byte, start int) []byte {
 	return append(out, '}')
 }
 
-// appendName writes the name of a keyword.
+// appendName appends the name of a keyword.
 func appendName(out []byte, name string) []byte {
 	return append(append(append(out, ',', '"'), name...), '"', ':')
 }
 
 func appendRaw[T ~string | ~[]byte](out []byte, value T) []byte { return append(out, value...) }
 
-// appendKeyword writes a value that is JSON.
+// appendKeyword appends a keyword whose value is JSON.
 func appendKeyword[T ~string | ~[]byte](out []byte, name string, value T) []byte {
 	if len(value) == 0 {
 		return out
@@ -108,7 +108,7 @@ func appendText(out []byte, name, text string) []byte {
 	return jsonscan.AppendString(appendName(out, name), text)
 }
 
-// appendTypes writes a type, or a list of one and null.
+// appendTypes appends a type, or a list of a type and null.
 func appendTypes(out []byte, types typeSet) []byte {
 	if types&typeNull == 0 || types == typeNull {
 		return appendText(out, "type", types.name())

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// A field is a struct field as encoding/json sees it.
+// A field is a struct field as encoding/json reads it.
 type field struct {
 	name     string
 	tagged   bool // the name comes from the tag
@@ -21,7 +21,7 @@ type field struct {
 	quoted   bool // the string option
 }
 
-// structure makes the schema of a struct.
+// structure infers the schema of a struct.
 func (i *inference) structure(t reflect.Type) (*inferred, error) {
 	s := &inferred{types: typeObject, closed: !i.open}
 	fields, where := fieldsOf(t), len(i.where)
@@ -71,9 +71,9 @@ func quotedSchema(t reflect.Type) *inferred {
 	return s
 }
 
-// fieldsOf lists the fields that encoding/json reads and writes: those of embedded structs are
-// promoted, and of several with one name the least nested wins, then the one that is named by a
-// tag, then none.
+// fieldsOf lists the fields that encoding/json reads and writes. Fields of embedded structs are
+// promoted. Of several fields with one name the least nested one is used, then the one whose name
+// comes from a tag, and otherwise none.
 func fieldsOf(t reflect.Type) []field {
 	type embedded struct {
 		t        reflect.Type
@@ -137,7 +137,7 @@ func fieldsOf(t reflect.Type) []field {
 	return dominant(all)
 }
 
-// dominant leaves one field of each name, and puts them in their order in the struct.
+// dominant returns one field of each name, in the order of the struct.
 func dominant(all []field) []field {
 	slices.SortStableFunc(all, func(a, b field) int {
 		return cmp.Or(strings.Compare(a.name, b.name), cmp.Compare(len(a.index), len(b.index)),
@@ -179,7 +179,7 @@ func hasOption(options, name string) bool {
 	return false
 }
 
-// isFieldName reports whether encoding/json takes a name from a tag.
+// isFieldName reports whether encoding/json accepts a name in a tag.
 func isFieldName(name string) bool {
 	for _, r := range name {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) &&

@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// own makes the schema that a type with a method JSONSchema says, nil for all others.
+// own returns the schema of a type with a method JSONSchema, or nil for any other type.
 func (i *inference) own(t reflect.Type) (*inferred, error) {
 	describer, ok := reflect.New(t).Interface().(interface{ JSONSchema() json.RawMessage })
 	if !ok {
@@ -43,8 +43,8 @@ func checkOwn(text []byte) error {
 	return err
 }
 
-// appendOwn writes the members of a schema that a type says. The tags of a field replace its
-// description and default.
+// appendOwn appends the members of the schema that JSONSchema returned. The tags of a field replace
+// its description and default.
 func (s *inferred) appendOwn(out []byte) []byte {
 	for key, value := range jsonscan.Members(s.own) {
 		if jsonscan.KeyIs(key, "$schema") ||

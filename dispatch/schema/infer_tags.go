@@ -13,8 +13,9 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// fieldTags are the tags that say more about a field, in the order in which they are applied: what
-// a default is checked against comes first. types are the JSON types that a tag can be on.
+// fieldTags are the tags that add to the schema of a field, in the order in which they are applied.
+// The default is applied after the tags that it is checked against. types are the JSON types for
+// which a tag is valid.
 var fieldTags = []struct {
 	name  string
 	types typeSet
@@ -46,8 +47,8 @@ var fieldTags = []struct {
 // tags are the keys and values of a struct tag.
 type tags [][2]string
 
-// tagsOf reads a struct tag once, as reflect.StructTag.Lookup does for each key: what is not of the
-// form key:"value" ends it.
+// tagsOf parses a struct tag as reflect.StructTag.Lookup does, but once for all keys: text that is
+// not of the form key:"value" ends it.
 func tagsOf(text reflect.StructTag) tags {
 	rest := string(text)
 	all := make(tags, 0, 4)
@@ -111,7 +112,7 @@ func (s *inferred) applyTags(f field) error {
 			return fmt.Errorf("tag default:%q: %w", value, err)
 		}
 	}
-	// last: the default need not be checked against a text with that in it
+	// last, because the default is not checked against the description
 	if doc, ok := f.tags.lookup("doc"); ok {
 		s.description = doc
 	}
@@ -167,7 +168,7 @@ func setEnum(s *inferred, list string) error {
 			item = jsonscan.AppendString(nil, value)
 		} else if d := parseDecimal(item); !isJSONNumber(value) || s.types&integer != 0 &&
 			!d.isInteger() {
-			return fmt.Errorf("%q is no %s", value, (s.types &^ typeNull).name())
+			return fmt.Errorf("%q is not a valid %s", value, (s.types &^ typeNull).name())
 		}
 		if value == "" || slices.ContainsFunc(s.enum, func(other json.RawMessage) bool {
 			return string(other) == string(item)
@@ -179,7 +180,7 @@ func setEnum(s *inferred, list string) error {
 	return nil
 }
 
-// checkOrder refuses limits that nothing can meet.
+// checkOrder returns an error for limits that no value meets.
 func (s *inferred) checkOrder() error {
 	if s.minimum != "" && s.maximum != "" {
 		low, high := parseDecimal([]byte(s.minimum)), parseDecimal([]byte(s.maximum))
@@ -209,13 +210,13 @@ func (s *inferred) setDefault(f field, value string) error {
 	if err != nil {
 		return err
 	}
-	if !f.quoted { // with the string option, the schema says it all
+	if !f.quoted { // with the string option, the schema is sufficient
 		if err := codec.Unmarshal(fallback, reflect.New(f.t).Interface()); err != nil {
 			return err
 		}
 	}
 	compiled, err := Compile(s.append(make([]byte, 0, 128)), AssertFormats())
-	if errors.Is(err, ErrReference) { // to a recursive type, of which decoding has said enough
+	if errors.Is(err, ErrReference) { // to a recursive type; decoding was sufficient
 		err = nil
 	} else if err == nil {
 		once := run{schema: compiled}

@@ -360,9 +360,9 @@ func TestForErrors(t *testing.T) {
 		of   any
 		want string
 	}{
-		{make(chan int), "chan int: chan int has no form in JSON"},
-		{struct{ F func() }{}, "F: func() has no form in JSON"},
-		{struct{ M map[string][]complex64 }{}, ".M{}[]: complex64 has no form"},
+		{make(chan int), "chan int: chan int cannot be represented in JSON"},
+		{struct{ F func() }{}, "F: func() cannot be represented in JSON"},
+		{struct{ M map[string][]complex64 }{}, ".M{}[]: complex64 cannot be represented"},
 		{map[float64]int{}, "keys of type float64"},
 		{struct {
 			N int `min:"x"`
@@ -402,7 +402,7 @@ func TestForErrors(t *testing.T) {
 		}{}, `is empty or there twice`},
 		{struct {
 			N int `enum:"1,two"`
-		}{}, `"two" is no integer`},
+		}{}, `"two" is not a valid integer`},
 		{struct {
 			B bool `enum:"true"`
 		}{}, `bool cannot have it`},

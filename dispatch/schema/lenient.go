@@ -10,10 +10,9 @@ import (
 // properties.
 const maxLenientRounds = 10
 
-// ValidateLeniently is [Schema.ValidateAndFill] for objects as some programs write them: a property
-// that is null and must not be is taken as absent, as is a property that the schema does not know
-// and forbids. It returns data without them. Text that fits costs no more than with
-// ValidateAndFill.
+// ValidateLeniently is [Schema.ValidateAndFill] for objects that some programs write: it treats a
+// property as absent if it is null and must not be, or if the schema forbids it as unknown. It
+// returns data without these properties. Valid data costs no more than with ValidateAndFill.
 func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 	filled, err := s.ValidateAndFill(data)
 	if _, ok := errors.AsType[*Error](err); !ok {
@@ -37,8 +36,8 @@ func (s *Schema) ValidateLeniently(data []byte) ([]byte, error) {
 	return data, err
 }
 
-// droppable returns the nodes of the names of properties that the failed validation has refused
-// because they are null or unknown.
+// droppable returns the nodes of the names of properties that the validation refused because they
+// are null or unknown.
 func (v *run) droppable() map[uint32]bool {
 	x, drop := &v.doc, make(map[uint32]bool)
 	for _, f := range v.found {

@@ -9,9 +9,9 @@ import (
 // logicRules are the keywords that apply other schemas to the same instance.
 type logicRules struct {
 	ref *subschema
-	// where a $dynamicRef leads if the dynamic scope has nothing better
+	// target of a $ref, and of a $dynamicRef if the dynamic scope has no other
 	dynamicRef                 *subschema
-	dynamicName                string // what it looks for there; "" makes it a $ref
+	dynamicName                string // the anchor of a $dynamicRef; "" for a $ref
 	allOf, anyOf, oneOf        []*subschema
 	not                        *subschema
 	condition, then, otherwise *subschema
@@ -24,7 +24,8 @@ func (s *subschema) logic() *logicRules {
 	return s.applied
 }
 
-// each yields all of them but what a $dynamicRef finds, and reports whether the caller wanted all.
+// each yields all of them except the target of a $dynamicRef. It reports whether the caller wanted
+// all.
 func (l *logicRules) each(yield func(*subschema) bool) bool {
 	for _, s := range []*subschema{l.ref, l.not, l.condition, l.then, l.otherwise} {
 		if s != nil && !yield(s) {
@@ -47,8 +48,8 @@ func compileRef(c *compiler, s *subschema, at uint32) error {
 	return err
 }
 
-// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2): it is a $ref, unless it leads
-// to a $dynamicAnchor.
+// compileDynamicRef compiles a $dynamicRef (Core, section 8.2.3.2). It is a $ref unless its target
+// has a $dynamicAnchor.
 func compileDynamicRef(c *compiler, s *subschema, at uint32) error {
 	target, anchor, err := c.reference(s, at)
 	if err != nil {
@@ -111,8 +112,8 @@ func (v *run) checkLogic(s *subschema, n uint32, evaluated bitset) bool {
 	return (branch == nil || v.eval(branch, n, evaluated)) && ok
 }
 
-// dynamicTarget returns the schema of that $dynamicAnchor in the outermost resource of the dynamic
-// scope that has one.
+// dynamicTarget returns the schema with the $dynamicAnchor in the outermost resource of the dynamic
+// scope that has it.
 func (v *run) dynamicTarget(l *logicRules) *subschema {
 	if l.dynamicName != "" {
 		for _, res := range v.scope {
@@ -127,8 +128,8 @@ func (v *run) dynamicTarget(l *logicRules) *subschema {
 	return l.dynamicRef
 }
 
-// quietly evaluates a schema whose failure is no failure of the instance. What it evaluates counts
-// only if it succeeds.
+// quietly evaluates a schema whose failure does not make the instance invalid. Its evaluated
+// members or items count only if it succeeds.
 func (v *run) quietly(s *subschema, n uint32, evaluated bitset) bool {
 	quick, mark := v.quick, len(v.words)
 	v.quick = true
@@ -151,7 +152,7 @@ func (v *run) checkAnyOf(s *subschema, n uint32, evaluated bitset) bool {
 	for _, branch := range s.applied.anyOf {
 		if v.quietly(branch, n, evaluated) {
 			if ok = true; evaluated == nil {
-				break // otherwise all branches tell what they evaluate
+				break // otherwise all branches add what they evaluate
 			}
 		}
 	}
@@ -188,9 +189,9 @@ func (v *run) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
 	return false
 }
 
-// explain reports that an instance fits none of some alternatives. If all of them refuse the
-// instance itself for one reason, the reasons are the message; else the alternative that was
-// probably meant is, with all its causes.
+// explain reports that no alternative accepts an instance. If each refuses the instance itself for
+// one reason, it reports these reasons, and otherwise all causes of the alternative that was
+// probably meant.
 func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*subschema) {
 	outer, omitted := v.found, v.omitted
 	var reasons []string

@@ -11,8 +11,7 @@ import (
 //go:embed metaschema
 var metaschemas embed.FS
 
-// metaschema returns the published document of that URI, nil if it is not one of the known
-// dialects'.
+// metaschema returns the published document with that URI, or nil if it is not of a known dialect.
 func metaschema(uri string) []byte {
 	file := "draft-07"
 	if uri != Draft07 {

@@ -6,15 +6,14 @@ import (
 )
 
 // A divisor is the value of multipleOf: unit × 10^exp, where unit is an integer that does not end
-// in 0. Whether it divides a number is answered exactly and without writing out either number:
-// 1e308 costs what 1 costs.
+// in 0. Division is exact, and expands neither number: 1e308 costs as much as 1.
 type divisor struct {
 	small uint64   // the unit, if it has at most 18 digits, else 0
 	large *big.Int // the unit otherwise
 	exp   int64
 }
 
-const chunk = 18 // digits that a uint64 takes, with room for one more
+const chunk = 18 // digits that fit in a uint64, with room for one more
 
 func newDivisor(d decimal) divisor {
 	m := divisor{exp: d.pow - int64(d.digits())}

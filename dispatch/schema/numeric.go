@@ -4,15 +4,15 @@ import (
 	"fmt"
 )
 
-// numericRules are the keywords for numbers. All of them are decided exactly.
+// numericRules are the keywords for numbers. They compare exactly.
 type numericRules struct {
 	bounds     []bound
 	multipleOf divisor
 	multipleAt uint32 // the node of multipleOf, 0 if there is none
 }
 
-// A bound is one of minimum, maximum, exclusiveMinimum and exclusiveMaximum: how an instance may
-// compare with it, from least to most.
+// A bound is one of minimum, maximum, exclusiveMinimum and exclusiveMaximum. The result of
+// comparing an instance with it must be from least to most.
 type bound struct {
 	keyword     string
 	least, most int
@@ -59,7 +59,7 @@ func compileMultipleOf(_ *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-const stepsPerDivision = 300 // by a divisor that is no uint64
+const stepsPerDivision = 300 // by a divisor that does not fit in a uint64
 
 func (v *run) checkNumber(s *subschema, n uint32) bool {
 	rules, ok := s.numeric, true

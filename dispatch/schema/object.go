@@ -8,8 +8,8 @@ import (
 
 // objectRules are the keywords for objects.
 //
-// Every name that they mention has a slot, so that one look into a map answers what a member means,
-// and one bit remembers that it was there.
+// Every name in them has a slot. One map access finds the slot of a member, and one bit of a set
+// records that the member is present.
 type objectRules struct {
 	slotOf        map[string]int
 	slots         []slot
@@ -24,7 +24,7 @@ type objectRules struct {
 
 type slot struct {
 	name   string
-	schema *subschema // of properties; nil for a name that is mentioned elsewhere only
+	schema *subschema // in properties; nil for a name that is only in other keywords
 }
 
 type patternProperty struct {
@@ -32,7 +32,7 @@ type patternProperty struct {
 	schema  *subschema
 }
 
-// A dependency is what the presence of one property asks for: other properties, or a schema.
+// A dependency is the properties, or the schema, that the presence of a property requires.
 type dependency struct {
 	keyword string
 	slot    int
@@ -47,7 +47,7 @@ func (s *subschema) objects() *objectRules {
 	return s.object
 }
 
-// slot returns the slot of a name, a new one if it has none yet.
+// slot returns the slot of a name, which it adds if necessary.
 func (o *objectRules) slot(name string) int {
 	i, ok := o.slotOf[name]
 	if !ok {
@@ -91,7 +91,7 @@ func compilePatternProperties(c *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-// namesAt reads a list of property names into slots.
+// namesAt returns the slots of a list of property names.
 func (o *objectRules) namesAt(x *index, at uint32) ([]int, error) {
 	if x.kind(at) != array {
 		return nil, fmt.Errorf("must be a list of property names, is %s", x.describe(at))
@@ -113,7 +113,7 @@ func compileRequired(_ *compiler, s *subschema, at uint32) (err error) {
 	return err
 }
 
-// What the values of a keyword for dependencies may be.
+// The kinds of values of a keyword for dependencies.
 const (
 	namesOnly = 1 << iota
 	schemasOnly
@@ -143,7 +143,7 @@ func compileDependencies(keyword string, allowed int) func(*compiler, *subschema
 	}
 }
 
-// A bitset remembers small numbers: slots, or positions of members and items.
+// A bitset is a set of small numbers: slots, or positions of members and items.
 type bitset []uint64
 
 func (b bitset) has(i int) bool { return b[i/64]&(1<<(i%64)) != 0 }
@@ -245,15 +245,15 @@ func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present,
 		if !present.has(i) {
 			name := o.slots[i].name
 			ok = v.fail(s, n, d.keyword, name,
-				"missing property %q, which is required when %q is there", name,
+				"missing property %q, which is required when %q is present", name,
 				o.slots[d.slot].name)
 		}
 	}
 	return ok
 }
 
-// checkName applies propertyNames to one name. The causes are about the object, so they say which
-// name it is.
+// checkName applies propertyNames to one name. The causes are about the object, so they include the
+// name.
 func (v *run) checkName(names *subschema, name uint32) bool {
 	before := len(v.found)
 	if v.eval(names, name, nil) {
@@ -267,12 +267,12 @@ func (v *run) checkName(names *subschema, name uint32) bool {
 	return false
 }
 
-// repeatedName ends the validation: which of two members of one name counts depends on who reads
-// the object.
+// repeatedName ends the validation, because readers disagree about which of two members with one
+// name counts.
 func (v *run) repeatedName(n uint32, name string) bool {
 	v.stop(&Error{Causes: []Cause{{
 		InstancePath: v.doc.pointer(0, n), Property: name,
-		Reason: fmt.Sprintf("property %q is there more than once", name),
+		Reason: fmt.Sprintf("property %q occurs more than once", name),
 	}}})
 	return false
 }

@@ -7,15 +7,14 @@ import (
 	"regexp/syntax"
 )
 
-// A pattern is a compiled regular expression. Schemas write them in the syntax of ECMA-262 with the
-// u flag; package regexp matches them, in time linear in the text. What it cannot match that way is
-// refused: lookahead, lookbehind, backreferences, inline modifiers, lone surrogates, the binary
-// properties of \p but for Any, ASCII and Assigned, and repetitions within repetitions that
-// together exceed 1000.
+// A pattern is a compiled regular expression. Schemas have them in the syntax of ECMA-262 with the
+// u flag; package regexp matches them, in time linear in the text. Expressions that it cannot match
+// are errors: lookahead, lookbehind, backreferences, inline modifiers, lone surrogates, the binary
+// properties of \p except Any, ASCII and Assigned, and nested repetitions of more than 1000 in all.
 type pattern struct {
 	source string
 	re     *regexp.Regexp
-	size   int // of the expression with its repetitions written out, about
+	size   int // approximate size of the expression with its repetitions expanded
 }
 
 // pattern compiles a regular expression.
@@ -51,7 +50,7 @@ func (c *compiler) pattern(source string) (*pattern, error) {
 
 // matches reports whether a pattern matches somewhere in a text.
 func (v *run) matches(p *pattern, text []byte) bool {
-	const perStep = 32 // states of the expression times bytes of the text that cost one step
+	const perStep = 32 // states of the expression times bytes of the text per step
 	return v.step(1+len(text)*p.size/perStep) && p.re.Match(text)
 }
 

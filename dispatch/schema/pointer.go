@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// pointer returns the JSON Pointer from one value down to another within it. The name of a member
-// counts as the object that has it.
+// pointer returns the JSON Pointer from a value to another in it. For the name of a member, it
+// returns that of the member's object.
 func (x *index) pointer(from, to uint32) string {
 	var path strings.Builder
 	for at := from; at != to; {
@@ -44,8 +44,8 @@ func (x *index) pointer(from, to uint32) string {
 	return path.String()
 }
 
-// named returns the value of an object's first member of that name, 0 if there is none. It
-// remembers the members of an object that has many, as many references may lead through it.
+// named returns the value of an object's first member with that name, or 0 if there is none. It
+// caches the members of large objects, because many references may pass through one.
 func (d *document) named(n uint32, name string) uint32 {
 	const few = 16
 	if members, known := d.byName[n]; known {
@@ -69,8 +69,8 @@ func (d *document) named(n uint32, name string) uint32 {
 	return members[name]
 }
 
-// item returns an item of an array by its position, 0 if there is none. It remembers all of them,
-// as many references may lead there.
+// item returns the item of an array at a position, or 0 if there is none. It caches all items,
+// because many references may pass through the array.
 func (d *document) item(n uint32, position uint64) uint32 {
 	items, known := d.byPosition[n]
 	if !known {
@@ -86,8 +86,8 @@ func (d *document) item(n uint32, position uint64) uint32 {
 	return 0
 }
 
-// follow returns the values that a JSON Pointer passes from a value on, the value itself and the
-// last included; nil if it leads nowhere.
+// follow returns the values on the path of a JSON Pointer, from the first value to the last
+// inclusive, or nil if there is no such path.
 func (d *document) follow(from uint32, pointer string) []uint32 {
 	way := []uint32{from}
 	if pointer == "" {

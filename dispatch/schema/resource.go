@@ -13,12 +13,12 @@ import (
 // A document is one JSON text with the schema resources in it.
 type document struct {
 	index
-	resources map[uint32]*resource // those within it, by the node at which they start
+	resources map[uint32]*resource // by the node at which they start
 
 	// While it is compiled:
-	asked      []*subschema                 // those that were asked for, by their node
-	byName     map[uint32]map[string]uint32 // members of objects that references lead through
-	byPosition map[uint32][]uint32          // items of arrays that they lead through
+	asked      []*subschema                 // results of compiler.subschema, by their node
+	byName     map[uint32]map[string]uint32 // members of objects on the paths of references
+	byPosition map[uint32][]uint32          // items of arrays on these paths
 }
 
 // A resource is a schema with a base URI: a document's root, or a subschema with an $id (Core,
@@ -29,12 +29,12 @@ type resource struct {
 	root    uint32
 	dialect *dialect
 	anchors map[string]uint32
-	dynamic map[string]uint32 // those of $dynamicAnchor, which are anchors too
+	dynamic map[string]uint32 // those of $dynamicAnchor, which are also in anchors
 
-	dynamicSchemas map[string]*subschema // the same, compiled, if a $dynamicRef may ask for them
+	dynamicSchemas map[string]*subschema // the same, compiled, if a $dynamicRef may refer to them
 }
 
-// path returns the place of a node for messages: the resource's URI and a JSON Pointer.
+// path returns the location of a node for messages: the resource's URI and a JSON Pointer.
 func (r *resource) path(n uint32) string { return r.uri + "#" + r.doc.pointer(r.root, n) }
 
 func (r *resource) errorAt(n uint32, err error) error {
@@ -44,13 +44,13 @@ func (r *resource) errorAt(n uint32, err error) error {
 	return &SchemaError{r.path(n), err}
 }
 
-// document reads and indexes the document of that URI, without looking into it.
+// document loads and indexes the document with that URI.
 func (c *compiler) document(uri string) (*document, error) {
 	data := metaschema(uri)
 	if data == nil {
 		if c.load == nil {
 			return nil, fmt.Errorf(
-				"%w: the document %q is not here, and nothing is fetched (see Loader)",
+				"%w: the document %q is not available: no Loader returns it",
 				ErrReference, uri)
 		}
 		var err error
@@ -79,7 +79,8 @@ func (c *compiler) parse(data []byte) (*document, error) {
 	return doc, err
 }
 
-// add registers a document under the URI it was got by, and all resources and anchors in it.
+// add registers a document under the URI by which it was loaded, and all resources and anchors in
+// it.
 func (c *compiler) add(doc *document, uri string) (*resource, error) {
 	root := &resource{uri: uri, doc: doc}
 	d, err := c.dialectOf(&doc.index, 0, nil)
@@ -98,7 +99,7 @@ func (c *compiler) add(doc *document, uri string) (*resource, error) {
 	return root, c.identify(root, 0)
 }
 
-// resource returns the resource of that URI, nil if it is not known.
+// resource returns the resource with that URI, or nil if it is not known.
 func (c *compiler) resource(uri string) *resource {
 	if uri == "" {
 		return c.root
@@ -114,15 +115,15 @@ func (c *compiler) register(uri string, res *resource) {
 }
 
 // identify walks the subschemas at and below a node and registers the resources and anchors that
-// they declare. It looks only where the dialect's keywords hold subschemas: an $id in an enum is no
-// $id.
+// they declare. It visits only values that are subschemas in the dialect: an $id in an enum is not
+// an $id.
 func (c *compiler) identify(res *resource, n uint32) error {
 	x := &res.doc.index
 	if x.kind(n) != object {
 		return nil
 	}
 	if res.dialect.draft == in07 && x.member(n, "$ref") != 0 {
-		// Beside a $ref nothing else counts, but what it hides can still be referred to.
+		// The keywords beside a $ref are ignored, but references to them are valid.
 	} else if id := x.member(n, "$id"); id != 0 {
 		var err error
 		if res, err = c.identifyID(res, n, id); err != nil {
@@ -183,7 +184,7 @@ func (c *compiler) identifyWithin(res *resource, s shape, value uint32) error {
 	return nil
 }
 
-// identifyID applies an $id and returns the resource that the subschema belongs to from there on.
+// identifyID applies an $id, and returns the resource to which the subschema then belongs.
 func (c *compiler) identifyID(res *resource, n, at uint32) (*resource, error) {
 	x := &res.doc.index
 	if x.kind(at) != str {
@@ -233,8 +234,8 @@ func (r *resource) addAnchor(anchor string, n uint32) error {
 	return nil
 }
 
-// resolve resolves a URI reference without fragment (RFC 3986, section 5). As many may have the
-// same long base, URIs are limited in length.
+// resolve resolves a URI reference without fragment (RFC 3986, section 5). The length of URIs is
+// limited, because many may have the same long base.
 func resolve(base, reference string) (string, error) {
 	if len(base)+len(reference) > maxURI {
 		return "", fmt.Errorf("%w: a URI of more than %d bytes", ErrLimit, maxURI)
@@ -250,12 +251,12 @@ func resolve(base, reference string) (string, error) {
 	uri := from.ResolveReference(to).String()
 	if !from.IsAbs() && from.Host == "" && !strings.HasPrefix(base, "/") &&
 		!strings.HasPrefix(reference, "/") {
-		uri = strings.TrimPrefix(uri, "/") // which net/url puts in front of what stays relative
+		uri = strings.TrimPrefix(uri, "/") // which net/url adds to a relative result
 	}
 	return uri, nil
 }
 
-// find returns the schema that a reference leads to, and its anchor if it is found by one.
+// find returns the target of a reference, and its anchor if the reference has one.
 func (c *compiler) find(from *resource, reference string) (res *resource, n uint32, anchor string,
 	err error) {
 	uri, fragment, _ := strings.Cut(reference, "#")

@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// failUnknown reports a property that the schema does not allow, and what was probably meant.
+// failUnknown reports a property that the schema does not allow, and suggests similar ones.
 func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) bool {
 	if v.quiet() {
 		return false
@@ -23,8 +23,8 @@ func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) b
 	return v.fail(s, n, keyword, string(name), "unknown property %q%s", string(name), hint)
 }
 
-// properties returns the names that the schema declares, those of the schemas that it always
-// applies included, as far as it takes few steps to find them.
+// properties returns the names of properties that the schema, and the schemas that it always
+// applies, declare. It stops after a few steps.
 func (s *subschema) properties() (names []string) {
 	const most = 1000
 	within := []*subschema{s}

@@ -43,7 +43,7 @@ func compileFormat(c *compiler, s *subschema, at uint32) error {
 
 func (v *run) checkString(s *subschema, n uint32) bool {
 	rules, ok := s.text, true
-	// A code point takes 1 to 12 bytes, so the number of bytes often says enough.
+	// A code point takes 1 to 12 bytes, so the number of bytes is often sufficient.
 	if bytes := len(v.doc.raw(n)) - 2; bytes > rules.maxLength || bytes/12 < rules.minLength {
 		length := v.doc.length(n)
 		if length < rules.minLength {

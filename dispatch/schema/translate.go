@@ -8,16 +8,16 @@ import (
 	"strconv"
 )
 
-// A translator turns a regular expression of ECMA-262 into one of package regexp. It is as lenient
-// as browsers are without the u flag where that is harmless: a brace that starts no quantifier and
-// an escaped punctuation mark stand for themselves.
+// A translator translates a regular expression of ECMA-262 into one of package regexp. It is as
+// lenient as browsers are without the u flag where that is harmless: a brace that does not start a
+// quantifier, and an escaped punctuation mark, match themselves.
 type translator struct {
 	in          []rune
 	i           int
 	out         []byte
-	size        int   // of out with its repetitions written out, in characters or classes, about
+	size        int   // approximate characters or classes of out, repetitions expanded
 	properties  int   // how many \p{…} and \P{…} there are
-	unsupported error // the first thing that is right but cannot be translated
+	unsupported error // the first valid construct that cannot be translated
 	names       map[string]bool
 }
 
@@ -57,7 +57,7 @@ func (t *translator) cannot(what string) {
 	}
 }
 
-// alternatives translates up to the end, or the ) that ends the group.
+// alternatives translates up to the end of the expression or the ) of the group.
 func (t *translator) alternatives(depth int) error {
 	if depth > 200 {
 		return errors.New("groups nested too deeply")
@@ -170,7 +170,7 @@ func (t *translator) group(depth int) error {
 	return nil
 }
 
-// groupName reads the name of a group and the > behind it.
+// groupName reads the name of a group and the > after it.
 func (t *translator) groupName() (string, error) {
 	start := t.i
 	for c := t.peek(); c > 0x7F || isWord(c) || c == '$'; c = t.peek() {
@@ -187,8 +187,7 @@ func isWord(c rune) bool {
 	return '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
 }
 
-// quantifier translates the quantifier that may stand behind the term that was written from start
-// on.
+// quantifier translates the quantifier, if there is one, of the term that begins at start in out.
 func (t *translator) quantifier(start, size int, repeatable bool) error {
 	least, most := 0, -1
 	switch {
@@ -206,7 +205,7 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 			return errors.New("a quantifier whose numbers are out of order")
 		}
 	}
-	t.take("?") // how much a quantifier takes does not change whether the whole matches
+	t.take("?") // whether a quantifier is greedy does not change whether the expression matches
 	if !repeatable {
 		return errors.New("nothing to repeat: an assertion cannot be")
 	}
@@ -224,7 +223,7 @@ func (t *translator) quantifier(start, size int, repeatable bool) error {
 	return nil
 }
 
-// repeat writes a repetition of term, in pieces of what package regexp allows.
+// repeat writes a repetition of term, divided into counts that package regexp allows.
 func (t *translator) repeat(term string, start, least, most int) {
 	const piece = 1000
 	t.out = t.out[:start]
@@ -247,7 +246,7 @@ func (t *translator) repeat(term string, start, least, most int) {
 	}
 }
 
-// braces reads {n}, {n,} or {n,m}; most is -1 for {n,}. Anything else it leaves alone.
+// braces reads {n}, {n,} or {n,m}; most is -1 for {n,}. It does not consume other text.
 func (t *translator) braces() (least, most int, ok bool) {
 	start := t.i
 	if t.take("{") {

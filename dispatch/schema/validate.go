@@ -8,11 +8,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// Limits of a validation. What exceeds them ends it with ErrLimit.
+// Limits of a validation. If it exceeds them, it ends with ErrLimit.
 const (
-	// A step is a schema applied to a value, a member or item passed by, or two values compared;
-	// and one more for every bytesPerStep of a string, a number or a name that is looked at. A
-	// document of n bytes may take baseSteps + stepsPerByte × n of them, so that time stays linear
+	// A step is the application of a schema to a value, a visit of a member or item, or a
+	// comparison of two values, and bytesPerStep bytes of a string, number or name that is read. A
+	// document of n bytes may take baseSteps + stepsPerByte × n steps, so that the time is linear
 	// in the size of the document whatever the schema.
 	baseSteps    = 1_000_000
 	stepsPerByte = 32
@@ -22,15 +22,15 @@ const (
 	keptNodes  = 1 << 16 // nodes whose memory is kept for the next validation: 1 MiB
 )
 
-// Validate checks a JSON text: that it is one JSON value, without anything that [encoding/json]
-// would let pass but others refuse, nested at most 1000 deep; and that this value fits the schema.
+// Validate checks that data is one JSON value, nested at most 1000 deep, and valid according to the
+// schema. It is stricter than [encoding/json]: data must be UTF-8 without lone surrogates.
 //
-// The error is an [*Error] for a value that does not fit, one that wraps [ErrLimit] if that could
-// not be found out with the work that a document of this size may cause, and anything else if data
-// is not JSON. An object that has a property twice that the schema declares does not fit.
+// The error is an [*Error] if the value is invalid, wraps [ErrLimit] if the validation takes too
+// many steps for a document of this size, and is another error if data is not JSON. An object that
+// has a property of the schema twice is invalid.
 //
-// A valid document costs no allocation once a few have been validated, unless strings in it hold
-// escapes and the schema looks at what they spell. Time is linear in the size of the document.
+// A valid document costs no allocation once a few have been validated, unless the schema reads the
+// text of strings with escapes. The time is linear in the size of the document.
 func (s *Schema) Validate(data []byte) error {
 	if err := jsonscan.Valid(data); err != nil {
 		return err
@@ -38,8 +38,8 @@ func (s *Schema) Validate(data []byte) error {
 	return s.ValidateScanned(data)
 }
 
-// ValidateScanned is Validate without the check that data is one JSON value, for text that has
-// passed such a check. For other text it returns something, without panic.
+// ValidateScanned is Validate for data that is known to be one JSON value. For other data the
+// result is undefined, but ValidateScanned does not panic.
 func (s *Schema) ValidateScanned(data []byte) error {
 	if s.root.verdict == accepts {
 		return nil
@@ -63,8 +63,8 @@ func (s *Schema) put(v *run) {
 	s.runs.Put(v)
 }
 
-// ValidateValue checks what [encoding/json] makes of a Go value. If it makes nothing of it, the
-// error is json.Marshal's.
+// ValidateValue validates the JSON encoding of a Go value. If json.Marshal fails, it returns that
+// error.
 func (s *Schema) ValidateValue(value any) error {
 	data, err := json.Marshal(value)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Schema) ValidateValue(value any) error {
 	return s.ValidateScanned(data)
 }
 
-// A run is one validation. It goes over the document quickly first, stopping at the first failure
-// and noting nothing; only if there is one it goes again, for the causes.
+// A run is one validation. Its first pass stops at the first failure and records nothing. If there
+// is a failure, a second pass records the causes.
 type run struct {
 	schema *Schema
 	doc    index
@@ -83,22 +83,22 @@ type run struct {
 	depth  int   // of eval within eval
 	err    error // what ended the run early
 	words  []uint64
-	scope  []*resource // through which the schema being applied was reached, outermost first
+	scope  []*resource // resources on the path to the current schema, outermost first
 
 	found   []finding
 	omitted int
 
-	room *room // nil in a run that is not kept
+	room *room // nil in a run that is not reused
 }
 
-// A room is memory that is enough for most documents.
+// A room is memory that is sufficient for most documents.
 type room struct {
 	nodes [64]node
 	words [16]uint64
 	scope [8]*resource
 }
 
-// A finding is a Cause in the making.
+// A finding is a Cause before its paths are computed.
 type finding struct {
 	node     uint32
 	schema   *subschema
@@ -114,7 +114,7 @@ func (v *run) validate(data []byte) error {
 	v.begin(true)
 	ok := v.eval(v.schema.root, 0, nil)
 	if v.err != nil {
-		// whatever was made of it: under "not", a run that was stopped looks like a success
+		// whatever the result: under "not", a run that was stopped looks like a success
 		return v.err
 	}
 	if ok {
@@ -144,13 +144,13 @@ func (v *run) cause(f finding) Cause {
 
 func (v *run) begin(quick bool) {
 	v.quick, v.err, v.depth = quick, nil, 0
-	// Where an int has 32 bits, the product of a document of 64 MiB would not fit into one.
+	// With an int of 32 bits, the product would overflow for a document of 64 MiB.
 	v.steps = baseSteps + stepsPerByte*min(len(v.doc.data), math.MaxInt/2/stepsPerByte)
 	v.words, v.scope = v.words[:0], v.scope[:0]
 }
 
-// forget lets go of what belongs to the caller, and of memory that only an unusually large document
-// needs.
+// forget drops the references to the caller's memory, and memory that only an unusually large
+// document needs.
 func (v *run) forget() {
 	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
 	if v.doc.nodes == nil || cap(v.doc.nodes) > keptNodes {
@@ -164,8 +164,8 @@ func (v *run) forget() {
 	}
 }
 
-// eval reports whether the value at a node fits a schema. The positions of the members or items
-// that the schema applies to are set in evaluated, unless that is nil.
+// eval reports whether a schema accepts the value at a node. It adds the positions of the members
+// or items that the schema evaluates to evaluated, unless that is nil.
 func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
 	cost := 1
 	if k := v.doc.kind(n); k == str || k == number {
@@ -181,7 +181,7 @@ func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
 		return v.fail(s, n, "", "", "is not allowed here")
 	}
 	if v.depth == maxNesting {
-		v.stop(fmt.Errorf("%w: schemas apply one another without end", ErrLimit))
+		v.stop(fmt.Errorf("%w: schemas apply each other without end", ErrLimit))
 		return false
 	}
 	v.depth++
@@ -203,12 +203,12 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 		return v.fail(s, n, "type", "", "must be %s, is %s", s.types, v.doc.typeName(n))
 	}
 	outer := evaluated
-	if s.leftover != nil {
+	if s.unevaluated != nil {
 		count := v.doc.count(n)
 		if !v.step(count) {
 			return false
 		}
-		evaluated = v.take(count) // what others evaluated does not count for this one
+		evaluated = v.take(count) // only what this schema evaluates counts
 	}
 	ok := s.values == nil || v.checkValue(s, n)
 	if !ok && v.quick {
@@ -227,9 +227,9 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 	if s.applied != nil && (ok || !v.quick) {
 		ok = v.checkLogic(s, n, evaluated) && ok
 	}
-	if s.leftover != nil && ok {
-		// a failed keyword evaluates nothing, so what is left over would be no news
-		ok = v.checkLeftover(s, n, evaluated)
+	if s.unevaluated != nil && ok {
+		// a failed keyword evaluates nothing, so this would report its members again
+		ok = v.checkUnevaluated(s, n, evaluated)
 		for i := range outer {
 			outer[i] |= evaluated[i]
 		}
@@ -237,7 +237,7 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 	return ok
 }
 
-// step pays for n steps and reports whether there were as many left.
+// step subtracts n steps, and reports whether that many were left.
 func (v *run) step(n int) bool {
 	if v.steps -= n; v.steps < 0 {
 		v.stop(ErrLimit)
@@ -246,7 +246,7 @@ func (v *run) step(n int) bool {
 	return true
 }
 
-// stop ends the run: nothing is evaluated any more.
+// stop ends the run.
 func (v *run) stop(err error) {
 	v.steps = -1
 	if v.err != nil {
@@ -258,14 +258,14 @@ func (v *run) stop(err error) {
 	}
 }
 
-// stepsFor is how many steps it takes to look at the text of a string, a number or a name.
+// stepsFor returns the number of steps for reading the text of a string, number or name.
 func (v *run) stepsFor(n uint32) int {
 	at := &v.doc.nodes[n]
 	return int(at.end-at.start) / bytesPerStep
 }
 
-// take returns an empty bitset for n numbers, which lives until the schema being applied is done.
-// Its memory costs steps.
+// take returns an empty bitset for n numbers, which is valid until the current schema has been
+// applied. Its memory costs steps.
 func (v *run) take(n int) bitset {
 	const stepsPerWord = 8
 	start, words := len(v.words), (n+63)/64
@@ -276,7 +276,7 @@ func (v *run) take(n int) bitset {
 	return bitset(v.words[start:])
 }
 
-// fail notes a cause, unless this pass wants none, and returns false.
+// fail records a cause, unless this pass records none, and returns false.
 func (v *run) fail(s *subschema, n uint32, keyword, property, format string, args ...any) bool {
 	if !v.quiet() {
 		v.found = append(v.found, finding{n, s, keyword, property, fmt.Sprintf(format, args...)})
@@ -284,8 +284,8 @@ func (v *run) fail(s *subschema, n uint32, keyword, property, format string, arg
 	return false
 }
 
-// quiet reports whether a cause would not be noted, and counts it if it is one too many. What it
-// costs to find words for a cause is spent only if it is not.
+// quiet reports whether a cause would not be recorded, and counts it if there are too many. The
+// text of a cause is composed only if it returns false.
 func (v *run) quiet() bool {
 	if v.quick || v.err != nil {
 		return true

@@ -30,7 +30,7 @@ var (
 		"an integer"}
 )
 
-// name returns the name of a type, "" for none.
+// name returns the name of a type, or "" for none.
 func (t typeSet) name() string {
 	if t == 0 {
 		return ""
@@ -84,7 +84,7 @@ func (x *index) typeName(n uint32) string {
 	return typeWords[x.kind(n)]
 }
 
-// describe shows a value if it is short, else names its type.
+// describe returns a value if it is short, and otherwise the name of its type.
 func (x *index) describe(n uint32) string {
 	const short = 40
 	if raw := x.raw(n); len(raw) <= short && bytes.IndexByte(raw, '\n') < 0 {
@@ -102,7 +102,7 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 		i := slices.Index(typeNames[:], string(x.text(n)))
 		if i < 0 {
 			return fmt.Errorf(
-				"%s is no type; it must be null, boolean, integer, number, string, array or object",
+				"%s is not a type; it must be null, boolean, integer, number, string, array or object",
 				x.describe(n))
 		}
 		s.types |= 1 << i
@@ -122,7 +122,7 @@ func compileType(_ *compiler, s *subschema, at uint32) error {
 	return nil
 }
 
-// valueRules are const and enum. The values stay in the schema's document.
+// valueRules are const and enum. The values are nodes of the schema's document.
 type valueRules struct {
 	constant uint32   // the node of const, 0 if there is none
 	enum     uint32   // the node of enum, 0 if there is none
@@ -187,7 +187,7 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 	return v.fail(s, n, "enum", "", "%s", v.enumReason(rules, allowed, n))
 }
 
-// enumReason lists what is allowed, as far as a reader can take it in.
+// enumReason lists the allowed values, up to a readable number.
 func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
 	const most = 20
 	var words []string

@@ -177,7 +177,7 @@ func TestPattern(t *testing.T) {
 		`(`:         "a ( without its )", `)`: "a ) without its (", `[a`: "a [ without its ]",
 		`*`: "nothing to repeat", `a**`: "nothing to repeat", `^*`: "an assertion cannot be",
 		`{1}`: "nothing to repeat", `a{2,1}`: "out of order", `[b-a]`: "out of order",
-		`\`: `nothing behind it`, `\a`: `no escape \a`, `\Z`: `no escape \Z`, `\01`: `no escape \0`,
+		`\`: `nothing behind it`, `\a`: `unknown escape \a`, `\Z`: `unknown escape \Z`, `\01`: `unknown escape \0`,
 		`\x4`: "hexadecimal", `\u{110000}`: "number of a character", `\u12`: "hexadecimal",
 		`\c1`: "wants a letter", `\p`: "in braces", `\p{}`: "in braces",
 		`(?<>a)`: "wants a name", `(?<a>)(?<a>)`: "two groups", `(?P<n>x)`: "unknown kind of group",
