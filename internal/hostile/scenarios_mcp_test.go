@@ -402,7 +402,10 @@ func clientScenario(w *world) {
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
 		up, conn := upstream(w)
 		told := make(chan struct{}, 99)
-		tell := func(name string) { told <- struct{}{}; w.at(name) }
+		tell := func(name string) {
+			defer func() { told <- struct{}{} }()
+			w.at(name)
+		}
 		o := client.Options{
 			Era: era, LogLevel: mcp.LevelDebug, Logger: w.logger("client.Options.Logger"),
 			OnElicit: func(context.Context, mcp.ElicitParams) (*mcp.ElicitResult, error) {
@@ -514,7 +517,10 @@ func gatewayScenario(w *world) {
 	g := gateway.Options{
 		Before: []gateway.Interceptor{look("client/host/gateway.Options.Before")},
 		After:  []gateway.Interceptor{look("client/host/gateway.Options.After")},
-		Audit:  stream{func() { written <- struct{}{}; w.at("client/host/gateway.Options.Audit") }},
+		Audit: stream{func() {
+			defer func() { written <- struct{}{} }()
+			w.at("client/host/gateway.Options.Audit")
+		}},
 		Logger: w.logger("client/host/gateway.Options.Logger"),
 	}.New(front)
 	w.must(g.Add(host.Server{ID: "up",

@@ -171,12 +171,13 @@ type tool struct{}
 func dispatchScenario(w *world) {
 	c := dispatch.NewCatalog()
 	told := make(chan struct{}, 9)
-	c.OnChange(func() { told <- struct{}{}; w.at("dispatch.Catalog.OnChange") })
-	c.OnChange(func() { told <- struct{}{} })
+	tell := func() { told <- struct{}{} }
+	c.OnChange(func() { defer tell(); w.at("dispatch.Catalog.OnChange") })
+	c.OnChange(tell)
 	sessions := dispatch.NewSessions(dispatch.SessionOptions[int]{
 		Logger: w.logger("dispatch.SessionOptions.Logger"), Idle: time.Millisecond,
 		Close: func(context.Context, string, int) error {
-			told <- struct{}{}
+			defer tell()
 			w.at("dispatch.SessionOptions.Close")
 			return errors.New("it stays")
 		},
