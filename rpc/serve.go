@@ -94,8 +94,8 @@ func (p *Peer) read() error {
 			}
 			return err
 		}
-		// Copied, because the codec doubles its buffer as a message arrives. The copy takes no more
-		// memory than the message.
+		// Copied, because the codec doubles its buffer as a message arrives. The copy takes at most
+		// a quarter more memory than the message.
 		frame := buffer.Get(len(next))
 		frame.B = append(frame.B, next...)
 		if cap(next) > maxKeptBuffer {
