@@ -107,6 +107,7 @@ func TestSubscriptionMustReceiveOnlyItsNotifications(t *testing.T) {
 				strings.Contains(e.data, `"id":1,"result"`), "%+v", e)
 		}
 		w.Close()
+		time.Sleep(time.Second) // of the bubble: Close drops what has not been sent
 		go b.handler.Close()
 		for filter, want := range kinds {
 			for {

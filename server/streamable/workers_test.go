@@ -2,46 +2,52 @@ package streamable
 
 import (
 	"runtime"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
 	"gotest.tools/v3/assert"
 )
 
+// At the end, synctest fails the test if a goroutine is left.
 func TestWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
 		var w workers
-		var ran sync.WaitGroup
+		defer w.close()
+		idle := func() int {
+			synctest.Wait()
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(w.idle)
+		}
+		var began, ended atomic.Int32
 		block := make(chan struct{})
 		const n = 2 * maxIdleWorkers
 		for range n {
-			ran.Add(1)
-			w.run(func() { defer ran.Done(); <-block })
+			w.run(func() {
+				began.Add(1)
+				<-block
+				ended.Add(1)
+			})
 		}
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before+n, "they run at the same time")
+		assert.Equal(t, idle(), 0)
+		assert.Equal(t, int(began.Load()), n, "they run at the same time")
 		close(block)
-		ran.Wait()
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before+maxIdleWorkers)
+		assert.Equal(t, idle(), maxIdleWorkers)
+		assert.Equal(t, int(ended.Load()), n)
 
 		// An idle goroutine takes the next function, and may end in it.
-		w.run(func() {})
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before+maxIdleWorkers)
+		block = make(chan struct{})
+		w.run(func() { <-block })
+		assert.Equal(t, idle(), maxIdleWorkers-1)
+		close(block)
+		assert.Equal(t, idle(), maxIdleWorkers)
 		w.run(runtime.Goexit)
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before+maxIdleWorkers-1)
+		assert.Equal(t, idle(), maxIdleWorkers-1)
 
 		w.close()
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before)
-		ran.Add(1)
-		w.run(ran.Done)
-		ran.Wait()
-		synctest.Wait()
-		assert.Equal(t, runtime.NumGoroutine(), before)
+		w.run(func() { ended.Add(1) })
+		assert.Equal(t, idle(), 0)
+		assert.Equal(t, int(ended.Load()), n+1)
 	})
 }
