@@ -7,13 +7,13 @@ import (
 )
 
 // A requestContext is the context of a request. It is cancelled with that of the peer, by the other
-// side, and when the handler has returned. Most handlers never wait for that, so the context of
-// package context that does the work is made when somebody asks for it.
+// side, and when the handler has returned. Most handlers never wait for their context, so the
+// cancellable context is created on first use.
 type requestContext struct {
 	parent context.Context // of all requests of the peer
 
 	mu        sync.Mutex
-	made      context.Context // nil until Done or the like is called
+	inner     context.Context // nil: not needed yet
 	cancelled bool
 	cause     error // if cancelled
 	stop      context.CancelCauseFunc
@@ -32,17 +32,17 @@ func (c *requestContext) cancel(cause error) {
 	}
 }
 
-// context returns the context of package context.
+// context returns the cancellable context, and creates it if necessary.
 func (c *requestContext) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.made == nil {
-		c.made, c.stop = context.WithCancelCause(c.parent)
+	if c.inner == nil {
+		c.inner, c.stop = context.WithCancelCause(c.parent)
 		if c.cancelled {
 			c.stop(c.cause)
 		}
 	}
-	return c.made
+	return c.inner
 }
 
 // Deadline implements [context.Context].
@@ -56,16 +56,16 @@ func (c *requestContext) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.made != nil:
-		return c.made.Err()
+	case c.inner != nil:
+		return c.inner.Err()
 	case c.cancelled:
 		return context.Canceled
 	}
 	return c.parent.Err()
 }
 
-// Value implements [context.Context]. Package context looks for its own contexts with a key of type
-// *int, in context.Cause and in each context that is derived.
+// Value implements [context.Context]. Package context finds the cancellable context, for
+// context.Cause and for each derived context, by a key of type *int.
 func (c *requestContext) Value(key any) any {
 	if _, ok := key.(*int); ok {
 		return c.context().Value(key)

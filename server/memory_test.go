@@ -119,7 +119,7 @@ func TestOnePrincipalLeavesTasksToOthers(t *testing.T) {
 	})
 }
 
-// The names of what a client has subscribed to are kept, and so counted.
+// A subscription to a resource is counted with its URI and the memory to find it by.
 func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	pool := quota.NewPool(1000)
 	s := made(server.Options{Memory: pool},
@@ -128,7 +128,7 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	long := func(c string) string { return `{"uri":"t:` + strings.Repeat(c, 598) + `"}` }
 	k.want("resources/subscribe", long("a"), `{}`)
 	k.want("resources/subscribe", long("a"), `{}`)
-	assert.Equal(t, pool.Used(), int64(600))
+	assert.Equal(t, pool.Used(), int64(600+256))
 	k.refuse("resources/subscribe", long("b"), rpc.CodeBusy,
 		"There is no room for another subscription")
 	k.want("resources/unsubscribe", long("a"), `{}`)
@@ -137,5 +137,18 @@ func TestSubscriptionsToResourcesAreCounted(t *testing.T) {
 	k.stream.Close()
 	<-k.ended
 	k.ended <- nil // for who waits for it next
+	assert.Equal(t, pool.Used(), int64(0))
+
+	listen := func(uris string) string {
+		return `{"notifications":{"resourceSubscriptions":[` + uris + `]}}`
+	}
+	k = speak(t, s, newest, `{}`)
+	k.refuse("subscriptions/listen", listen(`"t:1","t:2","t:3","t:4"`), rpc.CodeBusy,
+		"There is no room for another subscription")
+	k.request("subscriptions/listen", listen(`"t:1","t:2","t:3"`)).says(acknowledged, "")
+	assert.Equal(t, pool.Used(), int64(3*(3+256)))
+	k.stream.Close()
+	<-k.ended
+	k.ended <- nil
 	assert.Equal(t, pool.Used(), int64(0))
 }

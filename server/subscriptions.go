@@ -43,6 +43,13 @@ func listen(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	size := int64(0)
+	for _, uri := range sub.uris {
+		size += watchSize(uri)
+	}
+	if r.account().Take(size) != nil { // released with the request
+		return nil, errNoSubscriptionRoom
+	}
 	if !c.addSubscription(sub) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first",
 			c.server.o.MaxSubscriptions)
@@ -125,12 +132,21 @@ func (s *Server) accept(r *request, sub *subscription,
 	return mcp.Marshal(got)
 }
 
-func (c *Conn) addSubscription(sub *subscription) bool {
-	s := c.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
+var errNoSubscriptionRoom = rpc.Errorf(rpc.CodeBusy,
+	"There is no room for another subscription; unsubscribe from a resource, or try again later")
+
+// lockWithServer locks the server and then the connection, for a change of both.
+func (c *Conn) lockWithServer() (unlock func()) {
+	c.server.mu.Lock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	return func() {
+		c.mu.Unlock()
+		c.server.mu.Unlock()
+	}
+}
+
+func (c *Conn) addSubscription(sub *subscription) bool {
+	defer c.lockWithServer()()
 	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
 		return false
 	}
@@ -138,7 +154,7 @@ func (c *Conn) addSubscription(sub *subscription) bool {
 		c.subscriptions = map[rpc.ID]*subscription{}
 	}
 	c.subscriptions[sub.id] = sub
-	s.watchers.add(c, sub.uris...)
+	c.server.watchers.add(c, sub.uris...)
 	return true
 }
 
@@ -153,13 +169,9 @@ func (c *Conn) activateSubscription(sub *subscription) {
 }
 
 func (c *Conn) removeSubscription(sub *subscription) {
-	s := c.server
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lockWithServer()()
 	delete(c.subscriptions, sub.id)
-	s.watchers.remove(c, sub.uris...)
+	c.server.watchers.remove(c, sub.uris...)
 }
 
 // subscribe answers the legacy resources/subscribe (2025-11-25, server/resources, Subscriptions).
@@ -176,10 +188,7 @@ func subscribe(r *request) (any, error) {
 	}
 	c, s := r.conn, r.conn.server
 	defer s.subscriptionsChanged()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lockWithServer()()
 	if c.subscribed[uri] {
 		return rawJSON(`{}`), nil
 	}
@@ -193,9 +202,8 @@ func subscribe(r *request) (any, error) {
 	if c.subscribed == nil {
 		c.subscribed, c.subscribedMemory = map[string]bool{}, s.o.Memory.Open(r.quotaOwner())
 	}
-	if c.subscribedMemory.Resize(c.subscribedMemory.Held()+int64(len(uri))) != nil {
-		return nil, rpc.Errorf(rpc.CodeBusy,
-			"There is no room for another subscription; unsubscribe from a resource, or try again later")
+	if c.subscribedMemory.Take(watchSize(uri)) != nil {
+		return nil, errNoSubscriptionRoom
 	}
 	c.subscribed[uri] = true
 	s.watchers.add(c, uri)
@@ -210,15 +218,12 @@ func unsubscribe(r *request) (any, error) {
 	}
 	c, s := r.conn, r.conn.server
 	defer s.subscriptionsChanged()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	defer c.lockWithServer()()
 	if c.subscribed[uri] {
 		delete(c.subscribed, uri)
 		s.watchers.remove(c, uri)
 		// shrinking never fails
-		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - int64(len(uri)))
+		_ = c.subscribedMemory.Resize(c.subscribedMemory.Held() - watchSize(uri))
 	}
 	return rawJSON(`{}`), nil
 }

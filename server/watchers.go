@@ -5,6 +5,10 @@ package server
 // not on those of the server.
 type watchers map[string]map[*Conn]int
 
+// watchSize returns the bytes of a subscription to a resource in its owner's account: the URI, and
+// about as much as the maps take.
+func watchSize(uri string) int64 { return int64(len(uri)) + 256 }
+
 func (w watchers) add(c *Conn, uris ...string) {
 	for _, uri := range uris {
 		if w[uri] == nil {
