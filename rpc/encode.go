@@ -9,16 +9,21 @@ import (
 )
 
 // An Appender appends its own JSON. Params and results that implement it are sent as AppendJSON
-// appends them. AppendJSON must append one valid JSON value, which is not checked. An Appender with
-// a method JSONSize() int, which returns about how many bytes it appends, gets memory for so many.
+// appends them. AppendJSON must append one valid JSON value, which is not checked.
+//
+// An Appender may have a method JSONSize() int, which returns about how many bytes AppendJSON
+// appends. It then gets a slice with that much room, up to 8 MiB.
 type Appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
+// maxJSONSize limits the memory for a value whose JSONSize is wrong. Larger values grow.
+const maxJSONSize = 8 << 20
+
 // jsonSize returns about how many bytes appendValue appends, or 0 if that is unknown.
 func jsonSize(v any) int {
 	if v, ok := v.(interface{ JSONSize() int }); ok {
-		return v.JSONSize()
+		return min(v.JSONSize(), maxJSONSize)
 	}
 	return 0
 }

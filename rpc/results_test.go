@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -35,6 +36,11 @@ func TestResults(t *testing.T) {
 		{"appender", appender(`{"a": 1}`), nil, result("1", `{"a": 1}`)},
 		{"appender that breaks the line", appender("[\n]"), nil, failure("1", "-32603")},
 		{"appender that fails", badAppender{}, nil, failure("1", "-32603")},
+		{"appender with its size", sizedAppender(8), nil, result("1", `"sized"`)},
+		{"appender with a large size", sizedAppender(1 << 20), nil, result("1", `"sized"`)},
+		{"appender with a negative size", sizedAppender(-1), nil, result("1", `"sized"`)},
+		{"appender with an impossible size", sizedAppender(math.MaxInt), nil,
+			result("1", `"sized"`)},
 		{"cannot be encoded", make(chan int), nil, failure("1", "-32603")},
 		{"cannot be encoded inside", pair{func() {}}, nil, failure("1", "-32603")},
 		{"plain error", nil, errors.New("secret"), failure("1", "-32603")},
@@ -70,6 +76,12 @@ func TestResults(t *testing.T) {
 type appender string
 
 func (a appender) AppendJSON(dst []byte) ([]byte, error) { return append(dst, a...), nil }
+
+// A sizedAppender says that it appends so many bytes.
+type sizedAppender int
+
+func (sizedAppender) AppendJSON(dst []byte) ([]byte, error) { return append(dst, `"sized"`...), nil }
+func (a sizedAppender) JSONSize() int                       { return int(a) }
 
 type badAppender struct{}
 
