@@ -142,25 +142,36 @@ func (p *Peer) runLane(in *inboundMessage) {
 	}
 }
 
-// A worker is a goroutine that handles messages, one at a time, and the lane, which is nil. Its
-// channel has room for one.
-type worker chan *inboundMessage
+// A worker is a goroutine that handles messages, one at a time, and runs the lane, which is nil in
+// the queue of what is ready. While the worker is idle, it waits for its channel.
+type worker chan struct{}
 
 // maxIdleWorkers is how many idle workers are kept for later messages.
 const maxIdleWorkers = 64
 
-// spawn runs a message, or the lane if in is nil, on a goroutine. It does not block. It prefers the
-// worker that became idle last, whose stack has already grown: growing it is a third of the work
-// for a small message.
+// spawn makes a message ready, or the lane if in is nil. It does not block.
 func (p *Peer) spawn(s *state, in *inboundMessage) {
+	s.ready.push(in)
+	p.wake(s)
+}
+
+// wake wakes one worker if something is ready, unless one is on its way already. A woken worker
+// wakes the next before it calls a handler, so what is ready never waits for a handler, and yet a
+// worker whose handlers return at once takes all of it. wake prefers the worker that became idle
+// last, whose stack has already grown.
+func (p *Peer) wake(s *state) {
+	if s.waking || s.ready.len() == 0 {
+		return
+	}
+	s.waking = true
 	if last := len(s.idleWorkers) - 1; last >= 0 {
 		w := s.idleWorkers[last]
 		s.idleWorkers = s.idleWorkers[:last]
-		w <- in
+		w <- struct{}{}
 		return
 	}
 	p.wg.Add(1)
-	go p.runWorker(in)
+	go p.runWorker()
 }
 
 // endIdleWorkers ends the workers that wait for a message.
@@ -171,23 +182,36 @@ func (s *state) endIdleWorkers() {
 	s.idleWorkers = nil
 }
 
-func (p *Peer) runWorker(in *inboundMessage) {
+func (p *Peer) runWorker() {
 	defer p.wg.Done()
 	w := make(worker, 1)
+	woken := true
 	for more := true; more; {
-		if in == nil || in.ordered {
-			p.runLane(in)
-		} else {
-			p.handle(in)
-		}
-		in = nil // while the worker is idle
+		var in *inboundMessage
+		idle := false
 		p.update(func(s *state) {
+			if woken {
+				woken, s.waking = false, false
+			}
+			if s.ready.len() > 0 {
+				in = s.ready.pop()
+				p.wake(s)
+				return
+			}
+			idle = true
 			if more = !s.closed && len(s.idleWorkers) < maxIdleWorkers; more {
 				s.idleWorkers = append(s.idleWorkers, w)
 			}
 		})
-		if more {
-			in, more = <-w
+		switch {
+		case idle && more:
+			_, more = <-w
+			woken = more
+		case idle:
+		case in == nil || in.ordered:
+			p.runLane(in)
+		default:
+			p.handle(in)
 		}
 	}
 }

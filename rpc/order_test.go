@@ -168,7 +168,7 @@ func TestOrderedUnreadResponse(t *testing.T) {
 func workers() int {
 	stacks := make([]byte, 1<<20)
 	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]),
-		"created by github.com/stdwire/stdwire/rpc.(*Peer).spawn")
+		"created by github.com/stdwire/stdwire/rpc.(*Peer).wake")
 }
 
 // After a burst some goroutines are kept, but not all.

@@ -49,8 +49,10 @@ type state struct {
 	queue         queue                  // messages that wait for the lane
 	requests      load
 	notifications load
-	readerWaits   bool // the reader waits for room for a notification
-	laneRuns      bool // a goroutine runs the lane
+	readerWaits   bool  // the reader waits for room for a notification
+	laneRuns      bool  // a goroutine runs the lane
+	ready         queue // messages that may start, and the lane, until a worker takes them
+	waking        bool  // a worker has been woken and has not looked at ready yet
 	idleWorkers   []worker
 
 	refusing     bool          // this side shuts down or the other side has closed
