@@ -160,7 +160,7 @@ func (p *Peer) spawn(s *state, in *inboundMessage) {
 // worker whose handlers return at once takes all of it. wake prefers the worker that became idle
 // last, whose stack has already grown.
 func (p *Peer) wake(s *state) {
-	if s.waking || s.ready.len() == 0 {
+	if s.waking || s.ready.len() == 0 && !s.writeDue {
 		return
 	}
 	s.waking = true
@@ -184,30 +184,39 @@ func (s *state) endIdleWorkers() {
 
 func (p *Peer) runWorker() {
 	defer p.wg.Done()
+	defer p.update(func(s *state) { p.wake(s) }) // if a handler calls runtime.Goexit
 	w := make(worker, 1)
 	woken := true
-	for more := true; more; {
+	for {
 		var in *inboundMessage
-		idle := false
+		write, idle, ended := false, false, false
 		p.update(func(s *state) {
 			if woken {
-				woken, s.waking = false, false
+				s.waking = false
 			}
-			if s.ready.len() > 0 {
+			switch {
+			case s.writeDue && (woken || s.ready.len() == 0):
+				write, s.writeDue = true, false
+			case s.ready.len() > 0:
 				in = s.ready.pop()
-				p.wake(s)
-				return
-			}
-			idle = true
-			if more = !s.closed && len(s.idleWorkers) < maxIdleWorkers; more {
+			case s.closed || len(s.idleWorkers) >= maxIdleWorkers:
+				ended = true
+			default:
+				idle = true
 				s.idleWorkers = append(s.idleWorkers, w)
 			}
+			woken = false
+			p.wake(s)
 		})
 		switch {
-		case idle && more:
-			_, more = <-w
-			woken = more
+		case ended:
+			return
 		case idle:
+			if _, woken = <-w; !woken {
+				return
+			}
+		case write:
+			p.out.write()
 		case in == nil || in.ordered:
 			p.runLane(in)
 		default:

@@ -52,6 +52,7 @@ type state struct {
 	readerWaits   bool  // the reader waits for room for a notification
 	laneRuns      bool  // a goroutine runs the lane
 	ready         queue // messages that may start, and the lane, until a worker takes them
+	writeDue      bool  // a worker must write the outbox
 	waking        bool  // a worker has been woken and has not looked at ready yet
 	idleWorkers   []worker
 

@@ -308,15 +308,14 @@ func (p *Peer) finish(in *inboundMessage, result *buffer.Buffer, err error) {
 			s.running--
 		}
 		p.startLane(s)
+		if due {
+			s.writeDue = true
+			if in.ordered {
+				p.wake(s) // the lane must not wait for the other side
+			}
+		}
 	})
 	in.frame.Free()
-	if due {
-		if in.ordered {
-			go p.out.write() // on a goroutine, because the lane must not wait for the other side
-		} else {
-			p.out.write()
-		}
-	}
 }
 
 // invoke calls the handler and encodes its result. It recovers from panics.
