@@ -155,10 +155,10 @@ func (p *Peer) spawn(s *state, in *inboundMessage) {
 	p.wake(s)
 }
 
-// wake wakes one worker if something is ready, unless one is on its way already. A woken worker
-// wakes the next before it calls a handler, so what is ready never waits for a handler, and yet a
-// worker whose handlers return at once takes all of it. wake prefers the worker that became idle
-// last, whose stack has already grown.
+// wake wakes one worker if a message is ready or a write is due, unless a woken worker has not run
+// yet. A woken worker wakes the next before it calls a handler, so a ready message never waits for
+// a handler, and yet a worker whose handlers return at once takes all of them. wake prefers the
+// worker that became idle last, whose stack has already grown.
 func (p *Peer) wake(s *state) {
 	if s.waking || s.ready.len() == 0 && !s.writeDue {
 		return

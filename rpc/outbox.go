@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -22,6 +23,7 @@ type outbox struct {
 	maxResponses int             // bytes of responses that may wait for room
 	wg           *sync.WaitGroup // counts a writer from the moment it is due
 	fail         func(error)     // called with the error of a Write
+	othersRun    func() bool     // whether more frames are likely to be queued soon
 
 	mu           sync.Mutex
 	queued       []byte        // encoded frames
@@ -144,6 +146,9 @@ func (o *outbox) write() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.queued) > 0 && o.err == nil {
+		if len(o.queued) < smallWrite && o.othersRun() {
+			o.yield()
+		}
 		frames := o.queued
 		o.queued, o.spare = o.spare[:0], nil
 		o.broadcast()
@@ -156,6 +161,18 @@ func (o *outbox) write() {
 	}
 	o.writing = false
 	o.broadcast()
+}
+
+// smallWrite is the size of a Write, in bytes, below which the writer first lets other goroutines
+// queue frames.
+const smallWrite = 1 << 10
+
+// yield lets goroutines that are ready run, with mu unlocked. That costs much less than the system
+// calls it saves.
+func (o *outbox) yield() {
+	o.mu.Unlock()
+	runtime.Gosched()
+	o.mu.Lock()
 }
 
 // writeFrames writes frames to the stream with mu unlocked. It calls fail on an error.

@@ -81,6 +81,12 @@ func (p *Peer) update(f func(s *state)) {
 	}
 }
 
+// othersRun reports whether handlers run, or several calls wait for responses.
+func (p *Peer) othersRun() (run bool) {
+	p.update(func(s *state) { run = s.running > 0 || len(s.pending) > 1 })
+	return run
+}
+
 // NewPeer starts a peer on stream. Closing the stream must end a blocked Read and a blocked Write;
 // for standard input and output use [Stdio]. Wait waits for the Write. If a Read continues for more
 // than a second after the stream was closed, its goroutine is left behind and its data is dropped.
@@ -101,7 +107,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	p.batch.Store(o.Batch)
 	p.out = outbox{
-		codec: codec, w: stream, wg: &p.wg, fail: p.fail,
+		codec: codec, w: stream, wg: &p.wg, fail: p.fail, othersRun: p.othersRun,
 		maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses,
 	}
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches

@@ -308,14 +308,17 @@ func (p *Peer) finish(in *inboundMessage, result *buffer.Buffer, err error) {
 			s.running--
 		}
 		p.startLane(s)
-		if due {
-			s.writeDue = true
+		if due && (in.ordered || s.ready.len() > 0) {
+			due, s.writeDue = false, true
 			if in.ordered {
 				p.wake(s) // the lane must not wait for the other side
 			}
 		}
 	})
 	in.frame.Free()
+	if due {
+		p.out.write()
+	}
 }
 
 // invoke calls the handler and encodes its result. It recovers from panics.
