@@ -262,7 +262,7 @@ func TestSockets(t *testing.T) {
 	assert.Equal(t, len(socket.Sockets()), 0)
 
 	// A socket that does not answer is reported and does not hide the others.
-	stuck, path, err := socket.ListenLocally()
+	stuck, path, err := socket.ListenControl()
 	assert.NilError(t, err)
 	defer stuck.Close()
 	g = serving(t, obj{})
@@ -409,7 +409,7 @@ func TestControlIsBounded(t *testing.T) {
 	g := serving(t, obj{"a": good()})
 	path := socket.Sockets()[0]
 	var open []net.Conn
-	for range serve.MaxControlConns {
+	for range serve.MaxSocketConns {
 		conn, err := net.Dial("unix", path)
 		assert.NilError(t, err)
 		open = append(open, conn)

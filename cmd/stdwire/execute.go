@@ -24,7 +24,8 @@ func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
 		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
-		shell.ShellCommand(), control.StatusCommand(), control.EnableCommand(),
+		shell.ShellCommand(), control.ConnectCommand(), control.ConnectionsCommand(),
+		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
 		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
 		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
 		configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(),

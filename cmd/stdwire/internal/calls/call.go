@@ -58,7 +58,8 @@ nobody can be asked.
 				command.SwitchFlag(&c.watch, "--watch",
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 			}, c.Target.Flags()...)
-			return command.Grammar{Flags: flags, Word: c.Word, Command: c.Target.Command}, c.run
+			return command.Grammar{Flags: flags, Word: c.Word, Connection: c.Target.SetConnection,
+				Command: c.Target.Command}, c.run
 		},
 	}
 }

@@ -30,7 +30,8 @@ that contains = is written as ARGUMENT=VALUE.
 			c := &completion{target: target.NewTarget()}
 			flags := append([]command.Flag{command.FormatFlag(&c.output, "text", "json")},
 				c.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: c.word, Command: c.target.Command}, c.run
+			return command.Grammar{Flags: flags, Word: c.word, Connection: c.target.SetConnection,
+				Command: c.target.Command}, c.run
 		},
 	}
 }

@@ -41,7 +41,8 @@ TOOL it prints the whole definition of the tool.`,
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Command: t.Command},
+			return command.Grammar{Flags: flags, Word: word, Connection: t.SetConnection,
+					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					began := time.Now()
 					return t.Use(ctx, std, func(c *client.Client) error {

@@ -37,7 +37,8 @@ arrays for all.`,
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Word: word, Command: t.Command},
+			return command.Grammar{Flags: flags, Word: word, Connection: t.SetConnection,
+					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std, func(c *client.Client) error {
 						for _, k := range t.Kinds() {

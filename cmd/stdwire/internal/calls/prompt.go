@@ -39,7 +39,8 @@ are errors before anything is sent.
 				output.SaveFlag(&p.save),
 				TimeoutFlag(&p.Timeout),
 			}, p.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: p.Word, Command: p.target.Command}, p.run
+			return command.Grammar{Flags: flags, Word: p.Word, Connection: p.target.SetConnection,
+				Command: p.target.Command}, p.run
 		},
 	}
 }

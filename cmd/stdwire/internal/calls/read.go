@@ -42,7 +42,8 @@ end of the server.
 				TimeoutFlag(&r.Timeout),
 				command.SwitchFlag(&r.watch, "--watch", "print again what changes"),
 			}, r.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: r.word, Command: r.target.Command}, r.run
+			return command.Grammar{Flags: flags, Word: r.word, Connection: r.target.SetConnection,
+				Command: r.target.Command}, r.run
 		},
 	}
 }

@@ -24,7 +24,8 @@ both as the server wrote them.`,
 			flags := append(
 				[]command.Flag{command.FormatFlag(&form, "text", "json", "raw"),
 					output.ListTimeoutFlag(&t.ListTimeout)}, t.Flags()...)
-			return command.Grammar{Flags: flags, Command: t.Command},
+			return command.Grammar{Flags: flags, Connection: t.SetConnection,
+					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					return t.Use(ctx, std,
 						func(c *client.Client) error {

@@ -23,6 +23,9 @@ type Grammar struct {
 	Word func(word string) error
 	// Rest, in place of Word, is called with the first word and all arguments after it.
 	Rest func(words []string)
+	// Connection is called with the first argument that is not a flag, without its "@", if it begins
+	// with "@". If it is nil, that is an argument like others.
+	Connection func(name string) error
 	// Command is called with the words after "--", at least one. If it is nil, "--" is an error.
 	Command func(words []string)
 	More    Runner // prints help after that of the flags; may be nil
@@ -45,6 +48,7 @@ const HelpFlag, ShortHelpFlag = "--help", "-h"
 // is a [*Failure].
 func (g *Grammar) Parse(args []string) (help bool, err error) {
 	seen := map[string]bool{}
+	connection := g.Connection // nil after the first word
 	for len(args) > 0 {
 		arg := args[0]
 		switch {
@@ -57,6 +61,11 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 			if args, err = g.parseFlag(args, seen); err != nil {
 				return help, err
 			}
+		case connection != nil && arg[:min(1, len(arg))] == "@":
+			if err := connection(arg[1:]); err != nil {
+				return help, err
+			}
+			connection, args = nil, args[1:]
 		case g.Rest != nil:
 			g.Rest(args)
 			return help, nil
@@ -66,7 +75,7 @@ func (g *Grammar) Parse(args []string) (help bool, err error) {
 			if err := g.Word(arg); err != nil {
 				return help, err
 			}
-			args = args[1:]
+			connection, args = nil, args[1:]
 		}
 	}
 	return help, nil
@@ -128,6 +137,23 @@ func (g *Grammar) commandHint(words []string) string {
 		return ""
 	}
 	return "a server command follows --: -- " + strings.Join(words, " ")
+}
+
+// RecordFlags makes flags append themselves to args when they are set, for another process that is
+// started with the same flags.
+func RecordFlags(args *[]string, flags ...Flag) []Flag {
+	for i := range flags {
+		f := flags[i]
+		flags[i].Set = func(value string) error {
+			arg := f.Name
+			if f.Value != "" && (value != "" || !f.Optional) {
+				arg += "=" + value
+			}
+			*args = append(*args, arg)
+			return f.Set(value)
+		}
+	}
+	return flags
 }
 
 // SwitchFlag is a flag without a value, which sets target.

@@ -25,7 +25,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A gatewayClient is a connection to the control socket of a running gateway.
+// A gatewayClient is a client of the control socket of a running gateway, or of a connection of
+// stdwire connect.
 type gatewayClient struct {
 	ops.About
 	ops.Statuses
@@ -34,7 +35,16 @@ type gatewayClient struct {
 
 // runningGateways connects to all running gateways, the oldest first. The caller closes them with
 // closeAll.
-func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClient, err error) {
+func runningGateways(ctx context.Context, std *term.Streams) ([]*gatewayClient, error) {
+	return running(ctx, std, func(g *gatewayClient) bool { return g.Connection == "" },
+		&command.Failure{Code: "unreachable", Why: "no gateway is running",
+			Hint: "configure your client to start stdwire serve --servers, --config FILE or --profile NAME, or run that with --http"})
+}
+
+// running connects to the control sockets of all processes that selects returns true for, the oldest
+// first. The caller closes them with closeAll. The error is none if there are none.
+func running(ctx context.Context, std *term.Streams, selects func(*gatewayClient) bool,
+	none error) (all []*gatewayClient, err error) {
 	var unanswered []error
 	type answer struct {
 		g   *gatewayClient
@@ -45,6 +55,8 @@ func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClie
 		return answer{g, err}
 	}) {
 		switch {
+		case a.err == nil && !selects(a.g):
+			_ = a.g.c.Close()
 		case a.err == nil:
 			all = append(all, a.g)
 		case !errors.Is(a.err, fs.ErrNotExist):
@@ -62,8 +74,7 @@ func runningGateways(ctx context.Context, std *term.Streams) (all []*gatewayClie
 		return nil, &command.Failure{Code: "unreachable", Why: errors.Join(unanswered...).Error(),
 			Hint: "its process may be stuck or stopped: check it"}
 	case all == nil:
-		return nil, &command.Failure{Code: "unreachable", Why: "no gateway is running",
-			Hint: "configure your client to start stdwire serve --servers, --config FILE or --profile NAME, or run that with --http"}
+		return nil, none
 	}
 	for _, err := range unanswered {
 		std.Err.Printf("warning: %v", err)
@@ -137,7 +148,12 @@ func (g *gatewayClient) call(ctx context.Context, operation string, arguments, d
 	return json.Unmarshal(envelope.Data, data)
 }
 
-func (g *gatewayClient) name() string { return "gateway " + strconv.Itoa(g.Pid) }
+func (g *gatewayClient) name() string {
+	if g.Connection != "" {
+		return "@" + g.Connection
+	}
+	return "gateway " + strconv.Itoa(g.Pid)
+}
 
 func (g *gatewayClient) has(id string) bool {
 	return g.isWaiting(ops.WaitingServer, id) ||

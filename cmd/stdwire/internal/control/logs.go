@@ -13,9 +13,9 @@ import (
 // LogsCommand returns the command stdwire logs.
 func LogsCommand() command.Command {
 	return command.Command{
-		Name: "logs", Usage: "ID [-f] [--pid N]",
-		Summary: "show what a server of a running gateway writes to stderr",
-		Help: `Prints the latest output of the server's processes, at most 64 KiB, and when and how each of
+		Name: "logs", Usage: "ID|@NAME [-f] [--pid N]",
+		Summary: "show what a server of a running gateway or a connection writes to stderr",
+		Help: `ID is the id of a server, or @NAME a connection of stdwire connect. Prints the latest output of the server's processes, at most 64 KiB, and when and how each of
 them started and ended. -f continues with new output until Ctrl-C. Control sequences are removed
 or escaped.`,
 		Make: func() (command.Grammar, command.Runner) {
@@ -46,19 +46,15 @@ func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 	if l.id == "" {
 		return command.Usagef("which server?").WithHint("stdwire status lists the servers")
 	}
-	all, err := runningGateways(ctx, std)
+	find := l.gateway
+	if strings.HasPrefix(l.id, "@") {
+		find = l.connection
+	}
+	all, g, err := find(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer closeAll(all)
-	selected, err := withPid(all, l.pid)
-	if err != nil {
-		return err
-	}
-	g, err := withServer(selected, l.id)
-	if err != nil {
-		return err
-	}
 	const wait = 30 // seconds
 	in := ops.LogsInput{Server: l.id}
 	lines := &lineWriter{out: std.Out}
@@ -80,6 +76,34 @@ func (l *logsOptions) run(ctx context.Context, std *term.Streams) error {
 		}
 		in.After, in.Wait = got.Next, wait
 	}
+}
+
+// gateway returns the gateway that has the server, and all gateways.
+func (l *logsOptions) gateway(ctx context.Context, std *term.Streams) (all []*gatewayClient,
+	g *gatewayClient, err error) {
+	if all, err = runningGateways(ctx, std); err != nil {
+		return nil, nil, err
+	}
+	selected, err := withPid(all, l.pid)
+	if err == nil {
+		g, err = withServer(selected, l.id)
+	}
+	return all, g, err
+}
+
+// connection returns the connection of that name, and all connections, and makes id that of its
+// server.
+func (l *logsOptions) connection(ctx context.Context, std *term.Streams) (all []*gatewayClient,
+	g *gatewayClient, err error) {
+	if all, err = connections(ctx, std); err != nil {
+		return nil, nil, err
+	}
+	selected, err := withNames(all, []string{l.id[1:]})
+	if err != nil {
+		return all, nil, err
+	}
+	l.id = selected[0].server().Server
+	return all, selected[0], nil
 }
 
 // A lineWriter prints untrusted text in whole lines, because part of a control sequence looks like

@@ -23,8 +23,8 @@ func BridgeCommand() command.Command {
 		Summary: "let a client use a server of another framing or transport",
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
-gets the other skip, or that of --framing. White space is removed from a message that must become
-skip line. Output of the server that is not a message goes to stderr.
+gets the other one, or that of --framing. White space is removed from a message that must become
+one line. Output of the server that is not a message goes to stderr.
 
   stdwire bridge -- ./server-with-content-length
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
@@ -32,7 +32,7 @@ skip line. Output of the server that is not a message goes to stderr.
 --http serves a command over Streamable HTTP at /mcp; --url serves a server at a URL on stdin
 and stdout; with both, a server at a URL is served at another. The bridge speaks every revision
 on both sides. It starts the server, or connects to it, first, and fails if that fails. A server
-that ends later is started again, and calls wait for it. Over HTTP all clients share skip
+that ends later is started again, and calls wait for it. Over HTTP all clients share one
 process, which has the environment and the stderr of the bridge. Definitions, results, progress,
 cancellation, changes and the server's questions pass unchanged.
 
@@ -73,7 +73,7 @@ for tasks and does not pass them on, nor log messages, extensions and experiment
 // A framingBridge connects a client and a server that use different framings.
 type framingBridge struct {
 	words   []string
-	framing string // of the server; "" means the skip that the client does not use
+	framing string // of the server; "" means the one that the client does not use
 
 	std    *term.Streams
 	client framing.Codec // reads what the client writes and answers in the same framing

@@ -33,8 +33,8 @@ type Reloader struct {
 	std     *term.Streams
 	log     *slog.Logger
 	started time.Time
-	control *controlServer // nil if there is none
-	pins    *pin.Lock      // nil if pins are off
+	control *socketServer // nil if there is none
+	pins    *pin.Lock     // nil if pins are off
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
 

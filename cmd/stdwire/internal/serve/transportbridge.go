@@ -12,11 +12,9 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -80,25 +78,23 @@ func (x *transportBridge) name() string {
 
 func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
-	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true,
-		Logger: slog.New(target.SuppressHandler[*client.StartError]{Handler: log.Handler()})}.New(
-		nil)
-	defer g.Close()
-	behind := x.server(std, log)
-	if err := g.Add(behind); err != nil {
-		return err
+	b, err := startBridge(ctx, std, x.name(),
+		func(*host.Manager) host.Server { return x.server(std, log) },
+		server.Options{StateKey: x.web.stateKey, Logger: log})
+	if f, ok := errors.AsType[*command.Failure](err); ok {
+		f.Logged = true // its stderr was already shown
 	}
-	s, err := x.open(ctx, std, g, behind.ID, log)
 	if err != nil {
 		return err
 	}
+	defer b.gateway.Close()
 	if x.web.address != "" {
-		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: s}}, nil, log)
+		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: b.server}}, nil, log)
 	}
 	if std.InTerminal {
 		std.Err.Printf("stdwire: an MCP server on stdin and stdout, for a client to start; Ctrl-D or Ctrl-C stops it")
 	}
-	return s.ServeStdio(ctx)
+	return b.server.ServeStdio(ctx)
 }
 
 // server returns the server behind the bridge.
@@ -120,68 +116,4 @@ func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Serve
 					Stderr: &target.ServerLog{Console: std.Err}})
 		},
 	}
-}
-
-// open starts the server behind the bridge and returns a server with the same identity.
-func (x *transportBridge) open(ctx context.Context, std *term.Streams, g *gateway.Gateway,
-	id string, log *slog.Logger) (s *server.Server, err error) {
-	const patience = 3 * time.Second
-	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
-		return x.name() + ": no answer yet " + elapsed.Round(time.Second).String()
-	})
-	g.Settle(ctx)
-	stop()
-	if e, failed := errors.AsType[*client.StartError](g.Manager().Status()[0].Err); failed {
-		return nil, x.diagnose(e)
-	}
-	err = g.Manager().Use(ctx, id, "", true, func(c *client.Client) error {
-		info := c.ServerInfo()
-		info.Name, info.Version = cmp.Or(info.Name, x.name()), cmp.Or(info.Version, "unknown")
-		like := c.Capabilities()
-		o := server.Options{Instructions: c.Instructions(), StateKey: x.web.stateKey, Logger: log}
-		o.Capabilities = func(own *mcp.ServerCapabilities) {
-			limitCapabilities(own, like, c.Revision())
-		}
-		s = o.New(info, dispatch.NewCatalog())
-		if like.Resources != nil {
-			s.Integration().Declare(server.KindResource, server.KindTemplate)
-		}
-		if like.Prompts != nil {
-			s.Integration().Declare(server.KindPrompt)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, x.diagnose(err)
-	}
-	g.Offer(s, id)
-	return s, nil
-}
-
-// limitCapabilities removes from own the capabilities that like does not declare. It keeps
-// listChanged, because lists may change when the server is restarted.
-func limitCapabilities(own, like *mcp.ServerCapabilities, revision mcp.Revision) {
-	if like.Tools == nil {
-		own.Tools = nil
-	}
-	if like.Logging == nil {
-		own.Logging = nil
-	}
-	if f, _ := mcp.FeaturesOf(revision); f.Completions && like.Completions == nil {
-		// older revisions do not declare it, but the server may support it
-		own.Completions = nil
-	}
-	if own.Resources != nil && like.Resources != nil {
-		own.Resources.Subscribe = own.Resources.Subscribe && like.Resources.Subscribe
-	}
-}
-
-// diagnose converts an error of the start to a [*command.Failure].
-func (x *transportBridge) diagnose(err error) error {
-	f := target.Explain(err)
-	if f == nil {
-		return err
-	}
-	f.Server, f.Logged = x.name(), true // its stderr was already shown
-	return f
 }

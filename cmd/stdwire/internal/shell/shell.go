@@ -49,7 +49,8 @@ program.
 				calls.TimeoutFlag(&s.timeout),
 				command.SwitchFlag(&s.trace.On, "--trace", "show every message, as .trace on does"),
 			}, s.target.Flags()...)
-			return command.Grammar{Flags: flags, Command: s.target.Command}, s.run
+			return command.Grammar{Flags: flags, Connection: s.target.SetConnection,
+				Command: s.target.Command}, s.run
 		},
 	}
 }

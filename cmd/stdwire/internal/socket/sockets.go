@@ -1,5 +1,6 @@
-// Package socket is the control socket of a running gateway: its path, listening on it, and finding
-// the sockets of other processes. Only the user who started the gateway can connect to it.
+// Package socket is the sockets of running processes of stdwire: the control sockets of gateways,
+// and the sockets of the servers that stdwire connect keeps. It knows their paths, listens, and
+// finds the sockets of other processes. Only the user who started a process can connect to them.
 package socket
 
 import (
@@ -37,11 +38,15 @@ func SocketDirs() (dirs []string) {
 	return dirs
 }
 
-// ListenLocally listens on a socket that only this user can reach, in the first directory that is
-// suitable, and returns its path. A socket of that name that refuses connections belongs to a
-// process that has ended.
-func ListenLocally() (listener net.Listener, path string, err error) {
-	name := fmt.Sprintf("%d-%.6s.sock", os.Getpid(), rand.Text())
+// ListenControl listens on a control socket and returns its path.
+func ListenControl() (listener net.Listener, path string, err error) {
+	return listenLocally(fmt.Sprintf("%d-%.6s%s", os.Getpid(), rand.Text(), controlSuffix))
+}
+
+// listenLocally listens on a socket that only this user can reach, in the first directory that is
+// suitable, and returns its path. The name is unique: a socket that refuses connections belongs to
+// a process that has ended.
+func listenLocally(name string) (listener net.Listener, path string, err error) {
 	failed := []error{errors.New("there is no place for a socket")}
 	for _, dir := range SocketDirs() {
 		path = filepath.Join(dir, name)
@@ -101,16 +106,21 @@ func private(dir string) error {
 	return nil
 }
 
-// Sockets returns the paths of the sockets of gateways, running or ended. It ignores directories
-// that are not private, because another user may listen there.
-func Sockets() (paths []string) {
+const controlSuffix = ".sock"
+
+// Sockets returns the paths of the control sockets, of running and of ended processes.
+func Sockets() []string { return sockets(controlSuffix) }
+
+// sockets returns the paths of the sockets whose names end in suffix. It ignores directories that
+// are not private, because another user may listen there.
+func sockets(suffix string) (paths []string) {
 	for _, dir := range SocketDirs() {
 		if private(dir) != nil {
 			continue
 		}
 		entries, _ := os.ReadDir(dir)
 		for _, entry := range entries {
-			if filepath.Ext(entry.Name()) == ".sock" {
+			if filepath.Ext(entry.Name()) == suffix {
 				paths = append(paths, filepath.Join(dir, entry.Name()))
 			}
 		}
@@ -131,7 +141,7 @@ func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// SweepSockets removes the sockets of gateways that ended without removing them.
+// SweepSockets removes the control sockets of processes that ended without removing them.
 func SweepSockets(ctx context.Context) {
 	for _, path := range Sockets() {
 		if conn, err := ReachSocket(ctx, path); err == nil {

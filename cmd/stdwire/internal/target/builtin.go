@@ -30,7 +30,7 @@ type BuiltinFlags struct {
 
 // Flags returns the flags that decide which operations exist.
 func (b *BuiltinFlags) Flags() []command.Flag {
-	return b.recordArgs(
+	return command.RecordFlags(&b.args,
 		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true,
 			Help: "directory that files are in; may be repeated, the first is the default (default .)",
 			Set: func(value string) error {
@@ -56,7 +56,7 @@ func (b *BuiltinFlags) Flags() []command.Flag {
 
 // ServerFlags returns Flags and the flags that decide how they are offered to MCP clients.
 func (b *BuiltinFlags) ServerFlags() []command.Flag {
-	return append(b.Flags(), b.recordArgs(
+	return append(b.Flags(), command.RecordFlags(&b.args,
 		command.ChoiceFlag(&b.confirm, "--confirm",
 			"before something is destroyed: ask the client's user, or trust the client to have asked (default ask)",
 			"ask", "trust"),
@@ -64,23 +64,6 @@ func (b *BuiltinFlags) ServerFlags() []command.Flag {
 			"what is a tool: each operation, or each service, with the operation as its argument (default operation)",
 			"operation", "service"),
 	)...)
-}
-
-// recordArgs makes flags record themselves in args, for a server that is started with the same
-// flags.
-func (b *BuiltinFlags) recordArgs(flags ...command.Flag) []command.Flag {
-	for i := range flags {
-		f := flags[i]
-		flags[i].Set = func(value string) error {
-			arg := f.Name
-			if value != "" {
-				arg += "=" + value
-			}
-			b.args = append(b.args, arg)
-			return f.Set(value)
-		}
-	}
-	return flags
 }
 
 // FirstFlag returns one of the given flags, or "".

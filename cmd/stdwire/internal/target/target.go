@@ -1,6 +1,6 @@
 // Package target finds the server that a command talks to and connects to it. Selection is the same
-// for all commands: -s ID from the configuration, --url URL, the command after "--", or else
-// stdwire's own server as a child process. The package also explains the errors of the client as
+// for all commands: @NAME, a connection that stdwire connect keeps, -s ID from the configuration,
+// --url URL, the command after "--", or else stdwire's own server as a child process. The package also explains the errors of the client as
 // failures of a command.
 package target
 
@@ -25,6 +25,7 @@ import (
 
 // A Target is the server that a command talks to.
 type Target struct {
+	Connection   string // the name of a connection that stdwire connect keeps; "" if not given
 	Configured   ConfiguredServer
 	Remote       Remote
 	Words        []string     // the command after "--"
@@ -65,6 +66,8 @@ func (t *Target) Command(words []string) { t.Words = words }
 // Name returns the name of the server in messages.
 func (t *Target) Name() string {
 	switch {
+	case t.Connection != "":
+		return "@" + t.Connection
 	case t.Configured.ID != "":
 		return t.Configured.ID
 	case t.Remote.URL != "":
@@ -75,9 +78,12 @@ func (t *Target) Name() string {
 	return "built-in"
 }
 
-// check returns an error if flags contradict each other.
-func (t *Target) check() error {
+// Check returns an error if flags contradict each other.
+func (t *Target) Check() error {
 	own := t.Builtin.FirstFlag()
+	if t.Connection != "" {
+		return t.checkConnection(own)
+	}
 	switch extra := t.Configured.Given(); {
 	case t.Configured.ID == "" && extra != "":
 		return command.Usagef("%s is for a server of the configuration",
@@ -159,13 +165,13 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 // error is a [*command.Failure] that names the server.
 func (t *Target) Connect(ctx context.Context, std *term.Streams,
 	adjust func(*client.Options)) (*client.Client, error) {
-	if err := t.check(); err != nil {
+	if err := t.Check(); err != nil {
 		return nil, err
 	}
 	if err := t.Configured.Resolve(ctx, std); err != nil {
 		return nil, err
 	}
-	if t.ServerLogs && t.dial() != nil {
+	if t.ServerLogs && !t.isStarted() {
 		return nil, command.Usagef("--server-logs is for servers that are started here")
 	}
 	log := &ServerLog{Console: std.Err}
@@ -197,6 +203,23 @@ func (t *Target) Disconnect(std *term.Streams, c *client.Client) error {
 
 func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	adjust func(*client.Options)) (*client.Client, error) {
+	o := t.ClientOptions(std)
+	if std.CanAsk() {
+		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
+	}
+	if adjust != nil {
+		adjust(&o)
+	}
+	defer t.showStart(std)()
+	return t.Start(ctx, o, func(cmd *client.Command) {
+		if t.ServerLogs {
+			cmd.Stderr = log
+		}
+	})
+}
+
+// ClientOptions returns the options of the client that the flags and the configuration define.
+func (t *Target) ClientOptions(std *term.Streams) client.Options {
 	o := t.Options
 	o.Name = t.Name()
 	o.Info = mcp.Implementation{Name: "stdwire", Version: command.Version()}
@@ -209,37 +232,47 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	o.StartTimeout = cmp.Or(t.StartTimeout, o.StartTimeout)
 	o.Limits.MaxFrame = cmp.Or(t.maxMessage, o.Limits.MaxFrame)
 	o.Logger = slog.New(slog.NewTextHandler(std.Err, nil))
-	if std.CanAsk() {
-		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
+	return o
+}
+
+// Start starts the server, or connects to it. adjust is called on the command of a server that is
+// started. The caller has called Check and Resolve.
+func (t *Target) Start(ctx context.Context, o client.Options,
+	adjust func(*client.Command)) (*client.Client, error) {
+	if t.Connection != "" {
+		return t.openConnection(ctx, o)
 	}
-	if adjust != nil {
-		adjust(&o)
-	}
-	const patience = 3 * time.Second
 	if dial := t.dial(); dial != nil {
-		stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
-			return t.Name() + ": no answer yet " + elapsed.Round(time.Second).String()
-		})
-		defer stop()
 		return o.Connect(ctx, dial)
 	}
 	cmd, err := t.serverCommand()
 	if err != nil {
 		return nil, err
 	}
-	if t.ServerLogs {
-		cmd.Stderr = log
-	}
-	stop := std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
-		return t.Name() + ": still starting" + Downloads(cmd.Path) + " " +
-			elapsed.Round(time.Second).String()
-	})
-	defer stop()
+	adjust(&cmd)
 	return o.Spawn(ctx, cmd)
+}
+
+// showStart shows a status line until stop is called, if the start takes long.
+func (t *Target) showStart(std *term.Streams) (stop func()) {
+	const patience = 3 * time.Second
+	text := "no answer yet"
+	if t.isStarted() {
+		text = "still starting"
+		if cmd, err := t.serverCommand(); err == nil {
+			text += Downloads(cmd.Path)
+		}
+	}
+	return std.Err.StatusAfter(patience, func(elapsed time.Duration) string {
+		return t.Name() + ": " + text + " " + elapsed.Round(time.Second).String()
+	})
 }
 
 // Eras maps the values of --era. Without the flag the client detects the era.
 var Eras = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}
+
+// isStarted reports whether the server is a process that is started here.
+func (t *Target) isStarted() bool { return t.Connection == "" && t.dial() == nil }
 
 // dial returns the transport to a server at a URL, or nil.
 func (t *Target) dial() client.Transport {

@@ -28,6 +28,7 @@ type Options struct {
 	Profile func(name string) ([]string, error)
 
 	About func() About // describes the gateway, for [RegisterLocal]
+	Stop  func()       // ends the process soon, for [RegisterLocal]; nil omits host.stop
 
 	// Release and Waiting are for the operator, and nil for clients. Release applies the pending
 	// changes of a server or profile, if any; its error is one of package dispatch. It may block
@@ -88,10 +89,19 @@ func RegisterLocal(c *dispatch.Catalog, o Options) error {
 		Summary: "Return what the processes of a server have written to stderr, and how they started and ended.",
 		Kind:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
 		o.logs)
+	if o.Stop != nil {
+		add(&r, dispatch.Spec{Name: "host.stop", Summary: "Stop the servers and end this process.",
+			Kind: dispatch.Lifecycle, Gate: Gate}, o.stop)
+	}
 	if o.Release != nil {
 		o.registerWaiting(&r)
 	}
 	return r.register(c)
+}
+
+func (o *Options) stop(context.Context, struct{}) (struct{}, error) {
+	o.Stop()
+	return struct{}{}, nil
 }
 
 // A registry collects operations and their errors.

@@ -100,5 +100,8 @@ type About struct {
 	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
 	Profiles []string `json:"profiles" doc:"The named sets of servers."`
 
+	Connection string `json:"connection,omitempty" doc:"The name of the connection, if this is one of stdwire connect and not a gateway."`
+	Behind     string `json:"behind,omitempty" doc:"What the connection is to: a command, the id of a server or the host of a URL."`
+
 	Waiting []Waiting `json:"waiting,omitempty" doc:"Changes of the files that the operator has not approved."`
 }

@@ -1,0 +1,112 @@
+package control
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// ConnectCommand returns the command stdwire connect.
+func ConnectCommand() command.Command {
+	return command.Command{
+		Name: "connect", Usage: "[@NAME] [--idle DURATION] [FLAG]… [-s ID | --url URL | -- SERVER-COMMAND…]",
+		Summary: "keep a server running for several commands",
+		Help: `Starts a server, or connects to one at a URL, and keeps it in the background behind a socket
+that only you can reach. It prints the name of the connection. @NAME in place of the server makes
+ls, tools, call, read, prompt, complete, inspect and shell use it, from any directory and any
+process of yours: they share its state, such as a page that is open in a browser, and do not wait
+for its start. Its questions are asked where the call is made.
+
+Without a name the connection has that of the server. It ends by stdwire disconnect, or if it was
+not used for the time of --idle; a server that ends is started again by the next call. stdwire
+connections lists the connections, and stdwire logs NAME shows what the server writes to stderr.
+No process of the server is left if stdwire is killed.
+
+  stdwire connect @chrome -- npx -y chrome-devtools-mcp@latest --headless
+  stdwire call @chrome navigate_page url=https://example.com
+  stdwire call @chrome list_pages
+  stdwire disconnect @chrome`,
+		Make: func() (command.Grammar, command.Runner) {
+			c := &connect{target: target.NewTarget(), idle: 30 * time.Minute}
+			flags := append([]command.Flag{command.DurationFlag(&c.idle, "--idle",
+				"how long the connection lives without use")}, c.target.Flags()...)
+			flags = append(command.RecordFlags(&c.args, flags...), command.SwitchFlag(&c.foreground,
+				"--foreground", "stay in the foreground until Ctrl-C, for a supervisor of processes"))
+			return command.Grammar{Flags: flags, Connection: c.setName,
+				Command: c.target.Command}, c.run
+		},
+	}
+}
+
+// A connect holds the options of stdwire connect.
+type connect struct {
+	name       string
+	target     *target.Target
+	idle       time.Duration
+	foreground bool
+	args       []string // the flags as given, but not --foreground
+}
+
+func (c *connect) setName(name string) error {
+	if err := socket.CheckConnectionName(name); err != nil {
+		return command.Usagef("%v", err)
+	}
+	c.name = name
+	return nil
+}
+
+func (c *connect) run(ctx context.Context, std *term.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	line := "@" + c.name
+	if c.foreground {
+		kept := serve.Connection{Name: c.name, Target: c.target, Idle: c.idle}
+		return kept.Keep(ctx, std, func() error {
+			std.Out.Print(line + "\n")
+			return std.Out.Flush()
+		})
+	}
+	args := append([]string{"connect", line, "--foreground"}, c.args...)
+	if c.target.Words != nil {
+		args = append(append(args, "--"), c.target.Words...)
+	}
+	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
+		return c.target.Name() + ": still starting " + elapsed.Round(time.Second).String()
+	})
+	err := startBackground(ctx, std, args, line)
+	stop()
+	if err != nil {
+		return err
+	}
+	std.Out.Print(line + "\n")
+	if std.InTerminal {
+		std.Err.Printf("use it: stdwire tools %s; end it: stdwire disconnect %s", line, line)
+	}
+	return nil
+}
+
+// check returns an error if flags contradict each other, and completes the name.
+func (c *connect) check() error {
+	if c.target.ServerLogs {
+		return command.Usagef("--server-logs is for commands that start a server").WithHint(
+			"stdwire logs NAME shows what the server of a connection writes")
+	}
+	if err := c.target.Check(); err != nil {
+		return err
+	}
+	if c.name == "" {
+		c.name = c.target.ConnectionName()
+	}
+	if socket.CheckConnectionName(c.name) != nil {
+		return command.Usagef("the connection needs a name").WithHint(
+			"give one: stdwire connect @NAME " + strings.Join(c.args, " "))
+	}
+	return nil
+}

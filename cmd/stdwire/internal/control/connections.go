@@ -1,0 +1,204 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// errNoConnections means that no connection exists.
+var errNoConnections = &command.Failure{Code: "unreachable", Why: "there are no connections",
+	Hint: "begin one: stdwire connect @NAME -s ID, --url URL or -- COMMAND…"}
+
+// connections returns the connections of stdwire connect, the oldest first. The caller closes them
+// with closeAll. The error is errNoConnections if there are none.
+func connections(ctx context.Context, std *term.Streams) ([]*gatewayClient, error) {
+	return running(ctx, std, func(g *gatewayClient) bool { return g.Connection != "" },
+		errNoConnections)
+}
+
+// ConnectionsCommand returns the command stdwire connections.
+func ConnectionsCommand() command.Command {
+	return command.Command{
+		Name: "connections", Usage: "[-o text|json]",
+		Summary: "list the connections of stdwire connect",
+		Help: `Prints of each connection its name, what it is to, its age, and the state of the server as
+stdwire status does. It succeeds if there are none.`,
+		Make: func() (command.Grammar, command.Runner) {
+			var output string
+			return command.Grammar{
+					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
+				func(ctx context.Context, std *term.Streams) error {
+					all, err := connections(ctx, std)
+					if err == errNoConnections {
+						err = nil
+					}
+					if err != nil {
+						return err
+					}
+					defer closeAll(all)
+					if output == "json" {
+						return printConnectionsJSON(std, all)
+					}
+					printConnections(std, all, time.Now())
+					return nil
+				}
+		},
+	}
+}
+
+func printConnectionsJSON(std *term.Streams, all []*gatewayClient) error {
+	type connection struct {
+		Name    string `json:"name"`
+		Behind  string `json:"behind"`
+		Pid     int    `json:"pid"`
+		Version string `json:"version"`
+		Since   string `json:"since"`
+		Dir     string `json:"dir"`
+
+		Server *ops.Status `json:"server,omitempty"`
+	}
+	list := struct {
+		Connections []connection `json:"connections"`
+	}{[]connection{}}
+	for _, g := range all {
+		list.Connections = append(list.Connections,
+			connection{g.Connection, g.Behind, g.Pid, g.Version, g.Since, g.Dir, g.server()})
+	}
+	text, err := json.Marshal(list)
+	if err == nil {
+		std.Out.PrintJSON(text)
+	}
+	return err
+}
+
+// server returns the state of the server of a connection, or nil.
+func (g *gatewayClient) server() *ops.Status {
+	if len(g.Servers) == 0 {
+		return nil
+	}
+	return &g.Servers[0]
+}
+
+func printConnections(std *term.Streams, all []*gatewayClient, now time.Time) {
+	if len(all) == 0 {
+		std.Out.Print("no connections\n")
+	}
+	name, behind := 0, 0
+	for _, g := range all {
+		name = max(name, len(g.Connection))
+		behind = max(behind, len(printable.Line(g.Behind)))
+	}
+	for _, g := range all {
+		row := fmt.Sprintf("@%-*s  %-*s  for %s", name, g.Connection, behind,
+			printable.Line(g.Behind), age(g.Since, now))
+		if s := g.server(); s != nil {
+			row += "  " + strings.Join(append([]string{s.State}, details(*s, now)...), ", ")
+		}
+		std.Out.Print(row + "\n")
+	}
+}
+
+// DisconnectCommand returns the command stdwire disconnect.
+func DisconnectCommand() command.Command {
+	return command.Command{
+		Name: "disconnect", Usage: "@NAME… | --all",
+		Summary: "end connections of stdwire connect, and their servers",
+		Help: `Returns once the servers have ended. Calls in progress fail. --all succeeds if there are no
+connections.`,
+		Make: func() (command.Grammar, command.Runner) {
+			d := new(disconnect)
+			return command.Grammar{Flags: []command.Flag{
+				command.SwitchFlag(&d.all, "--all", "end all connections")}, Word: d.word}, d.run
+		},
+	}
+}
+
+// A disconnect holds the options of stdwire disconnect.
+type disconnect struct {
+	names []string
+	all   bool
+}
+
+func (d *disconnect) word(word string) error {
+	d.names = append(d.names, strings.TrimPrefix(word, "@"))
+	return nil
+}
+
+func (d *disconnect) run(ctx context.Context, std *term.Streams) error {
+	switch {
+	case d.all && d.names != nil:
+		return command.Usagef("--all and names are given: which is it?")
+	case !d.all && d.names == nil:
+		return command.Usagef("which connection?").WithHint("stdwire connections lists them")
+	}
+	all, err := connections(ctx, std)
+	if err == errNoConnections && d.all {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer closeAll(all)
+	selected := all
+	if !d.all {
+		if selected, err = withNames(all, d.names); err != nil {
+			return err
+		}
+	}
+	for _, g := range selected {
+		err = errors.Join(err, g.stop(ctx))
+	}
+	return err
+}
+
+// withNames returns the connections with these names.
+func withNames(all []*gatewayClient, names []string) (selected []*gatewayClient, err error) {
+	var known []string
+	for _, g := range all {
+		known = append(known, g.name())
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(g *gatewayClient) bool { return g.Connection == name })
+		if i < 0 {
+			return nil, (&command.Failure{Code: "not_found",
+				Why: fmt.Sprintf("there is no connection @%.40s", name)}).WithHint(
+				near.Instead("@"+name, known))
+		}
+		if !slices.Contains(selected, all[i]) {
+			selected = append(selected, all[i])
+		}
+	}
+	return selected, nil
+}
+
+// stop ends a connection, and waits until its server has ended.
+func (g *gatewayClient) stop(ctx context.Context) error {
+	var none struct{}
+	if err := g.call(ctx, "host.stop", nil, &none); ctx.Err() != nil {
+		return context.Cause(ctx)
+	} else if f, ok := errors.AsType[*command.Failure](err); ok && f.Code == "refused" {
+		return err
+	} // another error means that it has ended before it answered
+	const limit = time.Minute
+	select {
+	case <-g.c.Done(): // the process has closed the socket
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(limit):
+		return &command.Failure{Code: "call_timeout", Server: g.name(),
+			Why:  "its server has not ended within " + command.ShortDuration(limit),
+			Hint: fmt.Sprintf("end its process, %d", g.Pid)}
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !unix && !windows
+
+package control
+
+import "syscall"
+
+func detached() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,91 @@
+package target
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// SetConnection takes the name of a connection that stdwire connect keeps.
+func (t *Target) SetConnection(name string) error {
+	if err := socket.CheckConnectionName(name); err != nil {
+		return command.Usagef("%v", err).WithHint("stdwire connections lists the connections")
+	}
+	t.Connection = name
+	return nil
+}
+
+// checkConnection is Check for a connection. own is a flag of stdwire's own server, or "".
+func (t *Target) checkConnection(own string) error {
+	const remedy = "end it, and connect again with that flag"
+	name := t.Name()
+	switch extra := t.Configured.Given(); {
+	case t.Configured.ID != "" || t.Remote.URL != "" || t.Words != nil:
+		return command.Usagef("%s and another server are given: which is it?", name)
+	case own != "":
+		return command.Usagef("%s is for stdwire's own server, and %s is running already", own,
+			name).WithHint(remedy)
+	case extra != "":
+		return command.Usagef("%s is for a server of the configuration, and %s is running already",
+			extra, name).WithHint(remedy)
+	case t.Remote.Header != nil:
+		return command.Usagef("--header is for a server at a --url")
+	}
+	return nil
+}
+
+// openConnection connects to the process that keeps the connection.
+func (t *Target) openConnection(ctx context.Context, o client.Options) (*client.Client, error) {
+	conn, err := socket.ReachConnection(ctx, t.Connection)
+	if missing, ok := errors.AsType[*socket.NoConnectionError](err); ok {
+		return nil, &command.Failure{Code: "unreachable", Why: err.Error(),
+			Hint: cmp.Or(missing.Near,
+				"begin one: stdwire connect @"+t.Connection+" -s ID, --url URL or -- COMMAND…")}
+	}
+	if err != nil {
+		return nil, &command.Failure{Code: "unreachable", Server: t.Name(), Why: err.Error(),
+			Hint: "its process may be stuck or stopped: check it"}
+	}
+	return o.Connect(ctx, client.Stream(conn))
+}
+
+// ConnectionName returns the name of a connection to the server that the user has not named, or "".
+func (t *Target) ConnectionName() string {
+	name := t.LaunchedName()
+	if t.Words != nil { // the command, or the package that a launcher runs
+		name = name[strings.LastIndexAny(name, " /")+1:]
+		name, _, _ = strings.Cut(name, "@")
+	}
+	return strings.TrimLeft(config.SuggestID(name), "._-")
+}
+
+// KeptServer returns the server for a manager that keeps it running. It is one process for all
+// callers, and never ends for lack of use. log is called at each start.
+func (t *Target) KeptServer(std *term.Streams, log func(id string) (*host.Log, error)) host.Server {
+	s := host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server"), IdleStop: -1,
+		MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Options: t.ClientOptions(std)}
+	if c := t.Configured.server; c != nil {
+		s.ID, s.Filter, s.MaxArguments, s.MaxResult = c.ID, c.Filter, c.MaxArguments, c.MaxResult
+	}
+	// the command that calls has its own limit
+	s.Options.CallTimeout = cmp.Or(s.Options.CallTimeout, -1)
+	s.Connect = func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		written, err := log(s.ID)
+		if err != nil {
+			return nil, err
+		}
+		return t.Start(ctx, o, func(cmd *client.Command) {
+			cmd.Stderr, cmd.Started = written, written.Started
+		})
+	}
+	return s
+}
