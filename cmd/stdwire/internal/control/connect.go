@@ -36,8 +36,11 @@ No process of the server is left if stdwire is killed.
 			c := &connect{target: target.NewTarget(), idle: 30 * time.Minute}
 			flags := append([]command.Flag{command.DurationFlag(&c.idle, "--idle",
 				"how long the connection lives without use")}, c.target.Flags()...)
-			flags = append(command.RecordFlags(&c.args, flags...), command.SwitchFlag(&c.foreground,
-				"--foreground", "stay in the foreground until Ctrl-C, for a supervisor of processes"))
+			flags = append(command.RecordFlags(&c.args, flags...),
+				command.SwitchFlag(&c.foreground, "--foreground",
+					"stay in the foreground until Ctrl-C or SIGTERM"),
+				command.SwitchFlag(&c.unguarded, "--unguarded",
+					"with --foreground: do not watch over the processes of the server; for a supervisor that ends all processes itself, such as systemd"))
 			return command.Grammar{Flags: flags, Connection: c.setName,
 				Command: c.target.Command}, c.run
 		},
@@ -50,7 +53,8 @@ type connect struct {
 	target     *target.Target
 	idle       time.Duration
 	foreground bool
-	args       []string // the flags as given, but not --foreground
+	unguarded  bool
+	args       []string // the flags as given, but not the two above
 }
 
 func (c *connect) setName(name string) error {
@@ -66,21 +70,20 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	line := "@" + c.name
-	if c.foreground {
+	if c.unguarded {
 		kept := serve.Connection{Name: c.name, Target: c.target, Idle: c.idle}
 		return kept.Keep(ctx, std, func() error {
 			std.Out.Print(line + "\n")
 			return std.Out.Flush()
 		})
 	}
-	args := append([]string{"connect", line, "--foreground"}, c.args...)
-	if c.target.Words != nil {
-		args = append(append(args, "--"), c.target.Words...)
+	if c.foreground {
+		return runGuarded(ctx, std, c.again(line, "--foreground", "--unguarded"), line)
 	}
 	stop := std.Err.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
 		return c.target.Name() + ": still starting " + elapsed.Round(time.Second).String()
 	})
-	err := startBackground(ctx, std, args, line)
+	err := startBackground(ctx, std, c.again(line, "--foreground"), line)
 	stop()
 	if err != nil {
 		return err
@@ -92,8 +95,21 @@ func (c *connect) run(ctx context.Context, std *term.Streams) error {
 	return nil
 }
 
+// again returns the arguments that run this command with more flags.
+func (c *connect) again(more ...string) []string {
+	args := append(append([]string{"connect"}, more...), c.args...)
+	if c.target.Words != nil {
+		args = append(append(args, "--"), c.target.Words...)
+	}
+	return args
+}
+
 // check returns an error if flags contradict each other, and completes the name.
 func (c *connect) check() error {
+	if c.unguarded && !c.foreground {
+		return command.Usagef("--unguarded is for a connection in the foreground").WithHint(
+			"add --foreground")
+	}
 	if c.target.ServerLogs {
 		return command.Usagef("--server-logs is for commands that start a server").WithHint(
 			"stdwire logs NAME shows what the server of a connection writes")

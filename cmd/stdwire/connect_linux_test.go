@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Questions of a server behind a connection are asked at the terminal of the call.
+func TestConnectionAsksWhereTheCallIs(t *testing.T) {
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			ownRuntime(t)
+			connected(t, words("@forms --era "+era, fixture("forms")...)...)
+			got := run(t, "call", "@forms", "order")
+			assert.Assert(t, got.code != 0, "nobody can answer here")
+
+			s := newSession(t, "call", "@forms", "order")
+			for _, step := range [][2]string{
+				{"@forms asks:\r\n  What shall it be?\r\n", ""},
+				{"name (string, minLength 2, required)\r\n", "Ann\n"},
+				{"count (integer, optional)\r\n", "7\n"},
+				{"color (one of these, optional)\r\n", "2\n"},
+				{"gift (yes or no, optional)\r\n", "\n"},
+				{"  name: Ann\r\n  count: 7\r\n  color: green\r\n  gift: left out\r\n", "y\n"},
+			} {
+				s.expect(step[0])
+				s.typeText(step[1])
+			}
+			s.expect(`accept {"name":"Ann","count":7,"color":"green"}` + "\r\n")
+			assert.Equal(t, s.wait(), 0)
+		})
+	}
+}
+
+// If the process that keeps a connection is killed, or the one that waits for it, no process of the
+// server is left, and a call says so.
+func TestConnectionIsKilled(t *testing.T) {
+	for name, generation := range map[string]int{"keeps it": 0, "waits for it": 2} {
+		t.Run(name, func(t *testing.T) {
+			ownRuntime(t)
+			notes := newNotes(t)
+			// a grandchild of it ignores SIGTERM and the end of its stdin
+			connected(t, words("@parent", fixture("parent", notes.path)...)...)
+			pid := listedConnections(t)[0].Pid
+			for range generation {
+				pid = parentOf(t, pid)
+			}
+			assert.NilError(t, syscall.Kill(pid, syscall.SIGKILL))
+			_ = notes.all(t) // until the grandchild has ended
+
+			got := run(t, "call", "@parent", "big")
+			assert.Equal(t, got.code, 4)
+			assert.Assert(t, cmp.Contains(got.stderr,
+				"the connection @parent has ended: its process was killed"))
+			assert.Equal(t, connected(t, words("@parent", fixture("good")...)...), "@parent",
+				"its name is free")
+		})
+	}
+}
+
+func parentOf(t *testing.T, pid int) int {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	assert.NilError(t, err)
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	parent, err := strconv.Atoi(strings.Fields(rest)[1])
+	assert.NilError(t, err)
+	return parent
+}
