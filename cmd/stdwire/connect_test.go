@@ -1,11 +1,16 @@
+//go:build unix
+
 package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -18,7 +23,12 @@ func connected(t *testing.T, args ...string) (name string) {
 	got := run(t, append([]string{"connect"}, args...)...)
 	assert.Equal(t, got.code, 0, got.stderr)
 	name = strings.TrimSuffix(got.stdout, "\n")
-	t.Cleanup(func() { run(t, "disconnect", "--all") })
+	t.Cleanup(func() {
+		path, err := os.Executable()
+		assert.NilError(t, err)
+		out, err := exec.Command(path, "disconnect", "--all").CombinedOutput()
+		assert.NilError(t, err, string(out))
+	})
 	return name
 }
 
@@ -169,4 +179,22 @@ func TestConnectionOfConfiguredServer(t *testing.T) {
 	assert.Equal(t, strings.Count(got.stdout, `"inputSchema"`), 1, got.stdout)
 	assert.Equal(t, run(t, "call", "@files", "big").code, 0)
 	assert.Equal(t, run(t, "call", "@files", "hang").code, 5)
+}
+func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+
+// The next call starts a server that has ended.
+func TestConnectionRestartsItsServer(t *testing.T) {
+	ownRuntime(t)
+	connected(t, words("@good", fixture("good")...)...)
+	server := listedConnections(t)[0].Server.Pid
+	assert.NilError(t, syscall.Kill(server, syscall.SIGKILL))
+	waitFor(t, func() string {
+		if alive(server) {
+			return "the server has not ended"
+		}
+		return ""
+	})
+	got := run(t, "call", "@good", "big")
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, listedConnections(t)[0].Server.Pid != server)
 }

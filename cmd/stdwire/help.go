@@ -10,6 +10,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // helpCommand is stdwire help.
@@ -75,11 +76,11 @@ func overview() string {
 	var b strings.Builder
 	b.WriteString("stdwire speaks MCP on stdio: a server with file and process tools, and a client.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-10s%s\n", c.Name, c.Summary)
+		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}
 	b.WriteString(`
-The server is what stands behind --, one from the configuration (-s ID), or at a
-URL (--url), or else stdwire's own (--root, --write, …):
+The server is what stands behind --, one from the configuration (-s ID), at a
+URL (--url), a connection (@NAME), or else stdwire's own (--root, --write, …):
 
   stdwire call fs_read path=README.md
   stdwire tools -- npx -y @modelcontextprotocol/server-everything

@@ -143,6 +143,7 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
 		"dispatch/schema", "rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
 	}},
+	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
@@ -150,9 +151,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
 		"cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/elicit",
+		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",
 	}},
-	{"cmd/stdwire/internal/socket", nil},
 	{"cmd/stdwire/internal/calls", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -185,6 +185,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/control", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "client", "client/host/config",
+		"cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/serve",

@@ -23,8 +23,8 @@ type Grammar struct {
 	Word func(word string) error
 	// Rest, in place of Word, is called with the first word and all arguments after it.
 	Rest func(words []string)
-	// Connection is called with the first argument that is not a flag, without its "@", if it begins
-	// with "@". If it is nil, that is an argument like others.
+	// Connection is called with the first argument that is not a flag, without its "@", if it
+	// begins with "@". If it is nil, that is an argument like others.
 	Connection func(name string) error
 	// Command is called with the words after "--", at least one. If it is nil, "--" is an error.
 	Command func(words []string)

@@ -41,8 +41,9 @@ func runningGateways(ctx context.Context, std *term.Streams) ([]*gatewayClient, 
 			Hint: "configure your client to start stdwire serve --servers, --config FILE or --profile NAME, or run that with --http"})
 }
 
-// running connects to the control sockets of all processes that selects returns true for, the oldest
-// first. The caller closes them with closeAll. The error is none if there are none.
+// running connects to the control sockets of all processes that selects returns true for, and
+// returns the oldest first. The caller closes them with closeAll. The error is none if there are
+// none.
 func running(ctx context.Context, std *term.Streams, selects func(*gatewayClient) bool,
 	none error) (all []*gatewayClient, err error) {
 	var unanswered []error
@@ -105,10 +106,17 @@ func connectGateway(ctx context.Context, path string) (*gatewayClient, error) {
 			_ = g.c.Close()
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("the gateway at %s does not answer: %w", path, err)
+	if err == nil {
+		return g, nil
 	}
-	return g, nil
+	again, ended := socket.ReachSocket(ctx, path)
+	if errors.Is(ended, fs.ErrNotExist) { // it has ended meanwhile
+		return nil, ended
+	}
+	if ended == nil {
+		_ = again.Close()
+	}
+	return nil, fmt.Errorf("the gateway at %s does not answer: %w", path, err)
 }
 
 func closeAll(all []*gatewayClient) {

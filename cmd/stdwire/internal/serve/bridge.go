@@ -24,9 +24,9 @@ type bridge struct {
 	server  *server.Server
 }
 
-// startBridge starts the server behind a bridge. name is its name in messages; define is called with
-// the manager that runs it. o.Logger is required. The caller closes the gateway. The error is a
-// [*command.Failure].
+// startBridge starts the server behind a bridge. name is its name in messages; define is called
+// with the manager that runs it. o.Logger is required. The caller closes the gateway. The error is
+// a [*command.Failure].
 func startBridge(ctx context.Context, std *term.Streams, name string,
 	define func(*host.Manager) host.Server, o server.Options) (*bridge, error) {
 	g := gateway.Options{NoPrefix: true, NoDescriptionPrefix: true,

@@ -104,8 +104,8 @@ func ReachConnection(ctx context.Context, name string) (net.Conn, error) {
 	return nil, missing
 }
 
-// connectionSockets returns the paths of the sockets of a connection. There are several if processes
-// ended without removing them.
+// connectionSockets returns the paths of the sockets of a connection. There are several if
+// processes ended without removing them.
 func connectionSockets(name string) []string {
 	return slices.DeleteFunc(sockets(connectionSuffix),
 		func(path string) bool { return connectionName(path) != name })

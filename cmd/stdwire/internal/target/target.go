@@ -1,7 +1,7 @@
 // Package target finds the server that a command talks to and connects to it. Selection is the same
 // for all commands: @NAME, a connection that stdwire connect keeps, -s ID from the configuration,
-// --url URL, the command after "--", or else stdwire's own server as a child process. The package also explains the errors of the client as
-// failures of a command.
+// --url URL, the command after "--", or else stdwire's own server as a child process. The package
+// also explains the errors of the client as failures of a command.
 package target
 
 import (
