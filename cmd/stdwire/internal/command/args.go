@@ -8,6 +8,7 @@ package command
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -134,6 +135,18 @@ func (g *Grammar) commandHint(words []string) string {
 func SwitchFlag(target *bool, name, help string) Flag {
 	return Flag{Name: name, Help: help, Set: func(string) error {
 		*target = true
+		return nil
+	}}
+}
+
+// NumberFlag is a flag whose value is a whole number from least to most.
+func NumberFlag(target *int, name, value string, least, most int, help string) Flag {
+	return Flag{Name: name, Value: value, Help: help, Set: func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return Usagef("%s: %q is not a whole number from %d to %d", name, text, least, most)
+		}
+		*target = n
 		return nil
 	}}
 }
