@@ -7,6 +7,7 @@
 package command
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,6 +148,17 @@ func NumberFlag(target *int, name, value string, least, most int, help string) F
 			return Usagef("%s: %q is not a whole number from %d to %d", name, text, least, most)
 		}
 		*target = n
+		return nil
+	}}
+}
+
+// FileFlag is a flag whose value is the path of a file.
+func FileFlag(target *string, name, help string) Flag {
+	return Flag{Name: name, Value: "FILE", Help: help, Set: func(value string) error {
+		if value == "" {
+			return errors.New("the name of a file is missing")
+		}
+		*target = value
 		return nil
 	}}
 }

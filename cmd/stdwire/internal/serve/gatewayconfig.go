@@ -61,15 +61,8 @@ func (m *GatewayConfig) flags() []command.Flag {
 			"offer their descriptions without [ID] before them"),
 		command.SwitchFlag(&m.control, "--allow-host",
 			"let clients enable, disable and restart these servers"),
-		command.Flag{Name: "--audit", Value: "FILE",
-			Help: "append a line of JSON for each call, read and prompt of these servers",
-			Set: func(value string) error {
-				if value == "" {
-					return errors.New("the name of a file is missing")
-				}
-				m.audit = value
-				return nil
-			}},
+		command.FileFlag(&m.audit, "--audit",
+			"append a line of JSON for each call, read and prompt of these servers"),
 		command.SwitchFlag(&m.auditValues, "--audit-values",
 			"include the values of arguments in the audit log; they may be secrets"),
 		command.NumberFlag(&m.auditSize, "--audit-size", "MB", 1, 1000_000,

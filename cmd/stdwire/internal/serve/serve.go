@@ -103,7 +103,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		}
 		defer st.Close()
 		if w.address != "" {
-			st.setEndpoint("http://" + w.address + "/mcp") // until the port is known
+			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
 		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
 		st.start(ctx)
