@@ -100,6 +100,7 @@ func (c *Conn) newHTTPClient() *http.Client {
 			Proxy:                  http.ProxyFromEnvironment,
 			DialContext:            (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
 			ForceAttemptHTTP2:      true,
+			TLSClientConfig:        c.options.TLS,
 			MaxIdleConnsPerHost:    c.options.MaxCalls,
 			IdleConnTimeout:        90 * time.Second,
 			TLSHandshakeTimeout:    10 * time.Second,

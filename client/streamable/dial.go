@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"crypto/tls"
 	"net/http"
 
 	"github.com/stdwire/stdwire/rpc"
@@ -14,6 +15,8 @@ type Options struct {
 	// connections. Its Timeout should be zero: it would end streams, and calls have deadlines of
 	// their own. Its CheckRedirect runs after the Conn's own check.
 	HTTP *http.Client
+	// TLS configures the Conn's own client; nil is the default. It is ignored if HTTP is set.
+	TLS *tls.Config
 	// Header is added to every request, such as Authorization. It cannot replace the headers of the
 	// protocol.
 	Header http.Header

@@ -45,6 +45,8 @@ type served struct {
 	cmd    *exec.Cmd
 	pid    string
 	stderr chan string // its lines
+
+	serving string // the line with its address
 }
 
 // serving starts a gateway with servers and waits until it serves.
@@ -65,9 +67,14 @@ func servingHTTP(t *testing.T, flags ...string) *served {
 	t.Helper()
 	self, err := os.Executable()
 	assert.NilError(t, err)
-	s := &served{t: t,
-		cmd:    exec.Command(self, append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...),
-		stderr: make(chan string, 1000)}
+	return servingWith(t,
+		exec.Command(self, append([]string{"serve", "--http", "127.0.0.1:0"}, flags...)...))
+}
+
+// servingWith is serving with a command that serves HTTP.
+func servingWith(t *testing.T, cmd *exec.Cmd) *served {
+	t.Helper()
+	s := &served{t: t, cmd: cmd, stderr: make(chan string, 1000)}
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
 	s.cmd.Stderr = w
@@ -85,7 +92,7 @@ func servingHTTP(t *testing.T, flags ...string) *served {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
 	})
-	s.says("serving MCP at")
+	s.serving = s.says("serving MCP at")
 	return s
 }
 

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -44,6 +45,16 @@ func Remove(path string) error { return Retry(func() error { return os.Remove(pa
 func Open(path string) (f *os.File, err error) {
 	err = Retry(func() error {
 		f, err = open(path)
+		return err
+	})
+	return f, err
+}
+
+// OpenAppend opens a file for appending, and creates it with mode if needed. Like [Open] it lets
+// others rename or remove the file meanwhile.
+func OpenAppend(path string, mode fs.FileMode) (f *os.File, err error) {
+	err = Retry(func() error {
+		f, err = openAppend(path, mode)
 		return err
 	})
 	return f, err

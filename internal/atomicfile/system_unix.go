@@ -15,6 +15,10 @@ func inUse(error) bool { return false }
 
 func open(path string) (*os.File, error) { return os.Open(path) }
 
+func openAppend(path string, mode fs.FileMode) (*os.File, error) {
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, mode)
+}
+
 func move(from, to string) error {
 	err := os.Link(from, to)
 	switch {

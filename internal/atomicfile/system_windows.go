@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"syscall"
 )
@@ -17,14 +18,25 @@ func inUse(err error) bool {
 
 // open is [os.Open] with FILE_SHARE_DELETE. It opens directories too.
 func open(path string) (*os.File, error) {
+	return create(path, syscall.GENERIC_READ, syscall.OPEN_EXISTING,
+		syscall.FILE_ATTRIBUTE_NORMAL|syscall.FILE_FLAG_BACKUP_SEMANTICS)
+}
+
+// openAppend opens a file with the rights that os.OpenFile asks for with O_APPEND: each write goes
+// to the end of the file. Windows ignores the permissions.
+func openAppend(path string, _ fs.FileMode) (*os.File, error) {
+	const readAttributes = 0x80
+	return create(path, syscall.FILE_APPEND_DATA|syscall.SYNCHRONIZE|readAttributes,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL)
+}
+
+func create(path string, access, disposition, flags uint32) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
 	const share = syscall.FILE_SHARE_READ | syscall.FILE_SHARE_WRITE | syscall.FILE_SHARE_DELETE
-	const flags = syscall.FILE_ATTRIBUTE_NORMAL | syscall.FILE_FLAG_BACKUP_SEMANTICS
-	h, err := syscall.CreateFile(name, syscall.GENERIC_READ, share, nil, syscall.OPEN_EXISTING,
-		flags, 0)
+	h, err := syscall.CreateFile(name, access, share, nil, disposition, flags, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}

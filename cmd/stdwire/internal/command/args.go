@@ -7,7 +7,9 @@
 package command
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -160,6 +162,29 @@ func RecordFlags(args *[]string, flags ...Flag) []Flag {
 func SwitchFlag(target *bool, name, help string) Flag {
 	return Flag{Name: name, Help: help, Set: func(string) error {
 		*target = true
+		return nil
+	}}
+}
+
+// NumberFlag is a flag whose value is a whole number from least to most.
+func NumberFlag(target *int, name, value string, least, most int, help string) Flag {
+	return Flag{Name: name, Value: value, Help: help, Set: func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < least || n > most {
+			return Usagef("%s: %q is not a whole number from %d to %d", name, text, least, most)
+		}
+		*target = n
+		return nil
+	}}
+}
+
+// FileFlag is a flag whose value is the path of a file.
+func FileFlag(target *string, name, help string) Flag {
+	return Flag{Name: name, Value: "FILE", Help: help, Set: func(value string) error {
+		if value == "" {
+			return errors.New("the name of a file is missing")
+		}
+		*target = value
 		return nil
 	}}
 }

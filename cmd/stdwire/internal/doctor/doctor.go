@@ -88,14 +88,12 @@ func (d *doctorOptions) check() error {
 	case d.words != nil && d.remote.URL != "":
 		return command.Usagef(
 			"--url and a command after -- exclude each other")
-	case d.remote.URL == "" && d.remote.Header != nil:
-		return command.Usagef("--header is for a server at a --url")
 	case configured != "" && (d.words != nil || d.remote.URL != ""):
 		return command.Usagef(
 			"%s is for servers of the configuration, and cannot be combined with --url or a command",
 			configured)
 	}
-	return nil
+	return d.remote.Check()
 }
 
 func (d *doctorOptions) run(ctx context.Context, std *term.Streams) error {

@@ -1,86 +1,194 @@
 package serve
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// An auditFile is the file of the audit log. It can be reopened while it is written to, for
-// programs that rotate logs.
+// An auditFile is the file of the audit log. When another program has moved or removed the file,
+// the next lines go to a new one. With a limit it also renames a full file itself: FILE becomes
+// FILE.1, FILE.1 becomes FILE.2, and so on.
+//
+// Several processes may append to the same file. Each finds out before a write that another has
+// renamed it.
 type auditFile struct {
-	path string // absolute, so that reopening finds the same file
+	path  string // absolute, so that reopening finds the same file
+	limit int64  // bytes of a file; 0 means none
+	keep  int    // number of renamed files
+	log   *slog.Logger
 
-	mu sync.Mutex
-	f  *os.File
+	mu      sync.Mutex
+	f       *os.File
+	moved   bool // reopened since the last call of rotated
+	failing bool // the last attempt to reopen or rename failed, which is logged
 }
 
-func openAudit(path string) (*auditFile, error) {
+// openAudit opens the file, which it creates if needed. limit and keep are for a regular file.
+func openAudit(path string, limit int64, keep int, log *slog.Logger) (*auditFile, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	a := &auditFile{path: path}
-	a.f, err = a.open()
-	return a, err
+	a := &auditFile{path: path, limit: limit, keep: keep, log: log}
+	if a.f, err = a.open(); err != nil {
+		return nil, err
+	}
+	if info, err := a.f.Stat(); limit > 0 && (err != nil || !info.Mode().IsRegular()) {
+		_ = a.f.Close()
+		return nil, fmt.Errorf("%s is not a regular file, and its size cannot be limited", path)
+	}
+	return a, nil
 }
 
-func (a *auditFile) open() (*os.File, error) {
-	return os.OpenFile(a.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-}
+func (a *auditFile) open() (*os.File, error) { return atomicfile.OpenAppend(a.path, 0o600) }
 
-// Write appends lines to the current file.
-func (a *auditFile) Write(lines []byte) (int, error) {
+// Write appends whole lines and flushes them to disk: the gateway calls it on a goroutine of its
+// own, and passes all the lines that have come in meanwhile.
+func (a *auditFile) Write(lines []byte) (written int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.f.Write(lines)
+	if a.isMoved() {
+		a.report(a.reopen())
+	}
+	for len(lines) > 0 {
+		fits := len(lines)
+		if a.limit > 0 {
+			if fits = a.room(lines); fits == 0 {
+				a.report(a.rename())
+				// If it could not be renamed, a file that is too large loses nothing.
+				fits = max(a.room(lines), 1+bytes.IndexByte(lines, '\n'))
+			}
+		}
+		n, err := a.f.Write(lines[:fits])
+		if written += n; err != nil {
+			return written, err
+		}
+		lines = lines[fits:]
+	}
+	return written, a.sync()
+}
+
+// room returns how many bytes of lines, in whole lines, fit into the current file. A line that is
+// larger than the limit fits into an empty file.
+func (a *auditFile) room(lines []byte) int {
+	info, err := a.f.Stat()
+	if err != nil {
+		return len(lines)
+	}
+	free := a.limit - info.Size()
+	switch {
+	case int64(len(lines)) <= free:
+		return len(lines)
+	case free > 0:
+		if n := 1 + bytes.LastIndexByte(lines[:free], '\n'); n > 0 || info.Size() > 0 {
+			return n
+		}
+		return 1 + bytes.IndexByte(lines, '\n')
+	}
+	return 0
+}
+
+// rename moves the file out of the way of a new one. It is for a file that no other process has
+// moved.
+func (a *auditFile) rename() error {
+	if a.isMoved() {
+		return a.reopen()
+	}
+	for i := a.keep - 1; i >= 0; i-- {
+		err := atomicfile.Rename(a.name(i), a.name(i+1))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return a.reopen()
+}
+
+// name returns the name of the file that was renamed i times.
+func (a *auditFile) name(i int) string {
+	if i == 0 {
+		return a.path
+	}
+	return fmt.Sprintf("%s.%d", a.path, i)
 }
 
 // reopen writes later lines to the file that has the path now, which it creates if needed. On an
 // error it keeps the current file.
 func (a *auditFile) reopen() error {
-	f, err := a.open() // without the lock, because it may block
+	if info, err := os.Stat(a.path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file any more", a.path) // opening it may block
+	}
+	f, err := a.open()
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	old := a.f
+	_ = a.sync()
+	_ = a.f.Close()
 	a.f = f
-	a.mu.Unlock()
-	_ = old.Close() // written data is not affected
 	return nil
+}
+
+// report logs an error once, until there is none.
+func (a *auditFile) report(err error) {
+	if err != nil && !a.failing {
+		a.log.Warn("the audit log cannot be reopened; it continues in the current file",
+			slog.Any("error", err))
+	}
+	a.failing = err != nil
+}
+
+// sync flushes the file to disk, if it is one.
+func (a *auditFile) sync() error {
+	if info, err := a.f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return a.f.Sync()
 }
 
 func (a *auditFile) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.f.Close()
+	return errors.Join(a.sync(), a.f.Close())
 }
 
-// isMoved reports whether the path no longer names the current file.
+// isMoved reports whether the path no longer names the current file, and remembers it for
+// rotated.
 func (a *auditFile) isMoved() bool {
+	now, err := os.Stat(a.path)
+	if err == nil {
+		open, failed := a.f.Stat()
+		if failed != nil || os.SameFile(now, open) {
+			return false
+		}
+	}
+	a.moved = true
+	return true
+}
+
+// rotated reports whether another program has moved the file since the last call, and reopens it
+// then.
+func (a *auditFile) rotated() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now, err := os.Stat(a.path)
-	if err != nil {
-		return true
+	if a.isMoved() {
+		a.failing = false
+		a.report(a.reopen())
 	}
-	open, err := a.f.Stat()
-	return err == nil && !os.SameFile(now, open)
+	moved := a.moved
+	a.moved = false
+	return moved
 }
 
 // rotateAudit reopens the audit log, if there is one, and reports whether it had been moved. A
 // program that rotates logs moves the file before it sends SIGHUP; such a signal accepts no
 // changes.
-func (m *GatewayConfig) rotateAudit(log *slog.Logger) (rotated bool) {
-	if m.auditLog == nil {
-		return false
-	}
-	rotated = m.auditLog.isMoved()
-	if err := m.auditLog.reopen(); err != nil {
-		log.Warn("the audit log cannot be reopened; it continues in the current file",
-			slog.Any("error", err))
-	}
-	return rotated
+func (m *GatewayConfig) rotateAudit() (rotated bool) {
+	return m.auditLog != nil && m.auditLog.rotated()
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"maps"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -149,12 +148,12 @@ func (e *endpoints) close(ctx context.Context) (err error) {
 }
 
 // printProfiles prints the addresses of the profiles.
-func (e *endpoints) printProfiles(std *term.Streams, address net.Addr) {
+func (e *endpoints) printProfiles(std *term.Streams, base string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(e.profiles)) {
 		// names of profiles need no escaping in a path
-		std.Err.Printf("stdwire: serving the profile %s at http://%s%s/%[1]s", name, address,
+		std.Err.Printf("stdwire: serving the profile %s at %s%s/%[1]s", name, base,
 			mainPath)
 	}
 }

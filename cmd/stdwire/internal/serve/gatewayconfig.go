@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -20,6 +21,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
+const megabyte = 1000_000 // as sizes are shown
+
 // A GatewayConfig selects the configured servers that stdwire serve offers, and how.
 type GatewayConfig struct {
 	target.ConfigFlags
@@ -33,6 +36,8 @@ type GatewayConfig struct {
 	before, after [][]string // commands that run before and after calls
 	audit         string     // the file of the audit log, or ""
 	auditValues   bool       // the audit log contains the values of arguments
+	auditSize     int        // megabytes of a file; 0 means no limit
+	auditKeep     int        // number of full files
 	auditLog      *auditFile // the open audit log
 
 	// directories in which clients may write files; nil if they may also run any program
@@ -56,17 +61,14 @@ func (m *GatewayConfig) flags() []command.Flag {
 			"offer their descriptions without [ID] before them"),
 		command.SwitchFlag(&m.control, "--allow-host",
 			"let clients enable, disable and restart these servers"),
-		command.Flag{Name: "--audit", Value: "FILE",
-			Help: "append a line of JSON for each call, read and prompt of these servers",
-			Set: func(value string) error {
-				if value == "" {
-					return errors.New("the name of a file is missing")
-				}
-				m.audit = value
-				return nil
-			}},
+		command.FileFlag(&m.audit, "--audit",
+			"append a line of JSON for each call, read and prompt of these servers"),
 		command.SwitchFlag(&m.auditValues, "--audit-values",
 			"include the values of arguments in the audit log; they may be secrets"),
+		command.NumberFlag(&m.auditSize, "--audit-size", "MB", 1, 1000_000,
+			"rename the audit log to FILE.1 before it is larger than this (default: no limit)"),
+		command.NumberFlag(&m.auditKeep, "--audit-keep", "N", 1, 1000,
+			"how many such files stay, FILE.1 to FILE.N (default 9)"),
 		hookFlag(&m.before, "--before",
 			"run this command before each call of a tool of these servers, to see, change or refuse it"),
 		hookFlag(&m.after, "--after",
@@ -92,9 +94,17 @@ func (m *GatewayConfig) check() error {
 		return command.Usagef("no servers are selected").WithHint(
 			"select some with --config FILE or --profile NAME, or all configured servers with --servers")
 	}
-	if m.auditValues && m.audit == "" {
-		return command.Usagef("--audit-values needs an audit log").WithHint(
-			"add --audit FILE")
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{{"--audit-values", m.auditValues}, {"--audit-size", m.auditSize > 0}} {
+		if f.given && m.audit == "" {
+			return command.Usagef("%s needs an audit log", f.name).WithHint("add --audit FILE")
+		}
+	}
+	if m.auditKeep > 0 && m.auditSize == 0 {
+		return command.Usagef("--audit-keep needs a limit of the audit log").WithHint(
+			"add --audit-size MB")
 	}
 	return nil
 }
@@ -115,7 +125,8 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 		PinsWarn: m.Pins == "warn", Before: hooks(m.before, log), After: hooks(m.after, log),
 		AuditValues: m.auditValues, Catalog: m.operations}
 	if m.audit != "" {
-		trail, err := openAudit(m.audit)
+		trail, err := openAudit(m.audit, int64(m.auditSize)*megabyte,
+			cmp.Or(m.auditKeep, 9), log)
 		if err != nil {
 			return nil, command.Usagef("--audit: %v", err)
 		}

@@ -1,17 +1,17 @@
 package serve
 
 import (
+	"cmp"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -24,8 +24,9 @@ import (
 // An httpServer serves MCP and the HTTP API over HTTP. Its fields are set by flags.
 type httpServer struct {
 	address  string // "" means HTTP is not served
-	tokenEnv string
 	noAuth   bool
+	token    bearerToken
+	tls      tlsFlags
 	oauth    oauthFlags
 	sse      bool
 	stateKey []byte // nil means a random key
@@ -38,29 +39,12 @@ type httpServer struct {
 func (w *httpServer) flags() []command.Flag {
 	flags := []command.Flag{
 		{Name: "--http", Value: "ADDR",
-			Help: "serve HTTP at this address instead of stdio, such as 127.0.0.1:8080",
+			Help: "serve HTTP instead of stdio at an address such as 127.0.0.1:8080, at a socket unix:PATH, or at that of a systemd unit: systemd",
 			Set: func(value string) error {
-				if _, _, err := net.SplitHostPort(value); err != nil {
-					return command.Usagef("--http: %q is not an address",
-						value).WithHint("write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
+				if err := checkAddress(value); err != nil {
+					return err
 				}
 				w.address = value
-				return nil
-			}},
-		{Name: "--token-env", Value: "NAME",
-			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: a random token, which is printed)",
-			Set: func(value string) error {
-				const least = 16 // shorter tokens can be guessed
-				switch token := os.Getenv(value); {
-				case token == "":
-					return command.Usagef("--token-env: the environment variable %s is empty",
-						value)
-				case len(token) < least:
-					return command.Usagef(
-						"--token-env: the token in %s has fewer than %d bytes and could be guessed",
-						value, least).WithHint("create one with: openssl rand -hex 16")
-				}
-				w.tokenEnv = value
 				return nil
 			}},
 		{Name: "--state-key-env", Value: "NAME",
@@ -79,14 +63,12 @@ func (w *httpServer) flags() []command.Flag {
 		command.SwitchFlag(&w.sse, "--http-sse",
 			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
-	return append(flags, w.oauth.flags()...)
+	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags())
 }
 
 // given returns the name of a given flag that needs --http, or "".
 func (w *httpServer) given() string {
 	switch {
-	case w.tokenEnv != "":
-		return "--token-env"
 	case w.stateKey != nil:
 		return "--state-key-env"
 	case w.noAuth:
@@ -94,25 +76,27 @@ func (w *httpServer) given() string {
 	case w.sse:
 		return "--http-sse"
 	}
-	return w.oauth.given()
+	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given())
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
 func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	catalog *dispatch.Catalog, log *slog.Logger) error {
-	bound, err := net.Listen("tcp", w.address)
+	secure, err := w.tls.config(log)
 	if err != nil {
-		return command.Usagef("%v",
-			err).WithHint("the port may be in use; 127.0.0.1:0 selects a free one")
+		return err
+	}
+	bound, err := w.listen()
+	if err != nil {
+		return err
 	}
 	listener := newLimitListener(bound, maxConnections)
 	defer listener.Close()
-	address, _ := listener.Addr().(*net.TCPAddr)
-	if w.noAuth && !address.IP.IsLoopback() {
+	if w.noAuth && !bound.local {
 		return command.Usagef("--no-auth: %s can be reached from other machines",
-			address).WithHint("serve on 127.0.0.1, or use a token")
+			bound.Addr()).WithHint("serve on 127.0.0.1, or use a token")
 	}
-	hosts := w.oauth.hosts(address.IP)
+	hosts := w.oauth.hosts(bound.local)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
 		AllowedHosts: hosts}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
@@ -130,13 +114,15 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		std.Err.Printf("stdwire: accepting access tokens of %s, issued for %s", w.oauth.issuer,
 			w.oauth.audience)
 	} else {
-		overMCP.Principal = w.principal(std)
+		if overMCP.Principal, err = w.principal(std, log); err != nil {
+			return err
+		}
 		overHTTP.Principal = overMCP.Principal
 	}
 	e.register(mux, overMCP)
 	also := ""
 	if catalog != nil {
-		also = fmt.Sprintf(", and the same as an HTTP API at http://%s/v1/", address)
+		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
 		mux.Handle("/v1/",
 			overHTTP.New(dispatch.NewDispatcher(catalog,
 				dispatch.Options{Logger: log, Missing: w.missing})))
@@ -145,22 +131,33 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	if w.listening != nil {
-		w.listening(fmt.Sprintf("http://%s%s", address, mainPath))
+		w.listening(bound.base + mainPath)
 	}
-	std.Err.Printf("stdwire: serving MCP at http://%s%s%s", address, mainPath, also)
-	e.printProfiles(std, address)
+	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
+	e.printProfiles(std, bound.base)
 	web := &http.Server{
 		Handler: mux, ConnState: listener.trackState,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
+	var serving net.Listener = listener
+	if secure != nil {
+		serving = tls.NewListener(listener, secure)
+	}
 	served := make(chan error, 1)
-	go func() { served <- web.Serve(listener) }()
+	go func() { served <- web.Serve(serving) }()
+	manager := newServiceManager(log)
+	defer manager.close()
+	manager.notify("READY=1\nSTATUS=serving MCP at " + bound.base + mainPath)
+	var watching sync.WaitGroup
+	watching.Go(func() { manager.watch(ctx, func() { _ = e.all() }) })
 	select {
 	case err := <-served:
 		return err
 	case <-ctx.Done():
 	}
+	watching.Wait()
+	manager.notify("STOPPING=1")
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	e.stop(grace)
@@ -173,27 +170,45 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	return err
 }
 
-var errToken = errors.New("the bearer token is missing or wrong")
+// checkToken returns an error if the flags for tokens and TLS contradict each other.
+func (w *httpServer) checkToken() error {
+	given := cmp.Or(w.token.given(), w.tls.given())
+	switch {
+	case w.address == "" && given != "":
+		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
+	case w.token.env != "" && w.token.file != "":
+		return command.Usagef("--token-env and --token-file exclude each other")
+	case w.noAuth && w.token.given() != "":
+		return command.Usagef("--no-auth and %s exclude each other", w.token.given())
+	case w.noAuth && w.tls.clientCA != "":
+		return command.Usagef("--no-auth and --tls-client-ca exclude each other").WithHint(
+			"clients with a certificate need no token: leave out --no-auth")
+	}
+	return w.tls.check()
+}
 
-// principal returns the function that authenticates requests by the bearer token, or nil if
-// --no-auth is set.
-func (w *httpServer) principal(std *term.Streams) func(*http.Request) (string, error) {
-	if w.noAuth {
-		return nil
+// principal returns the function that authenticates requests, or nil if --no-auth is set. Without
+// a certificate of the client, all have the same principal.
+func (w *httpServer) principal(std *term.Streams, log *slog.Logger) (func(*http.Request) (string,
+	error), error) {
+	byCertificate := w.tls.clientCA != ""
+	switch {
+	case w.noAuth:
+		return nil, nil
+	case byCertificate && w.token.given() == "":
+		return certificatePrincipal, nil
 	}
-	token := os.Getenv(w.tokenEnv)
-	if w.tokenEnv == "" {
-		token = rand.Text()
-		std.Err.Printf("stdwire: the bearer token is %s", token)
+	check, err := w.token.check(std, log)
+	if err != nil {
+		return nil, err
 	}
-	want := sha256.Sum256([]byte(token))
 	return func(r *http.Request) (string, error) {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if !strings.EqualFold(scheme, "Bearer") ||
-			subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			return "", errToken
+		if err := check(r); err != nil {
+			return "", err
+		}
+		if byCertificate {
+			return certificatePrincipal(r)
 		}
 		return "token", nil
-	}
+	}, nil
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -80,6 +81,9 @@ func (l *limitListener) takeIdle(address string) *limitedConn {
 
 // trackState records which connections are idle. It is for [http.Server.ConnState].
 func (l *limitListener) trackState(conn net.Conn, state http.ConnState) {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
 	c, ok := conn.(*limitedConn)
 	if !ok {
 		return

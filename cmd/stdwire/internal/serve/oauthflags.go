@@ -3,7 +3,6 @@ package serve
 import (
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -59,7 +58,10 @@ func (p *oauthFlags) given() string {
 // check returns an error if flags contradict each other.
 func (w *httpServer) check() error {
 	p := &w.oauth
-	given := p.given()
+	if err := w.checkToken(); err != nil {
+		return err
+	}
+	token, given := w.token.given(), p.given()
 	if given == "" {
 		return nil
 	}
@@ -75,8 +77,8 @@ func (w *httpServer) check() error {
 			given).WithHint("set it to the URL at which clients reach this server")
 	case w.noAuth:
 		return command.Usagef("%s and --no-auth exclude each other", given)
-	case w.tokenEnv != "":
-		return command.Usagef("%s and --token-env exclude each other", given)
+	case token != "":
+		return command.Usagef("%s and %s exclude each other", given, token)
 	}
 	_, err := p.resource(nil)
 	return err
@@ -106,8 +108,8 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 // hosts returns the host names that requests may have, if the server listens on this machine only
 // and a proxy in front of it passes on the name that clients use. It returns nil otherwise; see
 // [streamable.Options].
-func (p *oauthFlags) hosts(listens net.IP) []string {
-	if p.issuer == "" || !listens.IsLoopback() {
+func (p *oauthFlags) hosts(local bool) []string {
+	if p.issuer == "" || !local {
 		return nil
 	}
 	u, err := url.Parse(p.audience)

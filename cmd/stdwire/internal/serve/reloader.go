@@ -77,7 +77,7 @@ func (st *Reloader) start(ctx context.Context) {
 	files := &fileWatcher{paths: st.Files, read: st.m.env.ReadFile}
 	st.wg.Go(func() {
 		files.run(ctx, hangup, func(asked bool) {
-			rotated := asked && st.m.rotateAudit(st.log)
+			rotated := asked && st.m.rotateAudit()
 			_ = st.Reload(ctx, Acceptance{All: asked && !rotated}) // it has reported the error
 		})
 	})

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -26,7 +27,7 @@ func ServeCommand() command.Command {
 		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--audit FILE] [--http ADDR]",
 		Summary: "run an MCP server with its own tools or those of configured servers",
 		Help: `Serves MCP clients of all revisions until stdin ends, or until SIGINT or SIGTERM; that is
-success. Logs go to stderr. File operations cannot leave the roots, and change nothing without
+success. Logs go to stderr, with --log-format json as lines of JSON. File operations cannot leave the roots, and change nothing without
 --write. Without --allow-exec and --allow-eval no program can be run; a program that runs can do
 whatever you can.
 
@@ -48,11 +49,15 @@ this.
   stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'
   stdwire serve --http 127.0.0.1:8080 --token-env TOKEN`,
 		Make: func() (command.Grammar, command.Runner) {
-			b, m, w := new(target.BuiltinFlags), new(GatewayConfig), new(httpServer)
-			flags := append(append(b.ServerFlags(), m.flags()...), w.flags()...)
+			b, m := new(target.BuiltinFlags), new(GatewayConfig)
+			w, l := new(httpServer), new(logFlags)
+			flags := slices.Concat(b.ServerFlags(), m.flags(), w.flags(), l.flags())
 			return command.Grammar{Flags: flags},
 				func(ctx context.Context, std *term.Streams) error {
-					return serveMCP(ctx, std, b, m, w)
+					log, failed := l.open(std)
+					err := serveMCP(ctx, std, b, m, w, log)
+					failed(err)
+					return err
 				}
 		},
 	}
@@ -64,14 +69,13 @@ const settleTimeout = 5 * time.Second
 
 // serveMCP serves until stdin or ctx ends.
 func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *GatewayConfig,
-	w *httpServer) (err error) {
+	w *httpServer, log *slog.Logger) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}
 	if err := w.check(); err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	o := &target.BuiltinServer{Catalog: dispatch.NewCatalog(m.gates()...)}
 	options := server.Options{Logger: log}
 	if !m.isEnabled() || b.HasFlags() {
@@ -99,7 +103,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		}
 		defer st.Close()
 		if w.address != "" {
-			st.setEndpoint("http://" + w.address + "/mcp") // until the port is known
+			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
 		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
 		st.start(ctx)

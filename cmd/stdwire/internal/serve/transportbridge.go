@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -30,7 +31,7 @@ type transportBridge struct {
 }
 
 func (x *transportBridge) flags() []command.Flag {
-	return append(append(x.remote.Flags(), x.web.flags()...),
+	return append(append(x.remoteFlags(), x.web.flags()...),
 		command.ChoiceFlag(&x.era, "--era",
 			"how to speak to the server, with --http or --url (default auto)", "auto", "modern",
 			"legacy"),
@@ -48,8 +49,6 @@ func (x *transportBridge) check() error {
 	case x.remote.URL != "" && x.words != nil:
 		return command.Usagef(
 			"--url and a command after -- exclude each other")
-	case x.remote.URL == "" && x.remote.Header != nil:
-		return command.Usagef("--header is for a server at a --url")
 	case x.web.address == "" && only != "":
 		return command.Usagef("%s is for clients over HTTP",
 			only).WithHint("add --http ADDR")
@@ -65,7 +64,13 @@ func (x *transportBridge) check() error {
 		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
 	}
-	return x.web.check()
+	return errors.Join(x.remote.Check(), x.web.check())
+}
+
+// remoteFlags are the flags for a server at a URL. The flag for a token is that of the HTTP server.
+func (x *transportBridge) remoteFlags() []command.Flag {
+	return slices.DeleteFunc(x.remote.Flags(),
+		func(f command.Flag) bool { return f.Name == target.TokenFileFlag })
 }
 
 // name returns the name of the server in messages.

@@ -158,7 +158,7 @@ func (s *ConfiguredServer) dial() client.Transport {
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, s.Endpoint.OAuth)
+	return dialAuthorized(s.Endpoint.URL, header, nil, s.Endpoint.OAuth)
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

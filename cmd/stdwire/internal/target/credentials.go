@@ -1,6 +1,7 @@
 package target
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/url"
 	"strings"
@@ -40,8 +41,10 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 }
 
 // dialAuthorized returns the transport to the server at a URL, with the stored credentials for it.
-func dialAuthorized(endpoint string, header http.Header, o *config.OAuth) client.Transport {
-	options := streamable.Options{Header: header}
+// c is nil for the default.
+func dialAuthorized(endpoint string, header http.Header, c *tls.Config,
+	o *config.OAuth) client.Transport {
+	options := streamable.Options{Header: header, TLS: c}
 	if o == nil || !o.Disabled {
 		// Without a home directory there are no credentials; Dial reports an invalid URL.
 		if a, err := Authorizer(endpoint, o, nil); err == nil {

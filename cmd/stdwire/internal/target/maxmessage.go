@@ -3,7 +3,6 @@ package target
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -16,17 +15,15 @@ const (
 
 // maxMessageFlag is the flag --max-message. Without the flag target stays 0.
 func maxMessageFlag(target *int) command.Flag {
-	return command.Flag{Name: "--max-message", Value: "MB",
-		Help: "how large a message of the server may be (default 67)",
-		Set: func(value string) error {
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > mostMegabytes {
-				return command.Usagef("--max-message: %q is not a whole number from 1 to %d", value,
-					mostMegabytes)
-			}
-			*target = n * megabyte
-			return nil
-		}}
+	f := command.NumberFlag(target, "--max-message", "MB", 1, mostMegabytes,
+		"how large a message of the server may be (default 67)")
+	set := f.Set
+	f.Set = func(value string) error {
+		err := set(value)
+		*target *= megabyte
+		return err
+	}
+	return f
 }
 
 // explainTooLarge explains that a message of the server was too large and how to allow it. It

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"crypto/tls"
 	"errors"
 	"net/http"
 	"net/url"
@@ -15,16 +16,61 @@ import (
 type Remote struct {
 	URL    string // "" if not given
 	Header http.Header
+
+	tokenFile string
+	files     tlsFiles
+	tls       *tls.Config // set by Check
 }
 
 func (r *Remote) Flags() []command.Flag {
-	return []command.Flag{
+	return append([]command.Flag{
 		{Name: "--url", Value: "URL", Help: "the server at a URL, over HTTP, in place of a command",
 			Set: r.SetURL},
 		{Name: "--header", Value: "NAME:VALUE", Many: true,
 			Help: "a header for --url; with NAME:@FILE the value is the content of a file",
 			Set:  r.setHeader},
+		command.FileFlag(&r.tokenFile, TokenFileFlag,
+			"a file with the bearer token for --url, which others cannot read"),
+	}, r.files.flags()...)
+}
+
+// TokenFileFlag is the name of the flag for a file with a token.
+const TokenFileFlag = "--token-file"
+
+// Check returns an error if a flag is given without --url, or names an unusable file. It must be
+// called before Dial.
+func (r *Remote) Check() (err error) {
+	if r.URL == "" {
+		return r.checkUnused()
 	}
+	if r.tokenFile != "" {
+		if r.Header.Get("Authorization") != "" {
+			return command.Usagef("%s and --header Authorization exclude each other", TokenFileFlag)
+		}
+		token, err := ReadToken(r.tokenFile)
+		if err != nil {
+			return command.Usagef("%s: %v", TokenFileFlag, err)
+		}
+		r.addHeader("Authorization", "Bearer "+token)
+		r.tokenFile = ""
+	}
+	r.tls, err = r.files.config()
+	return err
+}
+
+// checkUnused returns an error if a flag is given that is for a server at a URL.
+func (r *Remote) checkUnused() error {
+	given := r.files.given()
+	if r.tokenFile != "" {
+		given = TokenFileFlag
+	}
+	if r.Header != nil {
+		given = "--header"
+	}
+	if given != "" {
+		return command.Usagef("%s is for a server at a --url", given)
+	}
+	return nil
 }
 
 func (r *Remote) SetURL(value string) error {
@@ -52,11 +98,15 @@ func (r *Remote) setHeader(value string) error {
 	if strings.ContainsFunc(value, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }) {
 		return errors.New("the value has control characters in it")
 	}
+	r.addHeader(name, value)
+	return nil
+}
+
+func (r *Remote) addHeader(name, value string) {
 	if r.Header == nil {
 		r.Header = make(http.Header)
 	}
 	r.Header.Add(name, value)
-	return nil
 }
 
 // flagValue returns value, or the trimmed content of the file if it is @FILE.
@@ -85,4 +135,5 @@ func (r *Remote) Host() string {
 	return u.Host
 }
 
-func (r *Remote) Dial() client.Transport { return dialAuthorized(r.URL, r.Header, nil) }
+// Dial returns the transport to the server.
+func (r *Remote) Dial() client.Transport { return dialAuthorized(r.URL, r.Header, r.tls, nil) }

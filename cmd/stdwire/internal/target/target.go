@@ -94,8 +94,6 @@ func (t *Target) Check() error {
 			t.Configured.ID)
 	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)
-	case t.Remote.URL == "" && t.Remote.Header != nil:
-		return command.Usagef("--header is for a server at a --url")
 	case t.Remote.URL != "" && t.Words != nil:
 		return command.Usagef(
 			"--url and a command after -- exclude each other")
@@ -105,7 +103,7 @@ func (t *Target) Check() error {
 		return command.Usagef("%s is for stdwire's own server",
 			own).WithHint("give arguments of the server after --")
 	}
-	return nil
+	return t.Remote.Check()
 }
 
 // LaunchedName returns the name of the server in questions: the command and the package that a

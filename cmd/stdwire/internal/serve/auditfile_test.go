@@ -1,0 +1,134 @@
+package serve
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+)
+
+// auditOf opens an audit log in a directory of its own, and returns what it logs about itself.
+func auditOf(t *testing.T, limit int64, keep int) (a *auditFile, logged *bytes.Buffer) {
+	t.Helper()
+	logged = new(bytes.Buffer)
+	a, err := openAudit(filepath.Join(t.TempDir(), "audit.jsonl"), limit, keep,
+		slog.New(slog.NewTextHandler(logged, nil)))
+	assert.NilError(t, err)
+	t.Cleanup(func() { _ = a.close() })
+	return a, logged
+}
+
+// contents returns the lines of the files of an audit log, the latest file first.
+func contents(t *testing.T, a *auditFile) (all []string) {
+	t.Helper()
+	for i := range 100 {
+		content, err := os.ReadFile(a.name(i))
+		if err != nil {
+			break
+		}
+		all = append(all, string(content))
+	}
+	return all
+}
+
+// Lines are never divided between files, and none is lost until the oldest file goes.
+func TestAuditSize(t *testing.T) {
+	a, logged := auditOf(t, 10, 2)
+	write := func(lines string, want ...string) {
+		t.Helper()
+		n, err := a.Write([]byte(lines))
+		assert.NilError(t, err)
+		assert.Equal(t, n, len(lines))
+		assert.DeepEqual(t, contents(t, a), want)
+	}
+	write("1234\n", "1234\n")
+	write("5678\n", "1234\n5678\n")
+	write("9\n", "9\n", "1234\n5678\n")
+	write("a\nb\nc\nd\ne\nf\n", "e\nf\n", "9\na\nb\nc\nd\n", "1234\n5678\n")
+	write("a long line\n", "a long line\n", "e\nf\n", "9\na\nb\nc\nd\n")
+	write("x\nanother long line\n", "another long line\n", "x\n", "a long line\n")
+	assert.Equal(t, logged.String(), "")
+}
+
+// The size counts what was there at the start.
+func TestAuditSizeOfAnExistingFile(t *testing.T) {
+	a, _ := auditOf(t, 10, 2)
+	_, err := a.Write([]byte("12345678\n"))
+	assert.NilError(t, err)
+	assert.NilError(t, a.close())
+	again, err := openAudit(a.path, 10, 2, slog.New(slog.DiscardHandler))
+	assert.NilError(t, err)
+	defer again.close()
+	_, err = again.Write([]byte("9\n"))
+	assert.NilError(t, err)
+	assert.DeepEqual(t, contents(t, again), []string{"9\n", "12345678\n"})
+}
+
+// Two processes that write to the same log lose nothing and rename each file once.
+func TestAuditSizeOfTwoWriters(t *testing.T) {
+	a, _ := auditOf(t, 100, 50)
+	other, err := openAudit(a.path, 100, 50, slog.New(slog.DiscardHandler))
+	assert.NilError(t, err)
+	defer other.close()
+	for i := range 100 {
+		to := []*auditFile{a, other}[i%2]
+		_, err := fmt.Fprintf(to, "line %04d\n", i)
+		assert.NilError(t, err)
+	}
+	all := contents(t, a)
+	assert.Equal(t, len(all), 10)
+	for _, file := range all {
+		assert.Equal(t, strings.Count(file, "\n"), 10)
+	}
+}
+
+// A file that another program moves or removes is replaced at the next write, and rotated says so
+// once.
+func TestAuditIsMoved(t *testing.T) {
+	a, logged := auditOf(t, 0, 0)
+	write := func(text string) {
+		t.Helper()
+		_, err := io.WriteString(a, text)
+		assert.NilError(t, err)
+	}
+	write("1\n")
+	assert.Assert(t, !a.rotated())
+	assert.NilError(t, os.Rename(a.path, a.path+".1"))
+	write("2\n")
+	assert.DeepEqual(t, contents(t, a), []string{"2\n", "1\n"})
+	assert.Assert(t, a.rotated())
+	assert.Assert(t, !a.rotated())
+	assert.NilError(t, os.Remove(a.path))
+	write("3\n")
+	assert.DeepEqual(t, contents(t, a), []string{"3\n", "1\n"})
+
+	assert.NilError(t, os.Rename(a.path, a.path+".2"))
+	assert.NilError(t, os.Mkdir(a.path, 0o700))
+	for _, text := range []string{"4\n", "5\n"} {
+		write(text)
+	}
+	content, err := os.ReadFile(a.path + ".2")
+	assert.NilError(t, err)
+	assert.Equal(t, string(content), "3\n4\n5\n")
+	assert.Equal(t, strings.Count(logged.String(), "it continues in the current file"), 1)
+}
+
+// A file that cannot be renamed continues, whatever its size.
+func TestAuditCannotBeRenamed(t *testing.T) {
+	a, logged := auditOf(t, 4, 1)
+	assert.NilError(t, os.MkdirAll(filepath.Join(a.path+".1", "x"), 0o700))
+	for range 4 {
+		_, err := io.WriteString(a, "12\n34\n")
+		assert.NilError(t, err)
+	}
+	content, err := os.ReadFile(a.path)
+	assert.NilError(t, err)
+	assert.Equal(t, string(content), strings.Repeat("12\n34\n", 4))
+	assert.Equal(t, strings.Count(logged.String(), "it continues in the current file"), 1)
+}

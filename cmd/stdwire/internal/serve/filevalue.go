@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+)
+
+// A fileValue is what some files contain, read again when they have changed. It looks for changes
+// when the value is used, once a second at most. It keeps the last value if the files are missing
+// or wrong, which it logs.
+type fileValue[T any] struct {
+	what  string // the value, in messages
+	paths []string
+	read  func(path string) ([]byte, error)
+	parse func(contents [][]byte) (T, error)
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	value   T
+	sum     [sha256.Size]byte // of the contents
+	prints  []fingerprint     // of the files that were read last
+	checked time.Time
+	failure string // that was logged
+}
+
+// load reads the files for the first time.
+func (v *fileValue[T]) load() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.checked = time.Now()
+	_, err := v.reload()
+	return err
+}
+
+// get returns the current value. It is safe for concurrent use.
+func (v *fileValue[T]) get() T {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if now := time.Now(); now.Sub(v.checked) >= watchInterval {
+		v.checked = now
+		v.check()
+	}
+	return v.value
+}
+
+// check reads the files again if they may have changed.
+func (v *fileValue[T]) check() {
+	same := len(v.prints) == len(v.paths)
+	for i := 0; same && i < len(v.paths); i++ {
+		info, err := os.Stat(v.paths[i])
+		same = err == nil && v.prints[i].isUnchanged(info)
+	}
+	if same {
+		return
+	}
+	changed, err := v.reload()
+	switch {
+	case err != nil && err.Error() != v.failure:
+		v.log.Warn(v.what+" cannot be read again; the last one stays in use",
+			slog.Any("error", err))
+		v.failure = err.Error()
+	case err == nil:
+		v.failure = ""
+	}
+	if changed {
+		v.log.Info(v.what + " has changed and was read again")
+	}
+}
+
+// reload reads the files and reports whether the contents are others. On an error it changes
+// nothing, and the next check reads them again.
+func (v *fileValue[T]) reload() (changed bool, err error) {
+	v.prints = nil
+	var prints []fingerprint
+	var contents [][]byte
+	all := sha256.New()
+	for _, path := range v.paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return false, err
+		}
+		prints = append(prints, fingerprint{info: info, read: time.Now()})
+		content, err := v.read(path)
+		if err != nil {
+			return false, err
+		}
+		contents = append(contents, content)
+		sum := sha256.Sum256(content)
+		_, _ = all.Write(sum[:])
+	}
+	sum := [sha256.Size]byte(all.Sum(nil))
+	if sum != v.sum {
+		value, err := v.parse(contents)
+		if err != nil {
+			return false, err
+		}
+		v.value, v.sum, changed = value, sum, true
+	}
+	v.prints = prints
+	return changed, nil
+}

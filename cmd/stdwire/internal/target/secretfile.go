@@ -1,0 +1,63 @@
+package target
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
+)
+
+const (
+	// MinToken is the least size of a bearer token in bytes: shorter ones can be guessed.
+	MinToken = 16
+	// maxToken is the largest size of a file with a token in bytes.
+	maxToken = 64 << 10
+)
+
+// ReadToken reads a bearer token from a file, which has to be protected from other users. White
+// space around the token does not count.
+func ReadToken(path string) (string, error) {
+	content, err := ReadSecret(path)
+	if err != nil {
+		return "", err
+	}
+	return ParseToken(path, content)
+}
+
+// ReadSecret reads a file of at most 64 KiB, which has to be protected from other users.
+func ReadSecret(path string) ([]byte, error) {
+	f, err := atomicfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case exposed(info):
+		return nil, fmt.Errorf("%s can be read or changed by others: chmod 600 %[1]s", path)
+	}
+	content, err := io.ReadAll(io.LimitReader(f, maxToken+1))
+	if err == nil && len(content) > maxToken {
+		err = fmt.Errorf("%s is larger than %d bytes", path, maxToken)
+	}
+	return content, err
+}
+
+// ParseToken returns the token in the content of a file.
+func ParseToken(path string, content []byte) (string, error) {
+	token := strings.TrimSpace(string(content))
+	switch {
+	case len(token) < MinToken:
+		return "", fmt.Errorf(
+			"the token in %s has fewer than %d bytes and could be guessed; create one with: openssl rand -hex 16",
+			path, MinToken)
+	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
+		return "", fmt.Errorf("%s has more in it than one token of printable ASCII", path)
+	}
+	return token, nil
+}
