@@ -89,43 +89,35 @@ func (m *Message) IsResponse() bool { return m.Method == "" }
 func AppendResponse(
 	ctx context.Context, dst []byte, h Handler, req *Request,
 ) (response []byte, err error) {
-	base := len(dst)
-	dst, err = appendResult(ctx, dst, h, req)
-	if req.IsNotification() {
-		return dst[:base], err
-	}
-	if err != nil {
-		dst = appendError(dst[:base], req.ID, wireError(err))
-	}
-	return dst, err
-}
-
-func appendResult(
-	ctx context.Context, dst []byte, h Handler, req *Request,
-) (response []byte, err error) {
 	failure := contain.Call(func() {
 		var result any
-		if result, err = h(ctx, req); err != nil || req.IsNotification() {
-			return
+		if result, err = h(ctx, req); err == nil && !req.IsNotification() {
+			response, err = encodeResult(dst, req, result)
 		}
-		response = appendResultHead(dst, req.ID)
-		size := len(response) + jsonSize(result) + 1
-		if size > cap(response) && size > buffer.Small {
-			response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
-		}
-		if response, err = appendValue(response, result); err != nil {
-			err = fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
-			return
-		}
-		response = append(response, '}')
 	})
+	if failure != nil {
+		err = &PanicError{req.Method, failure.Value, failure.Stack}
+	}
 	switch {
-	case failure != nil:
-		return dst, &PanicError{req.Method, failure.Value, failure.Stack}
-	case err != nil || req.IsNotification():
+	case req.IsNotification():
 		return dst, err
+	case err != nil:
+		return appendError(dst, req.ID, wireError(err)), err
 	}
 	return response, nil
+}
+
+// encodeResult appends the response with a result.
+func encodeResult(dst []byte, req *Request, result any) (response []byte, err error) {
+	response = appendResultHead(dst, req.ID)
+	size := len(response) + jsonSize(result) + 1
+	if size > cap(response) && size > buffer.Small {
+		response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
+	}
+	if response, err = appendValue(response, result); err != nil {
+		return response, fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
+	}
+	return append(response, '}'), nil
 }
 
 // A PanicError is what [AppendResponse] returns if the handler panicked.

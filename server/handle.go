@@ -40,7 +40,7 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}
 		defer r.progress.end()
 	}
-	result, err := r.repeat(func() (any, error) { return m.handle(r) })
+	result, err := r.repeat(m.handle)
 	if err != nil && era.modern {
 		err = r.modernError(err)
 	}

@@ -91,7 +91,7 @@ func (r *request) intercept(kind Kind, name, operation string, arguments json.Ra
 		if !sameBytes(c.Arguments, arguments) && jsonscan.Valid(c.Arguments) != nil {
 			return nil, errNotJSON
 		}
-		result, err := r.repeat(func() (any, error) { return run(ctx, c.Arguments) })
+		result, err := r.repeat(func(*request) (any, error) { return run(ctx, c.Arguments) })
 		if err == nil {
 			made, err = encodeCallResult(result)
 		}

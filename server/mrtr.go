@@ -300,9 +300,9 @@ var ErrAsked = errors.New("server: the client is being asked")
 
 // repeat runs a handler, and runs it again each time a legacy client has answered the questions of
 // [RequireInput].
-func (r *request) repeat(handle func() (any, error)) (any, error) {
+func (r *request) repeat(handle func(r *request) (any, error)) (any, error) {
 	for range maxRounds {
-		if result, err := handle(); !r.takeRerun() {
+		if result, err := handle(r); !r.takeRerun() {
 			return result, err
 		}
 	}

@@ -14,19 +14,42 @@ import (
 
 // A subscription is an open subscriptions/listen request.
 type subscription struct {
-	id     rpc.ID
-	link   Link
-	meta   rawJSON // of its notifications, without the closing brace
-	wants  map[changeNotification]bool
-	uris   []string             // the resources among them
-	active bool                 // the acknowledgment was sent
-	missed []changeNotification // that came before the acknowledgment
+	id       rpc.ID
+	link     Link
+	meta     rawJSON // of its notifications, without the closing brace
+	accepted rawJSON // the filter in the acknowledgment; nil after it
+	wants    map[changeNotification]bool
+	uris     []string             // the resources among them
+	active   bool                 // the acknowledgment was sent
+	missed   []changeNotification // that came before the acknowledgment
 }
 
 // listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
 // basic/patterns/subscriptions). A subscription belongs to its connection and is identified by the
 // ID of its request.
 func listen(r *request) (any, error) {
+	c := r.conn
+	sub, err := r.subscribe()
+	if err != nil {
+		return nil, err
+	}
+	defer c.removeSubscription(sub)
+	r.Detach()
+	ctx, cancel := r.readable()
+	defer cancel()
+	if err := sub.acknowledge(ctx); err != nil {
+		return nil, err
+	}
+	c.activateSubscription(sub)
+	select {
+	case <-r.Done():
+	case <-c.closing:
+	}
+	return r.endSubscription(ctx, sub)
+}
+
+// subscribe adds the subscription that the request asks for to the connection.
+func (r *request) subscribe() (*subscription, error) {
 	c := r.conn
 	raw := jsonscan.Member(r.Params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
@@ -39,8 +62,8 @@ func listen(r *request) (any, error) {
 	}
 	sub := &subscription{id: r.ID, link: r.link,
 		meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
-	accepted, err := c.server.accept(r, sub, &filter)
-	if err != nil {
+	var err error
+	if sub.accepted, err = c.server.accept(r, sub, &filter); err != nil {
 		return nil, err
 	}
 	size := int64(0)
@@ -54,24 +77,23 @@ func listen(r *request) (any, error) {
 		return nil, rpc.Errorf(rpc.CodeBusy, "%d subscriptions are open already; cancel one first",
 			c.server.o.MaxSubscriptions)
 	}
-	defer c.server.subscriptionsChanged()
-	defer c.removeSubscription(sub)
 	c.server.subscriptionsChanged()
-	r.Detach()
+	return sub, nil
+}
 
-	// The acknowledgment comes first; changes that happen while it is sent follow it.
-	params := rawJSON(`{"notifications":` + string(accepted) + `,"_meta":` + string(sub.meta) +
+// acknowledge sends the acknowledgment. It comes first; changes that happen while it is sent follow
+// it.
+func (sub *subscription) acknowledge(ctx context.Context) error {
+	params := rawJSON(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
 		`}}`)
-	ctx, cancel := r.readable()
-	defer cancel()
-	if err := r.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params); err != nil {
-		return nil, err
-	}
-	c.activateSubscription(sub)
-	select {
-	case <-r.Done():
-	case <-c.closing:
-	}
+	sub.accepted = nil
+	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
+}
+
+// endSubscription returns the result of a subscription that has ended, and sends what precedes it
+// within ctx.
+func (r *request) endSubscription(ctx context.Context, sub *subscription) (any, error) {
+	c := r.conn
 	cause := context.Cause(r)
 	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
 		!c.isFinishing() {
@@ -169,6 +191,7 @@ func (c *Conn) activateSubscription(sub *subscription) {
 }
 
 func (c *Conn) removeSubscription(sub *subscription) {
+	defer c.server.subscriptionsChanged()
 	defer c.lockWithServer()()
 	delete(c.subscriptions, sub.id)
 	c.server.watchers.remove(c, sub.uris...)

@@ -21,6 +21,7 @@ type httpRequest struct {
 	messageFilter func([]Message) error // nil: all messages are allowed
 	expires       time.Time             // of the caller's credentials; zero: never
 	deadlines     httpdeadline.Request
+	listening     *listenRequest // nil: the request opens no subscription
 }
 
 // ServeHTTP implements [http.Handler].
@@ -29,7 +30,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.memory.handler = h
 	x.deadlines = httpdeadline.New(w, r)
 	defer x.memory.close()
-	if refused := x.serve(); refused != nil {
+	refused := x.serve()
+	if refused == nil && x.listening != nil {
+		refused = x.listen() // here, where the stack is small: see listenRequest
+	}
+	if refused != nil {
 		x.writeRefusal(refused)
 	}
 }

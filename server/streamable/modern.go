@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -31,7 +32,16 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 			"Method not found: %s is not part of revision %s", m.Method, mcp.Latest).forID(m.ID)
 	}
 	if m.Method == mcp.MethodListen && !m.ID.IsZero() {
-		return x.listen(b, m, h, accepts)
+		if !accepts.stream {
+			return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
+				"Accept must list text/event-stream: a subscription is a stream").forID(m.ID)
+		}
+		// Nothing may refer to the body, which is pooled.
+		x.listening = &listenRequest{
+			rpc.Message{ID: m.ID, Method: m.Method, Params: bytes.Clone(m.Params)},
+			messageMeta{complete: h.complete}}
+		x.memory.holdResponse(m.ID, x.listening.message.Params, 0) // less than the body: no error
+		return nil
 	}
 	t, refused := x.acquireRequestSlot(false)
 	if refused != nil {
@@ -54,59 +64,58 @@ func (x *httpRequest) postModern(b *buffer.Buffer, m *rpc.Message, h *messageMet
 			}, m.Request())
 		return x.writeAccepted()
 	}
-	x.reply(conn, b, m, h, accepts)
+	out := buffer.Get(0)
+	defer out.Free()
+	x.reply(conn, b, out, m, h, accepts)
 	return nil
+}
+
+// A listenRequest is a subscriptions/listen request. It is answered when all functions that read it
+// have returned: the more of the stack is in use while a subscription waits, the larger it stays.
+type listenRequest struct {
+	message rpc.Message
+	meta    messageMeta
 }
 
 // listen answers subscriptions/listen. It has a connection of its own and a stream slot.
-func (x *httpRequest) listen(b *buffer.Buffer, m *rpc.Message, h *messageMeta,
-	accepts acceptedTypes) *refusal {
-	if !accepts.stream {
-		return newRefusal(http.StatusNotAcceptable, rpc.CodeInvalidRequest,
-			"Accept must list text/event-stream: a subscription is a stream").forID(m.ID)
-	}
+func (x *httpRequest) listen() *refusal {
+	l := x.listening
 	t, refused := x.acquireStreamSlot()
 	if refused != nil {
-		return refused.forID(m.ID)
+		return refused.forID(l.message.ID)
 	}
 	defer t.release()
 	defer x.cancelAtExpiry()()
-	own := *m
-	// a long-lived request must not keep a pooled body
-	own.Params = append([]byte(nil), m.Params...)
-	b.Take().Free()
-	x.memory.holdResponse(m.ID, own.Params, 0) // cannot fail: no more than the body
 	conn := x.Handler.server.Integration().NewConn(x.r.Context(), nil, x.principal)
 	defer conn.Close()
-	x.reply(conn, &buffer.Buffer{}, &own, h, acceptedTypes{stream: true})
+	var in, out buffer.Buffer // not pooled memory, for so long
+	x.reply(conn, &in, &out, &l.message, &l.meta, acceptedTypes{stream: true})
 	return nil
 }
 
-// reply calls the server and writes the response.
-func (x *httpRequest) reply(conn *server.Conn, b *buffer.Buffer, m *rpc.Message, h *messageMeta,
-	accepts acceptedTypes) {
-	reply := &modernResponse{x: x, conn: conn, accepts: accepts}
-	reply.ctx.Context, reply.ctx.memory = x.r.Context(), &x.memory
-	defer reply.ctx.release()
-	if !x.register(reply) {
-		reply.ctx.cancel(ErrClosed)
-	}
-	defer x.unregister(reply)
-	out := buffer.Get(0)
-	defer out.Free()
-	request := rpc.Request{ID: m.ID, Method: m.Method, Params: m.Params}
+// reply calls the server and writes the response. in holds the message, and out takes the response.
+func (x *httpRequest) reply(conn *server.Conn, in, out *buffer.Buffer, m *rpc.Message,
+	h *messageMeta, accepts acceptedTypes) {
+	reply := x.newModernResponse(conn, accepts)
+	defer reply.close()
+	request := m.Request()
 	response, err := x.answer(&reply.ctx, out.B,
 		func(ctx context.Context, req *rpc.Request) (any, error) {
 			return conn.Handle(ctx, req, reply)
-		}, &request)
+		}, request)
 	request.Params, m.Params, h.arguments, h.subject, h.version = nil, nil, nil, nil, nil
-	freeIfLarge(b) // free a large body before the response waits to be read
-	response, refused := x.memory.holdResponse(m.ID, response, 0)
+	freeIfLarge(in) // free a large body before the response waits to be read
+	reply.send(out, m.ID, response, statusOf(err, h))
+}
+
+// send reserves the memory of the response, which it moves to out, and writes the response.
+func (r *modernResponse) send(out *buffer.Buffer, id rpc.ID, response []byte, status int) {
+	response, refused := r.x.memory.holdResponse(id, response, 0)
 	if cap(response) > cap(out.B) {
 		out.Take().Free() // the response is in other memory
 	}
 	out.B = response
-	reply.finish(response, statusOf(err, h), refused)
+	r.finish(response, status, refused)
 }
 
 // statusOf returns the status of a JSON response (2026-07-28, basic and
@@ -164,6 +173,21 @@ type modernResponse struct {
 	mu       sync.Mutex
 	events   *eventWriter // nil: no stream has been started
 	finished bool
+}
+
+// newModernResponse returns a response, which the caller closes.
+func (x *httpRequest) newModernResponse(conn *server.Conn, accepts acceptedTypes) *modernResponse {
+	r := &modernResponse{x: x, conn: conn, accepts: accepts}
+	r.ctx.Context, r.ctx.memory = x.r.Context(), &x.memory
+	if !x.register(r) {
+		r.ctx.cancel(ErrClosed)
+	}
+	return r
+}
+
+func (r *modernResponse) close() {
+	r.x.unregister(r)
+	r.ctx.release()
 }
 
 var (
