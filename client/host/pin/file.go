@@ -31,11 +31,16 @@ const (
 	maxKind = 4 << 20
 )
 
-// read returns the content of the file, which is empty if the file does not exist.
+// read returns l.current, after reading the file again unless a change is to be written. The
+// content is empty if the file does not exist. The caller holds mu.
 func (l *Lock) read() (*file, error) {
+	if l.current != nil && l.changes > l.written {
+		return l.current, nil
+	}
 	f := &file{Version: version, Servers: map[string]*serverPins{}}
 	in, err := atomicfile.Open(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
+		l.current, l.sum = f, [sha256.Size]byte{}
 		return f, nil
 	}
 	if err != nil {
@@ -49,11 +54,12 @@ func (l *Lock) read() (*file, error) {
 	case len(text) > maxFile:
 		return nil, fmt.Errorf("pins: %s has more than %d bytes", l.path, maxFile)
 	case len(bytes.TrimSpace(text)) == 0:
+		l.current, l.sum = f, [sha256.Size]byte{}
 		return f, nil
 	}
 	sum := sha256.Sum256(text)
-	if l.lastRead != nil && l.lastSum == sum {
-		return l.lastRead, nil
+	if l.current != nil && l.sum == sum {
+		return l.current, nil
 	}
 	if err := json.Unmarshal(text, f); err != nil {
 		return nil, fmt.Errorf("pins: %s is not a file of pins: %w", l.path, err)
@@ -76,18 +82,65 @@ func (l *Lock) read() (*file, error) {
 			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
 		}
 	}
-	l.lastSum, l.lastRead = sum, f
+	l.current, l.sum = f, sum
 	return f, nil
 }
 
-// write replaces the file atomically.
-func (l *Lock) write(f *file) error {
-	l.lastRead = nil // the caller has modified it
-	text, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
-		return fmt.Errorf("pins: %w", err)
+// update calls change, which may change l.current and count that, and returns when its change and
+// those before it are in the file.
+func (l *Lock) update(change func() error) error {
+	l.mu.Lock()
+	err := change()
+	last := l.changes
+	done := l.written >= last
+	l.mu.Unlock()
+	if err != nil || done {
+		return err
 	}
-	if len(text) >= maxFile {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	text, upTo, err := l.unwritten(last)
+	if text == nil || err != nil {
+		return err
+	}
+	err = l.write(text)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.fail(err)
+		return err
+	}
+	l.written, l.sum = upTo, sha256.Sum256(text)
+	return nil
+}
+
+// unwritten returns the text to write so that a change is in the file, and the last change in it. It
+// returns nil if another call has written the change, or why the change was lost.
+func (l *Lock) unwritten(change int) (text []byte, upTo int, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.lostAfter < change && change <= l.lostTo:
+		return nil, 0, l.lostErr
+	case l.written >= change:
+		return nil, 0, nil
+	}
+	if text, err = json.MarshalIndent(l.current, "", "  "); err != nil {
+		err = fmt.Errorf("pins: %w", err)
+		l.fail(err)
+	}
+	return append(text, '\n'), l.changes, err
+}
+
+// fail drops all changes that are not in the file, because of err. The caller holds mu.
+func (l *Lock) fail(err error) {
+	l.lostAfter, l.lostTo, l.lostErr = l.written, l.changes, err
+	l.written, l.current = l.changes, nil
+}
+
+// write replaces the file atomically.
+func (l *Lock) write(text []byte) error {
+	if len(text) > maxFile {
 		return fmt.Errorf(
 			"pins: %s would have more than %d bytes: forget servers that are not used any more",
 			l.path, maxFile)
@@ -95,7 +148,7 @@ func (l *Lock) write(f *file) error {
 	if err := os.MkdirAll(filepath.Dir(l.path), 0o700); err != nil {
 		return fmt.Errorf("pins: %w", err)
 	}
-	if err := atomicfile.Write(l.path, append(text, '\n'), 0o600); err != nil {
+	if err := atomicfile.Write(l.path, text, 0o600); err != nil {
 		return fmt.Errorf("pins: %w", err)
 	}
 	return nil

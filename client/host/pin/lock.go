@@ -15,13 +15,23 @@ var ErrNotFound = errors.New("there is no such")
 
 // A Lock is a file of pins. Its methods are safe for concurrent use. Several processes may use the
 // same file: each method reads it again, and of two simultaneous writes one may be lost.
+//
+// Writing a large file takes long, so calls at the same time share a write: when a gateway of 200
+// servers starts for the first time, each of them is checked for the first time.
 type Lock struct {
-	path string
-	mu   sync.Mutex
-	// lastRead is the parsed content of the file while its SHA-256 is lastSum, because parsing a
-	// large file takes long.
-	lastSum  [sha256.Size]byte
-	lastRead *file
+	path    string
+	writing sync.Mutex // held while the file is written; locked before mu
+
+	mu sync.Mutex
+	// current is the parsed content of the file while its SHA-256 is sum, and what is to be written
+	// while changes > written. It is nil before the file was read, and after an error.
+	current *file
+	sum     [sha256.Size]byte
+	changes int // of current; the first is 1
+	written int // the last change that is in the file, or was lost
+	// The changes after lostAfter up to lostTo were lost, because of lostErr.
+	lostAfter, lostTo int
+	lostErr           error
 }
 
 // Path returns the name of the file.
@@ -40,18 +50,21 @@ func Open(path string) (*Lock, error) {
 // before, Check pins all definitions and reports them as Same. After an error, because the file
 // cannot be read or written or a definition is invalid, none of the definitions may be used.
 func (l *Lock) Check(s Server, kind Kind, definitions []json.RawMessage) (Report, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c, err := l.compare(&s, kind, definitions)
-	if err != nil || !c.report.First {
-		return c.report, err
-	}
-	for i := range c.report.Verdicts {
-		c.report.Verdicts[i].State = Same
-	}
-	*c.server.ofKind(kind) = c.entries
-	c.file.Servers[s.ID] = c.server
-	return c.report, l.write(c.file)
+	var c comparison
+	err := l.update(func() (err error) {
+		c, err = l.compare(&s, kind, definitions)
+		if err != nil || !c.report.First {
+			return err
+		}
+		for i := range c.report.Verdicts {
+			c.report.Verdicts[i].State = Same
+		}
+		*c.server.ofKind(kind) = c.entries
+		c.file.Servers[s.ID] = c.server
+		l.changes++
+		return nil
+	})
+	return c.report, err
 }
 
 // Compare is like [Lock.Check] but pins nothing. Definitions of a kind that was never checked are
@@ -98,8 +111,11 @@ func (l *Lock) compare(s *Server, kind Kind, definitions []json.RawMessage) (c c
 // [ErrNotFound] and nothing changes.
 func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage,
 	accepted ...string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	return l.update(func() error { return l.accept(s, kind, definitions, accepted) })
+}
+
+// accept changes l.current as [Lock.Accept] changes the file. The caller holds mu.
+func (l *Lock) accept(s Server, kind Kind, definitions []json.RawMessage, accepted []string) error {
 	c, err := l.compare(&s, kind, definitions)
 	if err != nil {
 		return err
@@ -128,15 +144,19 @@ func (l *Lock) Accept(s Server, kind Kind, definitions []json.RawMessage,
 	}
 	*sp.ofKind(kind) = entries
 	c.file.Servers[s.ID] = sp
-	return l.write(c.file)
+	l.changes++
+	return nil
 }
 
 // Forget removes the pins with these names, of every kind, or the whole server if no names are
 // given, so that its next Check is its first use. If a pin or the server does not exist, the error
 // matches [ErrNotFound] and nothing changes.
 func (l *Lock) Forget(id string, names ...string) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	return l.update(func() error { return l.forget(id, names) })
+}
+
+// forget changes l.current as [Lock.Forget] changes the file. The caller holds mu.
+func (l *Lock) forget(id string, names []string) error {
 	f, err := l.read()
 	if err != nil {
 		return err
@@ -158,5 +178,6 @@ func (l *Lock) Forget(id string, names ...string) error {
 	if len(names) == 0 {
 		delete(f.Servers, id)
 	}
-	return l.write(f)
+	l.changes++
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -271,6 +272,69 @@ func TestConcurrentChecks(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(l.path))
 	assert.NilError(t, err)
 	assert.Equal(t, len(entries), 1, "no temporary file is left")
+}
+
+// simultaneous starts a first check of each of 20 servers while the file cannot be written, lets go,
+// and returns a channel with their errors.
+func simultaneous(t *testing.T, l *Lock) <-chan error {
+	t.Helper()
+	const servers = 20
+	errs := make(chan error, servers)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	for i := range servers {
+		go func() {
+			_, err := l.Check(Server{ID: fmt.Sprint("s", i)}, Tool, raw(read))
+			errs <- err
+		}()
+	}
+	for waiting := 0; waiting < servers; runtime.Gosched() {
+		l.mu.Lock()
+		waiting = l.changes - l.written
+		l.mu.Unlock()
+	}
+	return errs
+}
+
+// Changes at the same time are written at once.
+func TestChangesShareAWrite(t *testing.T) {
+	l := lock(t)
+	errs := simultaneous(t, l)
+	assert.NilError(t, <-errs)
+	first, err := os.Stat(l.path)
+	assert.NilError(t, err)
+	for range cap(errs) - 1 {
+		assert.NilError(t, <-errs)
+	}
+	last, err := os.Stat(l.path)
+	assert.NilError(t, err)
+	assert.Assert(t, os.SameFile(first, last) && first.ModTime().Equal(last.ModTime()))
+	again, err := Open(l.path)
+	assert.NilError(t, err)
+	assert.Equal(t, len(again.current.Servers), cap(errs))
+}
+
+// Changes that cannot be written are lost, and all their callers learn it. Those before and after
+// them are not.
+func TestLostChanges(t *testing.T) {
+	l := lock(t)
+	check(t, l, files, "read first", read)
+	dir := filepath.Dir(l.path)
+	assert.NilError(t, os.Rename(dir, dir+".saved"))
+	if err := os.Symlink("nowhere", dir); err != nil {
+		t.Skip(err)
+	}
+	errs := simultaneous(t, l)
+	for range cap(errs) {
+		assert.ErrorContains(t, <-errs, "pins: ")
+	}
+	assert.NilError(t, os.Remove(dir))
+	assert.NilError(t, os.Rename(dir+".saved", dir))
+	check(t, l, files, "read same", read)
+	check(t, l, Server{ID: "s0"}, "read first", read)
+	f, err := l.read()
+	assert.NilError(t, err)
+	assert.Equal(t, len(f.Servers), 2)
 }
 
 func FuzzCanonical(f *testing.F) {
