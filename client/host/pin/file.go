@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
@@ -37,29 +38,46 @@ func (l *Lock) read() (*file, error) {
 	if l.current != nil && l.changes > l.written {
 		return l.current, nil
 	}
-	f := &file{Version: version, Servers: map[string]*serverPins{}}
 	in, err := atomicfile.Open(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.current, l.sum = f, [sha256.Size]byte{}
-		return f, nil
+		l.sum, l.info = [sha256.Size]byte{}, nil
+		l.current, err = l.parse(nil)
+		return l.current, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("pins: %w", err)
 	}
 	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("pins: %w", err)
+	}
+	if l.current != nil && atomicfile.Unchanged(l.info, l.readAt, info) {
+		return l.current, nil
+	}
+	readAt := time.Now()
 	text, err := io.ReadAll(io.LimitReader(in, maxFile+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("pins: %w", err)
 	case len(text) > maxFile:
 		return nil, fmt.Errorf("pins: %s has more than %d bytes", l.path, maxFile)
-	case len(bytes.TrimSpace(text)) == 0:
-		l.current, l.sum = f, [sha256.Size]byte{}
-		return f, nil
 	}
 	sum := sha256.Sum256(text)
-	if l.current != nil && l.sum == sum {
-		return l.current, nil
+	if l.current == nil || l.sum != sum {
+		if l.current, err = l.parse(text); err != nil {
+			return nil, err
+		}
+	}
+	l.sum, l.info, l.readAt = sum, info, readAt
+	return l.current, nil
+}
+
+// parse returns the content of a file.
+func (l *Lock) parse(text []byte) (*file, error) {
+	f := &file{Version: version, Servers: map[string]*serverPins{}}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return f, nil
 	}
 	if err := json.Unmarshal(text, f); err != nil {
 		return nil, fmt.Errorf("pins: %s is not a file of pins: %w", l.path, err)
@@ -78,11 +96,11 @@ func (l *Lock) read() (*file, error) {
 			}
 		}
 		s := Server{Capabilities: sp.Capabilities}
+		var err error
 		if sp.Capabilities, err = s.canonicalCapabilities(); err != nil {
 			return nil, fmt.Errorf("pins: %s: the server %.50q: %w", l.path, id, err)
 		}
 	}
-	l.current, l.sum = f, sum
 	return f, nil
 }
 

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"sync"
+	"time"
 )
 
 // ErrNotFound matches the error of [Lock.Accept] for a name without a definition, and of
@@ -27,6 +29,8 @@ type Lock struct {
 	// while changes > written. It is nil before the file was read, and after an error.
 	current *file
 	sum     [sha256.Size]byte
+	info    fs.FileInfo // of the file when it was read
+	readAt  time.Time
 	changes int // of current; the first is 1
 	written int // the last change that is in the file, or was lost
 	// The changes after lostAfter up to lostTo were lost, because of lostErr.

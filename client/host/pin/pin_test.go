@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsondiff"
@@ -272,6 +273,27 @@ func TestConcurrentChecks(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(l.path))
 	assert.NilError(t, err)
 	assert.Equal(t, len(entries), 1, "no temporary file is left")
+}
+
+// The file may disappear and come back.
+func TestFileIsReadAgain(t *testing.T) {
+	l := lock(t)
+	check(t, l, files, "read first", read)
+	old := time.Now().Add(-time.Hour) // so that it counts as unchanged
+	assert.NilError(t, os.Chtimes(l.path, old, old))
+	check(t, l, files, "read same", read)
+	check(t, l, files, "read same", read)
+	assert.NilError(t, os.Rename(l.path, l.path+".saved"))
+	r, err := l.Compare(files, Tool, raw(read))
+	assert.NilError(t, err)
+	assert.Assert(t, r.First)
+	assert.NilError(t, os.Rename(l.path+".saved", l.path))
+	check(t, l, files, "read same", read)
+	assert.NilError(t, os.WriteFile(l.path, []byte("{"), 0o600))
+	_, err = l.Check(files, Tool, raw(read))
+	assert.ErrorContains(t, err, "is not a file of pins")
+	assert.NilError(t, os.WriteFile(l.path, nil, 0o600))
+	check(t, l, files, "read first", read)
 }
 
 // simultaneous starts a first check of each of 20 servers while the file cannot be written, lets go,

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
 // A fingerprint identifies the content of a file, regardless of its time.
@@ -15,9 +17,6 @@ type fingerprint struct {
 	info fs.FileInfo       // nil if the file does not exist
 	read time.Time
 }
-
-// timestampGranularity is the interval in which two changes of a file may have the same timestamp.
-const timestampGranularity = 3 * time.Second
 
 // A fileWatcher reports that files have changed, appeared or disappeared. It reads only those that
 // may have changed.
@@ -80,7 +79,5 @@ func (f *fileWatcher) snapshot() map[string][sha256.Size]byte {
 
 // isUnchanged reports whether info proves that the file has not changed since it was read.
 func (p *fingerprint) isUnchanged(info fs.FileInfo) bool {
-	return p.info != nil && os.SameFile(p.info, info) && p.info.Size() == info.Size() &&
-		p.info.ModTime().Equal(info.ModTime()) && p.info.Mode() == info.Mode() &&
-		p.read.Sub(info.ModTime()) > timestampGranularity
+	return atomicfile.Unchanged(p.info, p.read, info)
 }
