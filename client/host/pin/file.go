@@ -132,8 +132,8 @@ func (l *Lock) update(change func() error) error {
 	return nil
 }
 
-// unwritten returns the text to write so that a change is in the file, and the last change in it. It
-// returns nil if another call has written the change, or why the change was lost.
+// unwritten returns the text to write so that a change is in the file, and the last change in it.
+// It returns nil if another call has written the change, or why the change was lost.
 func (l *Lock) unwritten(change int) (text []byte, upTo int, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -296,8 +296,8 @@ func TestFileIsReadAgain(t *testing.T) {
 	check(t, l, files, "read first", read)
 }
 
-// simultaneous starts a first check of each of 20 servers while the file cannot be written, lets go,
-// and returns a channel with their errors.
+// simultaneous starts a first check of each of 20 servers while the file cannot be written. Then it
+// lets the file be written, and returns a channel with the errors of the checks.
 func simultaneous(t *testing.T, l *Lock) <-chan error {
 	t.Helper()
 	const servers = 20
