@@ -12,15 +12,16 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
 )
 
-// indented returns the lines of a page below a heading that are indented, without the indentation.
-func indented(t *testing.T, page, heading string) string {
+// indented returns the indented lines of a page that follow a line with these words, without the
+// indentation.
+func indented(t *testing.T, page, after string) string {
 	t.Helper()
 	found, ok := topic.Find(page)
 	assert.Assert(t, ok)
-	_, text, ok := strings.Cut(found.Text, "\n"+heading+"\n")
+	_, text, ok := strings.Cut(found.Text, after+"\n\n  ")
 	assert.Assert(t, ok)
 	var b strings.Builder
-	for line := range strings.Lines(strings.TrimLeft(text, "\n")) {
+	for line := range strings.Lines("  " + text) {
 		inner, ok := strings.CutPrefix(line, "  ")
 		if !ok && line != "\n" {
 			break
