@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -20,6 +21,13 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
+
+// chromeCommand is the command of a server that runs a browser.
+func chromeCommand(browser string) []string {
+	return []string{"chrome-devtools-mcp", "--headless", "--isolated", "--executablePath", browser,
+		"--no-usage-statistics", "--no-performance-crux",
+		"--chromeArg=--no-sandbox", "--chromeArg=--disable-dev-shm-usage"}
+}
 
 // A server that runs a browser, which opens a page that is served here.
 func TestClientOfServerChromeDevTools(t *testing.T) {
@@ -35,11 +43,9 @@ func TestClientOfServerChromeDevTools(t *testing.T) {
 	}))
 	defer page.Close()
 	checked, frame := b.checking()
+	command := chromeCommand(browser)
 	c, err := client.Options{Hooks: rpc.Hooks{Frame: frame}}.Spawn(t.Context(), client.Command{
-		Path: "chrome-devtools-mcp",
-		Args: []string{"--headless", "--isolated", "--executablePath", browser,
-			"--no-usage-statistics", "--no-performance-crux",
-			"--chromeArg=--no-sandbox", "--chromeArg=--disable-dev-shm-usage"},
+		Path: command[0], Args: command[1:],
 		Dir: b.dir,
 		Env: map[string]string{"PATH": b.getenv("PATH"), "HOME": b.dir, "TMPDIR": b.dir,
 			"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS": "1"},
@@ -84,4 +90,38 @@ func TestClientOfServerChromeDevTools(t *testing.T) {
 	assert.NilError(t, c.Close())
 	assert.NilError(t, c.Wait())
 	checked()
+}
+
+// A connection keeps the browser open between commands.
+func TestConnectionToServerChromeDevTools(t *testing.T) {
+	b := newNodeBench(t)
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium here")
+	}
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		_, _ = io.WriteString(w, "<!DOCTYPE html><title>Kept open</title>")
+	}))
+	defer page.Close()
+	b.env = append(b.env, "XDG_RUNTIME_DIR="+b.path("run"), "TMPDIR="+b.dir,
+		"CHROME_DEVTOOLS_MCP_NO_UPDATE_CHECKS=1")
+	stdwire := func(args ...string) string {
+		t.Helper()
+		o := b.run(append([]string{binary(t)}, args...)...)
+		assert.Equal(t, o.code, 0, "%v", o)
+		return o.stdout
+	}
+	stdwire(append([]string{"connect", "@chrome", "--"}, chromeCommand(browser)...)...)
+	defer b.ended()
+	defer stdwire("disconnect", "@chrome")
+	stdwire("call", "@chrome", "new_page", "url="+page.URL)
+	begin := time.Now()
+	const calls = 20
+	for range calls {
+		pages := stdwire("call", "@chrome", "list_pages")
+		assert.Assert(t, strings.Contains(pages, "Kept open"), "%s", pages)
+	}
+	t.Logf("%v for each command", time.Since(begin)/calls)
+	assert.Assert(t, strings.Contains(stdwire("connections"), "@chrome"))
 }
