@@ -20,7 +20,7 @@ import (
 
 // packages take callbacks of an application.
 var packages = []string{
-	"rpc", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
+	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
 	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
 }
 
@@ -168,7 +168,7 @@ func own(f func()) {
 
 // A scenario calls the callbacks of a package, each by its name, and returns.
 var scenarios = map[string]func(w *world){
-	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
+	"rpc": rpcScenario, "rpc/socket": socketScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
 	"client": clientScenario, "client/auth": authScenario,
@@ -180,7 +180,7 @@ var apart = map[string]string{
 	"rpc.Chain":                                   "what the middleware returns is the Handler",
 	"rpc.NewPeer":                                 "rpc.Options.Framing reads and writes the stream",
 	"rpc.Pipe":                                    "as NewPeer",
-	"rpc.ListenAndServe":                          "calls Serve",
+	"rpc/socket.ListenAndServe":                   "calls Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
 	"dispatch.New":                                "as Add",
 	"server.Conn.Handle":                          "server.Link",

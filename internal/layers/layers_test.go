@@ -56,6 +56,7 @@ var layers = []struct {
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact",
 		"dispatch/schema", "dispatch/quota"}},
 
+	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli",
@@ -228,6 +229,10 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/stre
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"examples", "internal/conformance", "internal/growth", "internal/layers"}
 
+// withoutNet are packages that link neither net nor, through it, the C library: a program that
+// speaks on standard input and output starts faster and is smaller.
+var withoutNet = []string{"framing", "rpc", "rpc/mcp", "dispatch", "server", "client", "dispatch/cli"}
+
 type goPackage struct {
 	ImportPath string
 	Standard   bool
@@ -321,6 +326,9 @@ func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
 			if dep == "net/http" && !slices.Contains(mayLinkHTTP, name) &&
 				!strings.HasPrefix(name, "cmd/stdwire/") {
 				t.Errorf("%s links net/http: avoid that, or add it to mayLinkHTTP", name)
+			}
+			if dep == "net" && slices.Contains(withoutNet, name) {
+				t.Errorf("%s links net", name)
 			}
 		}
 	}
