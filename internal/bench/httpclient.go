@@ -29,9 +29,9 @@ func httpRequest(address, method, name, params string) []byte {
 		address, method, name, len(body), body)
 }
 
-func httpCall(address string) []byte {
+func httpCall(address string, text []byte) []byte {
 	return httpRequest(address, "tools/call", "echo",
-		fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, httpEcho))
+		fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, text))
 }
 
 // An httpClient sends one request at a time over one connection, and only checks that the response

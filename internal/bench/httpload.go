@@ -17,7 +17,7 @@ import (
 func httpLoadSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, connections := range []int{32, 1000} {
-		m, err := httpLoad(connections, o)
+		m, err := loadFor(connections, o)
 		if err != nil {
 			return nil, fmt.Errorf("%d connections: %w", connections, err)
 		}
@@ -30,7 +30,7 @@ func httpLoadSuite(o options) ([]measure, error) {
 	return append(all, listening...), nil
 }
 
-func httpLoad(connections int, o options) (m measure, err error) {
+func loadFor(connections int, o options) (m measure, err error) {
 	p, err := startHTTP("stdwire", o.profiles)
 	if err != nil {
 		return m, err

@@ -105,6 +105,7 @@ func main() {
 		"the URL of that client's server; without it, a server over stdio")
 	era := flag.String("era", "modern", "era of that server or client")
 	callers := flag.Int("callers", 1, "calls in flight of that client")
+	size := flag.Int("size", 64, "size of the text of its calls, in bytes")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: unused argument %q\n", flag.Arg(0))
@@ -119,7 +120,7 @@ func main() {
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
-		role = func() error { return runClient(*clientName, *url, *era, *callers, o) }
+		role = func() error { return runClient(*clientName, *url, clientLoad{*era, *callers, *size}, o) }
 	}
 	if role != nil {
 		if err := role(); err != nil {
