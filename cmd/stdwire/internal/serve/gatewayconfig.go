@@ -106,7 +106,7 @@ func (m *GatewayConfig) check() error {
 		return command.Usagef("--audit-keep needs a limit of the audit log").WithHint(
 			"add --audit-size MB")
 	}
-	return nil
+	return cmp.Or(checkHooks("--before", m.before), checkHooks("--after", m.after))
 }
 
 // Start makes a gateway offer the configured servers. A server that cannot be offered is reported

@@ -33,7 +33,8 @@ type httpServer struct {
 
 	listening func(url string) // called with the URL; may be nil
 	// waits for an operation that may still be added; may be nil
-	missing func(ctx context.Context, operation string) error
+	missing  func(ctx context.Context, operation string) error
+	starting *startup // nil if no servers are offered
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -123,9 +124,12 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
-		mux.Handle("/v1/",
-			overHTTP.New(dispatch.NewDispatcher(catalog,
-				dispatch.Options{Logger: log, Missing: w.missing})))
+		handler := overHTTP.New(dispatch.NewDispatcher(catalog,
+			dispatch.Options{Logger: log, Missing: w.missing}))
+		if w.starting != nil {
+			handler = w.starting.documents(handler)
+		}
+		mux.Handle("/v1/", handler)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))

@@ -60,8 +60,8 @@ func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *te
 		endpoint: "stdio"}
 }
 
-// start opens the control socket and follows the configuration until Close.
-func (st *Reloader) start(ctx context.Context) {
+// start opens the control socket, follows the configuration until Close, and ends the startup.
+func (st *Reloader) start(ctx context.Context, starting *startup) {
 	operations := st.hostOptions()
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
 	c, err := newControlServer(operations, st.log)
@@ -70,6 +70,7 @@ func (st *Reloader) start(ctx context.Context) {
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
+	st.wg.Go(func() { starting.settle(ctx, st.Gateway) })
 	hangup := command.OnHangup(ctx, func() bool {
 		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
 			!terminal.Is(os.Stderr)

@@ -85,6 +85,10 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		options = b.Options(log)
 	}
 	options.StateKey = w.stateKey
+	starting := newStartup()
+	if m.isEnabled() {
+		options.Middleware = append(options.Middleware, starting.middleware)
+	}
 	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
@@ -93,7 +97,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 			operations = o.Catalog.Clone()
 			m.operations = operations
 			m.serveProfiles(e,
-				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory()})
+				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
+					Middleware: options.Middleware})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()
@@ -105,11 +110,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		if w.address != "" {
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
-		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
-		st.start(ctx)
-		settling, cancel := context.WithTimeout(ctx, settleTimeout)
-		st.Gateway.Settle(settling)
-		cancel()
+		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
+		st.start(ctx, starting)
 	}
 	if w.address != "" {
 		return errors.Join(w.serve(ctx, std, e, operations, log), o.Close())
