@@ -156,7 +156,7 @@ func TestControl(t *testing.T) {
 	var servers map[string]ops.Status
 	waitFor(t, func() string { // the gateway serves while they start
 		about, servers = statuses(t, g.pid)
-		if servers["alpha"].State != "ready" || servers["beta"].Error == "" {
+		if a := servers["alpha"]; a.State != "ready" || a.Uses > 0 || servers["beta"].Error == "" {
 			return "the servers are still starting"
 		}
 		return ""
@@ -336,6 +336,13 @@ func TestLogs(t *testing.T) {
 	script := `printf '\033[31mstarting\033[0m \033]0;title\007\342\200\256 no end' >&2; exec "$0" fixture:good`
 	g := serving(t, obj{
 		"loud": obj{"command": "sh", "args": []string{"-c", script, self}, "era": "legacy"}})
+	waitFor(t, func() string { // the gateway serves while it starts
+		_, servers := statuses(t, g.pid)
+		if servers["loud"].State != "ready" {
+			return "it is still starting"
+		}
+		return ""
+	})
 	got := run(t, "logs", "loud")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t,

@@ -38,12 +38,14 @@ type File struct {
 	Source
 	Servers     []*Server           // in the order of the file, including those with errors
 	Profiles    map[string][]string // ids of servers by name
+	Limits      Limits
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// HasServers says that the file has a member for servers, which may be empty.
 	HasServers bool
 
 	profileAt map[string]Position // positions of Profiles by name
+	limitsAt  Position            // zero if there are none
 	text      *text
 	section   serverSection
 }
@@ -82,6 +84,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readInputs(f.section.parent)
 		r.readServers(f.section.servers)
 		r.readProfiles(root)
+		r.readLimits(root)
 	}
 	return f
 }

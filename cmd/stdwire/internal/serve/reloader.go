@@ -241,6 +241,10 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 			lines = append(lines, "warning: "+WaitingText(w))
 		}
 	}
+	if c.All.Limits != st.m.limits {
+		lines = append(lines,
+			"warning: the limits of the configuration have changed; the next start uses them")
+	}
 	st.record(c, profiles, waiting, wanted) // before printNew, so that status shows what it prints
 	st.printNew(lines)
 

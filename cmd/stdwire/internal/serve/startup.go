@@ -13,7 +13,8 @@ import (
 // A startup makes lists wait for the servers that a gateway starts. Everything else is served
 // meanwhile.
 type startup struct {
-	done chan struct{} // closed when the servers are listed, or have taken too long
+	done     chan struct{} // closed when the servers are listed, or have taken too long
+	announce func()        // announces once that the lists have changed meanwhile
 }
 
 func newStartup() *startup { return &startup{done: make(chan struct{})} }
@@ -23,6 +24,7 @@ func (s *startup) settle(ctx context.Context, g *gateway.Gateway) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	g.Settle(ctx)
+	s.announce()
 	close(s.done)
 }
 
