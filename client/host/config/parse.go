@@ -254,6 +254,11 @@ func (r *reader) checkTransport(m member) {
 		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
 		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
+	case s.Command != "" && s.TLS != (TLS{}):
+		r.warnf(m.offset,
+			"tlsCA, tlsClientCert and tlsClientKey are for servers with a URL; they do nothing here")
+	case (s.TLS.ClientCert == "") != (s.TLS.ClientKey == ""):
+		r.errorf(m.offset, "tlsClientCert and tlsClientKey belong together")
 	case s.URL != "" &&
 		(s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
 		r.warnf(m.offset,
