@@ -189,8 +189,8 @@ func TestConnectionRestartsItsServer(t *testing.T) {
 	server := listedConnections(t)[0].Server.Pid
 	assert.NilError(t, syscall.Kill(server, syscall.SIGKILL))
 	waitFor(t, func() string {
-		if alive(server) {
-			return "the server has not ended"
+		if listedConnections(t)[0].Server.Pid == server {
+			return "the connection has not noticed the end of the server"
 		}
 		return ""
 	})

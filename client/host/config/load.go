@@ -40,8 +40,12 @@ type Config struct {
 	// ProfilesRequiringTrust are the profiles of a project that replace a profile of the user or
 	// contain servers of other files. They are in effect only if they are trusted.
 	ProfilesRequiringTrust []*Profile
-	Files                  []FileStatus // the files that were searched for, by precedence
-	Diagnostics            []Diagnostic
+	// Limits are those of the first file that is not of a project and has any. LimitsAt is their
+	// position, zero if there are none.
+	Limits      Limits
+	LimitsAt    Position
+	Files       []FileStatus // the files that were searched for, by precedence
+	Diagnostics []Diagnostic
 
 	activeProfiles map[string]*Profile
 }
@@ -146,7 +150,7 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile adds the servers of a file whose IDs are not used yet, and all its profiles.
+// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its limits.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
@@ -165,6 +169,7 @@ func (l *loader) addFile(f *File) {
 			&Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name],
 				Workspace: f.Workspace, Project: f.Project})
 	}
+	l.addLimits(f)
 }
 
 // checkProfiles reports profiles in effect that contain an unknown server.

@@ -38,12 +38,14 @@ type File struct {
 	Source
 	Servers     []*Server           // in the order of the file, including those with errors
 	Profiles    map[string][]string // ids of servers by name
+	Limits      Limits
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// HasServers says that the file has a member for servers, which may be empty.
 	HasServers bool
 
 	profileAt map[string]Position // positions of Profiles by name
+	limitsAt  Position            // zero if there are none
 	text      *text
 	section   serverSection
 }
@@ -82,6 +84,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readInputs(f.section.parent)
 		r.readServers(f.section.servers)
 		r.readProfiles(root)
+		r.readLimits(root)
 	}
 	return f
 }
@@ -251,6 +254,11 @@ func (r *reader) checkTransport(m member) {
 		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
 		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
+	case s.Command != "" && s.TLS != (TLS{}):
+		r.warnf(m.offset,
+			"tlsCA, tlsClientCert and tlsClientKey are for servers with a URL; they do nothing here")
+	case (s.TLS.ClientCert == "") != (s.TLS.ClientKey == ""):
+		r.errorf(m.offset, "tlsClientCert and tlsClientKey belong together")
 	case s.URL != "" &&
 		(s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
 		r.warnf(m.offset,

@@ -40,6 +40,8 @@ type GatewayConfig struct {
 	auditKeep     int        // number of full files
 	auditLog      *auditFile // the open audit log
 
+	limits config.Limits // set by loadLimits
+
 	// directories in which clients may write files; nil if they may also run any program
 	writable   target.WritableRoots
 	operations *dispatch.Catalog   // the tools are added to it; may be nil
@@ -109,6 +111,16 @@ func (m *GatewayConfig) check() error {
 	return nil
 }
 
+// loadLimits reads the limits of the configuration. Other errors than those of the configuration
+// itself are reported by Start.
+func (m *GatewayConfig) loadLimits() error {
+	c, _, err := m.Load()
+	if err == nil {
+		m.limits = c.Limits
+	}
+	return err
+}
+
 // Start makes a gateway offer the configured servers. A server that cannot be offered is reported
 // on stderr and does not affect the others.
 func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *term.Streams,
@@ -119,6 +131,9 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	}
 	m.env, m.store = c.Env, config.UserStore(c.Env)
 	if err := m.refuseWritable(c); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(checkHooks("--before", m.before), checkHooks("--after", m.after)); err != nil {
 		return nil, err
 	}
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix,

@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -65,6 +67,17 @@ func hookFlag(target *[][]string, name, help string) command.Flag {
 			*target = append(*target, words)
 			return nil
 		}}
+}
+
+// checkHooks returns an error if a command of a flag cannot be found: each call would fail.
+func checkHooks(flag string, commands [][]string) error {
+	for _, words := range commands {
+		if _, err := exec.LookPath(words[0]); err != nil {
+			return command.Usagef("%s: %q cannot be run: %v", flag, words[0],
+				processgroup.Cause(err)).WithHint("write the path of the program")
+		}
+	}
+	return nil
 }
 
 // hooks returns interceptors that run commands.

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -31,9 +32,11 @@ type httpServer struct {
 	sse      bool
 	stateKey []byte // nil means a random key
 
+	limits    config.Limits
 	listening func(url string) // called with the URL; may be nil
 	// waits for an operation that may still be added; may be nil
-	missing func(ctx context.Context, operation string) error
+	missing  func(ctx context.Context, operation string) error
+	starting *startup // nil if no servers are offered
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -90,7 +93,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if err != nil {
 		return err
 	}
-	listener := newLimitListener(bound, maxConnections)
+	listener := newLimitListener(bound, int64(cmp.Or(w.limits.MaxConnections, maxConnections)))
 	defer listener.Close()
 	if w.noAuth && !bound.local {
 		return command.Usagef("--no-auth: %s can be reached from other machines",
@@ -98,9 +101,12 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	}
 	hosts := w.oauth.hosts(bound.local)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
-		AllowedHosts: hosts}
+		AllowedHosts: hosts, MaxBody: int64(w.limits.MaxBody), MaxRequests: w.limits.MaxRequests,
+		MaxStreams: w.limits.MaxStreams, MaxSessions: w.limits.MaxSessions,
+		SessionIdle: w.limits.SessionIdle, Heartbeat: w.limits.Heartbeat}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
-		Memory: e.main.server.Integration().Memory()}
+		Memory: e.main.server.Integration().Memory(), MaxBody: int64(w.limits.MaxBody),
+		MaxCalls: w.limits.MaxCalls}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)
@@ -123,9 +129,12 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
-		mux.Handle("/v1/",
-			overHTTP.New(dispatch.NewDispatcher(catalog,
-				dispatch.Options{Logger: log, Missing: w.missing})))
+		handler := overHTTP.New(dispatch.NewDispatcher(catalog,
+			dispatch.Options{Logger: log, Missing: w.missing}))
+		if w.starting != nil {
+			handler = w.starting.documents(handler)
+		}
+		mux.Handle("/v1/", handler)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))

@@ -93,6 +93,7 @@ func ReachConnection(ctx context.Context, name string) (net.Conn, error) {
 		}
 		missing.Ended = true
 	}
+	SweepSockets(ctx) // only connections that exist are suggested
 	var names []string
 	for _, path := range sockets(connectionSuffix) {
 		if known := connectionName(path); known != name {

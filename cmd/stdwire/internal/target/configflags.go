@@ -152,13 +152,18 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 	}
 }
 
-// dial returns the transport of a server at a URL.
-func (s *ConfiguredServer) dial() client.Transport {
+// dial returns the transport of a server at a URL. It reads the files of TLS, which may have been
+// renewed since the last time.
+func (s *ConfiguredServer) dial() (client.Transport, error) {
+	secure, err := loadTLS(s.Endpoint.TLS, "tlsCA", "tlsClientCert")
+	if err != nil {
+		return nil, &command.Failure{Code: "config", Server: s.ID, Why: err.Error()}
+	}
 	header := make(http.Header)
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, nil, s.Endpoint.OAuth)
+	return dialAuthorized(s.Endpoint.URL, header, secure, s.Endpoint.OAuth), nil
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

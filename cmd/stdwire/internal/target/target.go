@@ -240,7 +240,11 @@ func (t *Target) Start(ctx context.Context, o client.Options,
 	if t.Connection != "" {
 		return t.openConnection(ctx, o)
 	}
-	if dial := t.dial(); dial != nil {
+	if t.isRemote() {
+		dial, err := t.dial()
+		if err != nil {
+			return nil, err
+		}
 		return o.Connect(ctx, dial)
 	}
 	cmd, err := t.serverCommand()
@@ -270,17 +274,19 @@ func (t *Target) showStart(std *term.Streams) (stop func()) {
 var Eras = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}
 
 // isStarted reports whether the server is a process that is started here.
-func (t *Target) isStarted() bool { return t.Connection == "" && t.dial() == nil }
+func (t *Target) isStarted() bool { return t.Connection == "" && !t.isRemote() }
 
-// dial returns the transport to a server at a URL, or nil.
-func (t *Target) dial() client.Transport {
-	switch {
-	case t.Remote.URL != "":
-		return t.Remote.Dial()
-	case t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != "":
-		return t.Configured.dial()
+// isRemote reports whether the server is at a URL.
+func (t *Target) isRemote() bool {
+	return t.Remote.URL != "" || t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != ""
+}
+
+// dial returns the transport to a server at a URL.
+func (t *Target) dial() (client.Transport, error) {
+	if t.Remote.URL != "" {
+		return t.Remote.Dial(), nil
 	}
-	return nil
+	return t.Configured.dial()
 }
 
 // Downloads returns a note that a launcher may be downloading a package, or "".
