@@ -152,7 +152,7 @@ func TestCallFailures(t *testing.T) {
 			": ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"call x", "toolless", 5, "stdwire: " + self + ": tools/list: the server has no tools\n"},
 		{"call echo n=x", "good", 2, "stdwire: " + self +
-			`: echo: /n: must be an integer, is a string; /: missing required property "text"` +
+			`: echo: n must be an integer, not "x"; missing required property "text"` +
 			"\nhint: echo(text: string, [n: integer])\n"},
 		{"call die", "good", 6, "stdwire: " + self +
 			`: die: exited with status 7: "out of memory"` + "\n"},

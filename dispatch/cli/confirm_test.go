@@ -214,7 +214,7 @@ func TestYesFlag(t *testing.T) {
 			"notes: note delete: invalid_input: unknown flag --yse; did you mean --yes?\n"},
 		{`note delete --yes --json {"title":"a","yes":true}`, `{"title":"a","yes":true}`, ""},
 		{`note delete --yes --json {"title":"a","yes":1}`, `{"title":"a","yes":1}`,
-			"notes: note delete: invalid_input: /yes: must be a boolean, is an integer\n"},
+			"notes: note delete: invalid_input: yes must be a boolean, not 1\n"},
 		{"note add --title a --yes", `{"title":"a","yes":true}`, ""}, // a property
 		{"note add --title a --no-yes", `{"title":"a","yes":false}`, ""},
 		{"note add --title a -y", "",

@@ -68,7 +68,7 @@ func TestFailureAsJSON(t *testing.T) {
 	// The dispatcher's words stay what they are on every other surface.
 	r := run(t, nil, "note", "add", "-o", "json")
 	assert.Equal(t, r.err,
-		`{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: /: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+
+		`{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+
 			"\n")
 }
 
