@@ -81,7 +81,8 @@ func (b blocklist) text(quoted []byte, path string) error {
 		if contains(text, word) {
 			reason := fmt.Sprintf("the word %q is not allowed in what is to be run", word)
 			return Errorf(Blocked, "%s",
-				schema.Cause{InstancePath: path, Reason: reason}).With(map[string]any{"path": path, "keyword": word})
+				schema.Cause{InstancePath: path, Reason: reason},
+			).With(map[string]any{"path": path, "keyword": word})
 		}
 	}
 	return nil

@@ -139,7 +139,8 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_read is new\n"))
 	got = tools()
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
-	assert.Equal(t, pin("diff"), ran{0, "", ""})
+	assert.Equal(t, pin("diff"),
+		ran{0, "files: no difference from what was accepted (4 definitions)\n", ""})
 
 	configure("--write") // more tools, other descriptions
 	got = tools()
@@ -162,7 +163,8 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") &&
 		!strings.Contains(got.stdout, "files__fs_move("), got.stdout)
 	assert.Equal(t, pin("accept"), ran{0, "", ""})
-	assert.Equal(t, pin("diff"), ran{0, "", ""})
+	assert.Equal(t, pin("diff"),
+		ran{0, "files: no difference from what was accepted (4 definitions)\n", ""})
 	configure()
 	got = pin("diff")
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is not there any more\n"))

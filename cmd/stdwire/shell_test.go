@@ -50,7 +50,7 @@ func TestShellScript(t *testing.T) {
 	got := scripted(t, "", ".tools\n.tools echo\n.info\n.help", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, want := range []string{"echo(text: string, [n: integer])\n    Says it again.\n",
-		"{\n  \"name\": \"echo\",\n", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
+		"\nparameter  type ", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	got = scripted(t, "-o json", ".info", "good")

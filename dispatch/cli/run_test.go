@@ -56,7 +56,7 @@ func TestExitCodes(t *testing.T) {
 // stands.
 func TestFailureAsJSON(t *testing.T) {
 	for _, c := range []struct{ args, code, message string }{
-		{"note add --nope 5 -o json", "invalid_input", "unknown flag --nope"},
+		{"note add --nope 5 -o json", "invalid_input", "unknown flag --nope; notes note add --help lists the flags"},
 		{"-o json nope", "unknown_operation", "there is no such operation; did you mean note?"},
 		{"note add milk -o=json", "invalid_input",
 			`unexpected argument \"milk\"; did you mean --title milk?`},
@@ -271,7 +271,7 @@ func TestTerminalSafety(t *testing.T) {
 		"json")
 	assert.Assert(t, strings.Contains(r.err, `"message":"\u202e"`), r.err)
 	r = run(t, nil, "note", "add", "--x\x1b[2J")
-	assert.Equal(t, r.err, `notes: note add: invalid_input: unknown flag --x`+"\n")
+	assert.Equal(t, r.err, `notes: note add: invalid_input: unknown flag --x; notes note add --help lists the flags`+"\n")
 }
 
 func TestRunsAtOnce(t *testing.T) {

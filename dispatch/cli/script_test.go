@@ -38,7 +38,7 @@ func TestScript(t *testing.T) {
 		{"own exit code", "-", "test fail --code overdrawn --message ''", "",
 			"notes: line 1: test fail: overdrawn: There is no money left.\n", 42},
 		{"wrong flag", "-", "note --x 1", "",
-			"notes: line 1: note: invalid_input: unknown flag --x; there are --json, -o, --help\n",
+			"notes: line 1: note: invalid_input: unknown flag --x; notes note --help lists the flags\n",
 			2},
 		{"-o before", "-o json -", "note\nnote -o text", `{"success":true,"data":3,"error":null}` +
 			"\n3\n", "", 0},

@@ -157,7 +157,7 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",

@@ -1,11 +1,13 @@
 package configcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -19,7 +21,7 @@ import (
 // PinCommand is stdwire pin.
 func PinCommand() command.Command {
 	return command.Command{
-		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "pin", Usage: "[list | diff | accept|rm [NAME]… -s ID] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
 servers that it offers at their first use. A definition that differs later, or is new, is
@@ -28,8 +30,9 @@ serve offers it one second after that.
 
 A NAME is the name of a tool or prompt, a URI or a URI template.
 
+  list     list the servers with records; so does stdwire pin alone
   diff     compare the definitions with the recorded ones; exit code 10 if any
-           differs
+           differs; without -s, of all servers with records
   accept   record the current definitions: those that are named, or all
   rm       delete records: those that are named, or all of the server
 
@@ -57,7 +60,7 @@ func (p *pinOptions) word(word string) error {
 		p.names = append(p.names, word)
 		return nil
 	}
-	if err := command.CheckChoice(word, "diff", "accept", "rm"); err != nil {
+	if err := command.CheckChoice(word, "list", "diff", "accept", "rm"); err != nil {
 		return err
 	}
 	p.action = word
@@ -65,21 +68,34 @@ func (p *pinOptions) word(word string) error {
 }
 
 func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
-	switch {
-	case p.action == "":
-		return command.Usagef("which subcommand?").WithHint("there are diff, accept and rm")
-	case p.target.Configured.ID == "":
-		return command.Usagef("which server?").WithHint("select one: -s ID")
-	}
-	id := p.target.Configured.ID
 	lock, err := target.OpenPins()
 	if err != nil {
 		return err
 	}
-	if p.action == "rm" {
-		return p.failure(lock.Forget(id, p.names...))
+	id := p.target.Configured.ID
+	switch {
+	case p.action == "" || p.action == "list":
+		return p.list(std, lock)
+	case id == "" && p.action == "diff" && p.names == nil && p.target.IsBuiltin():
+		return p.diffAll(ctx, std, lock)
+	case id == "":
+		return command.Usagef("which server?").WithHint("select one: -s ID")
+	case p.action == "rm":
+		if err := lock.Forget(id, p.names...); err != nil {
+			return p.failure(err)
+		}
+		std.Out.Print(fmt.Sprintf("%s: deleted the records of %s\n", id,
+			cmp.Or(printable.Line(strings.Join(p.names, ", ")), "all definitions")))
+		return nil
 	}
-	return p.target.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
+	return p.compare(ctx, std, lock, p.target)
+}
+
+// compare compares the definitions of a server with their pins and shows or accepts them.
+func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.Lock,
+	t *target.Target) error {
+	id := t.Configured.ID
+	return t.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
 		server, err := gateway.PinServer(id, c)
 		if err != nil {
 			return err
@@ -97,9 +113,9 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 			all = append(all, comparison{kind, definitions, report})
 		}
 		if p.action == "accept" {
-			return p.failure(p.accept(lock, server, all))
+			return p.failure(p.accept(std, lock, server, all))
 		}
-		return p.show(std, all)
+		return p.show(std, id, all)
 	})
 }
 
@@ -110,8 +126,9 @@ type comparison struct {
 	report      pin.Report
 }
 
-// accept pins the named definitions of every kind, or all.
-func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison) error {
+// accept pins the named definitions of every kind, or all, and says which were not as accepted.
+func (p *pinOptions) accept(std *term.Streams, lock *pin.Lock, server pin.Server,
+	all []comparison) error {
 	named := map[string]bool{}
 	accepted := make([][]string, len(all))
 	for i, c := range all {
@@ -136,6 +153,19 @@ func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison)
 			return err
 		}
 	}
+	changed := 0
+	for _, c := range all {
+		for _, v := range c.report.Verdicts {
+			if !v.Usable() && (len(p.names) == 0 || named[v.Name]) {
+				changed++
+				std.Out.Print(fmt.Sprintf("%s: accepted %s %s, which was %s\n", server.ID, c.kind,
+					printable.Line(v.Name), v.State))
+			}
+		}
+	}
+	if changed == 0 {
+		std.Out.Print(server.ID + ": nothing to accept: no definition differs from its record\n")
+	}
 	return nil
 }
 
@@ -150,8 +180,8 @@ func (p *pinOptions) failure(err error) error {
 }
 
 // show prints the differences. It returns a failure if there are any.
-func (p *pinOptions) show(std *term.Streams, all []comparison) error {
-	different := 0
+func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error {
+	different, total := 0, 0
 	if another := all[0].report.IdentityChange; another != "" {
 		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
 			printable.Line(another)))
@@ -166,6 +196,7 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 			before = ""
 		}
 		for _, v := range c.report.Verdicts {
+			total++
 			if len(p.names) > 0 && !slices.Contains(p.names, v.Name) || v.Usable() {
 				continue
 			}
@@ -180,8 +211,10 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 		}
 	}
 	if different == 0 {
+		std.Out.Print(fmt.Sprintf("%s: no difference from what was accepted (%s)\n", id,
+			command.Plural(total, "definition")))
 		return nil
 	}
 	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") +
-		" not as accepted", Hint: "if that is right: stdwire pin accept"}
+		" not as accepted", Hint: "if that is right: stdwire pin accept -s " + id}
 }

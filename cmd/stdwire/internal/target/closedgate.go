@@ -1,0 +1,36 @@
+package target
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// ClosedGate returns the flag with which stdwire's own server offers an operation or service, which
+// is given by its name or that of its tool. It returns "" if there is none of that name, or it is
+// offered already.
+func (b *BuiltinFlags) ClosedGate(name string) string {
+	all := &BuiltinFlags{Roots: b.Roots, allow: b.allow}
+	o, err := all.Open(slog.New(slog.DiscardHandler), dispatch.GateWrite, dispatch.GateExec,
+		dispatch.GateEval)
+	if err != nil {
+		return ""
+	}
+	defer o.Close()
+	for _, g := range []struct {
+		gate dispatch.Gate
+		open bool
+		flag string
+	}{{dispatch.GateWrite, b.Write, "--write"}, {dispatch.GateExec, b.Exec, "--allow-exec"},
+		{dispatch.GateEval, b.Eval, "--allow-eval"}} {
+		for _, op := range o.Catalog.Operations() {
+			if !g.open && op.Spec().Gate == g.gate &&
+				(strings.HasPrefix(op.Name()+".", name+".") ||
+					strings.ReplaceAll(op.Name(), ".", "_") == name) {
+				return g.flag
+			}
+		}
+	}
+	return ""
+}
