@@ -90,3 +90,13 @@ func FuzzValidateLeniently(f *testing.F) {
 		}
 	})
 }
+
+// What was secret in one round is not taken for another value in the next, which has fewer nodes.
+func TestLenientHidesTheRightValues(t *testing.T) {
+	s := MustCompile(`{"additionalProperties":false,"properties":{
+		"p":{"type":"integer","writeOnly":true},"n":{"type":"integer"}}}`)
+	_, err := s.ValidateLeniently([]byte(`{"extra":[1,2,3],"p":"hunter2","n":"x"}`))
+	assert.Error(t, err, `p must be an integer; n must be an integer, not "x"`)
+	_, err = s.ValidateLeniently([]byte(`{"extra":1,"n":"x","p":"hunter2"}`))
+	assert.Error(t, err, `n must be an integer, not "x"; p must be an integer`)
+}

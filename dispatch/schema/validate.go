@@ -154,7 +154,7 @@ func (v *run) begin(quick bool) {
 	v.quick, v.err, v.depth = quick, nil, 0
 	// With an int of 32 bits, the product would overflow for a document of 64 MiB.
 	v.steps = baseSteps + stepsPerByte*min(len(v.doc.data), math.MaxInt/2/stepsPerByte)
-	v.words, v.scope = v.words[:0], v.scope[:0]
+	v.words, v.scope, v.secret = v.words[:0], v.scope[:0], v.secret[:0]
 }
 
 // forget drops the references to the caller's memory, and memory that only an unusually large

@@ -162,7 +162,8 @@ var layers = []struct {
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
+		"cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",

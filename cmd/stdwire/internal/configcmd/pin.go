@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -42,8 +44,9 @@ The id is that of the configuration, even if the server is given in another way.
   stdwire pin accept read_file -s files`,
 		Make: func() (command.Grammar, command.Runner) {
 			p := &pinOptions{target: target.NewTarget()}
-			return command.Grammar{Flags: p.target.Flags(), Word: p.word,
-				Command: p.target.Command}, p.run
+			flags := append([]command.Flag{output.ListTimeoutFlag(&p.target.ListTimeout)},
+				p.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: p.word, Command: p.target.Command}, p.run
 		},
 	}
 }
@@ -102,7 +105,7 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.L
 		}
 		var all []comparison
 		for _, kind := range pin.Kinds() {
-			definitions, err := gateway.Definitions(ctx, c, kind)
+			definitions, err := definitions(ctx, c, kind, t.ListTimeout)
 			if err != nil {
 				return err
 			}
@@ -117,6 +120,21 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.L
 		}
 		return p.show(std, id, all)
 	})
+}
+
+// definitions returns the definitions of one kind that a server has. A negative timeout is no limit.
+func definitions(ctx context.Context, c *client.Client, kind pin.Kind,
+	timeout time.Duration) ([]json.RawMessage, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	all, err := gateway.Definitions(limited, c, kind)
+	if errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil && ctx.Err() == nil {
+		return nil, output.ListTimeout(string(kind)+"s", timeout)
+	}
+	return all, err
 }
 
 // A comparison is the definitions of one kind that a server has, compared with their pins.
