@@ -158,7 +158,8 @@ func TestPins(t *testing.T) {
 			"not as accepted\nhint: if that is right: stdwire pin accept -s files\n"), got.stderr)
 	got = pin("accept", "fs_write", "no_such_tool")
 	assert.Equal(t, got.code, 5)
-	assert.Equal(t, pin("accept", "fs_write"), ran{0, "", ""})
+	assert.Equal(t, pin("accept", "fs_write"),
+		ran{0, "files: accepted tool fs_write, which was new\n", ""})
 	got = tools()
 	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") &&
 		!strings.Contains(got.stdout, "files__fs_move("), got.stdout)
@@ -227,7 +228,7 @@ func TestServeControlled(t *testing.T) {
 
 		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny,
 			"--audit-values")
-		assert.Equal(t, got.code, 5)
+		assert.Equal(t, got.code, 7)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
 				`server "files": tool "fs_read": refused before the call: b is private`))

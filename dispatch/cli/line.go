@@ -65,7 +65,11 @@ func (s *surface) parse(args []string) (*line, error) {
 			}
 			args, err = s.parseFlag(l, name, text, hasText, args)
 		case hasText && isName(strings.TrimSuffix(name, ":")) && len(l.words) > 0:
-			if err = settle(); err == nil && l.op != nil {
+			switch err = settle(); {
+			case err != nil:
+			case l.op == nil:
+				l.words = append(l.words, arg)
+			default:
 				args, err = s.parseFlag(l, "--"+name, text, hasText, args)
 			}
 		case !settled:

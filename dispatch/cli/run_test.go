@@ -170,7 +170,7 @@ func flagsInHelp(t *testing.T, schema string) string {
 		dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(schema)},
 		anything)
 	_, rest, _ := strings.Cut(runOn(t, catalog, nil, "go", "--help").out, "Flags:\n")
-	own, _, _ := strings.Cut(rest, "  --json JSON")
+	own, _, _ := strings.Cut(rest, "  --json, -d JSON")
 	var heads []string
 	for line := range strings.Lines(own) {
 		if head, ok := strings.CutPrefix(line, "  "); ok && head[0] != ' ' {

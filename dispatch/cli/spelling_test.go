@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,6 +27,8 @@ func TestSpellings(t *testing.T) {
 		got := run(t, nil, strings.Fields("note add "+tc.words)...)
 		assert.Equal(t, got.sent, want.sent, got.err)
 	}
+	r := run(t, nil, "-", "a=b")
+	assert.Equal(t, r.code, 2, "a word after - is not dropped")
 	for _, tc := range []struct{ words, want string }{
 		{"note add title=a count=many",
 			`notes: note add: invalid_input: --count must be an integer, not "many"`},
@@ -37,6 +41,14 @@ func TestSpellings(t *testing.T) {
 		assert.Equal(t, r.code, 2)
 		assert.Equal(t, r.err, tc.want+"\n")
 	}
+}
+
+// A file may hold a value of any type.
+func TestFilesOfAnyType(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "count")
+	assert.NilError(t, os.WriteFile(file, []byte("3\n"), 0o600))
+	r := run(t, nil, "note", "add", "title=a", "count=@"+file)
+	assert.Equal(t, r.sent, `{"title":"a","count":3}`, r.err)
 }
 
 // The beginning of an operation's name lists the operations.

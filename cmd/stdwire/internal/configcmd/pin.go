@@ -122,7 +122,8 @@ func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.L
 	})
 }
 
-// definitions returns the definitions of one kind that a server has. A negative timeout is no limit.
+// definitions returns the definitions of one kind that a server has. A negative timeout is no
+// limit.
 func definitions(ctx context.Context, c *client.Client, kind pin.Kind,
 	timeout time.Duration) ([]json.RawMessage, error) {
 	limited, cancel := ctx, context.CancelFunc(func() {})
