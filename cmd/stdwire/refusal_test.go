@@ -47,7 +47,10 @@ func TestSameRefusals(t *testing.T) {
 		assert.Equal(t, ran.code, tt.code, "%s: %s", tt.run, ran.stderr)
 		assert.Assert(t, cmp.Contains(ran.stderr, tt.ran))
 	}
-	got := run(t, "call", "--root", dir, "--write", "--yes", "fs_delete", "path=x")
+	got := run(t, "call", "--root", dir, "fs")
+	assert.Equal(t, got.code, 5)
+	assert.Assert(t, cmp.Contains(got.stderr, "there is no such tool"), "some of fs is offered")
+	got = run(t, "call", "--root", dir, "--write", "--yes", "fs_delete", "path=x")
 	assert.Equal(t, got.code, 0, got.stderr)
 	_, err := os.Stat(filepath.Join(dir, "x"))
 	assert.Assert(t, os.IsNotExist(err))

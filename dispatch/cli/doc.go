@@ -36,7 +36,7 @@
 //	--size:='{"width":3}'   any value as JSON; of an array, all of it if given once
 //	--title @FILE           content of a file; @@text is the text "@text"
 //	--title -, --title @-   standard input, once
-//	--json '{"count":5}'    all arguments as one object, or @FILE, or -; flags go on top of it; or -d
+//	--json, -d '{…}'        all arguments as one object, or @FILE, or -; flags go on top of it
 //	title=012, size:='{}'   the same without --, after the name of the operation
 //
 // Only --json sets a property named json or help, or yes if that is a flag; see below. Text that

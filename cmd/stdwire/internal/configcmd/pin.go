@@ -200,7 +200,7 @@ func (p *pinOptions) failure(err error) error {
 
 // show prints the differences. It returns a failure if there are any.
 func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error {
-	different, total := 0, 0
+	different, missing, total := 0, 0, 0
 	if another := all[0].report.IdentityChange; another != "" {
 		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
 			printable.Line(another)))
@@ -225,13 +225,16 @@ func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error 
 				std.Out.Print("  " + change.String() + "\n")
 			}
 		}
+		missing += len(c.report.Missing)
 		for _, name := range c.report.Missing {
 			std.Out.Print(fmt.Sprintf("%s%s is not there any more\n", before, printable.Line(name)))
 		}
 	}
-	if different == 0 {
+	if different == 0 && missing == 0 {
 		std.Out.Print(fmt.Sprintf("%s: no difference from what was accepted (%s)\n", id,
 			command.Plural(total, "definition")))
+	}
+	if different == 0 {
 		return nil
 	}
 	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") +

@@ -18,18 +18,22 @@ func (b *BuiltinFlags) ClosedGate(name string) string {
 		return ""
 	}
 	defer o.Close()
-	for _, g := range []struct {
+	gates := []struct {
 		gate dispatch.Gate
 		open bool
 		flag string
-	}{{dispatch.GateWrite, b.Write, "--write"}, {dispatch.GateExec, b.Exec, "--allow-exec"},
-		{dispatch.GateEval, b.Eval, "--allow-eval"}} {
+	}{{"", true, ""}, {dispatch.GateWrite, b.Write, "--write"},
+		{dispatch.GateExec, b.Exec, "--allow-exec"}, {dispatch.GateEval, b.Eval, "--allow-eval"}}
+	for _, g := range gates {
 		for _, op := range o.Catalog.Operations() {
-			if !g.open && op.Spec().Gate == g.gate &&
-				(strings.HasPrefix(op.Name()+".", name+".") ||
-					strings.ReplaceAll(op.Name(), ".", "_") == name) {
-				return g.flag
+			if op.Spec().Gate != g.gate || !strings.HasPrefix(op.Name()+".", name+".") &&
+				strings.ReplaceAll(op.Name(), ".", "_") != name {
+				continue
 			}
+			if g.open {
+				return ""
+			}
+			return g.flag
 		}
 	}
 	return ""
