@@ -78,10 +78,11 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
-		args = []string{"help"}
+		std.Out.Print(shortHelp())
+		return nil
 	}
-	if args[0] == command.HelpFlag || args[0] == command.ShortHelpFlag {
-		args = append([]string{"help"}, args[1:]...)
+	if name := flagCommands[args[0]]; name != "" {
+		args = append([]string{name}, args[1:]...)
 	}
 	c, err := findCommand(args[0])
 	if err != nil {
@@ -89,6 +90,10 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 	}
 	return c.Run(ctx, args[1:], std)
 }
+
+// flagCommands maps flags that stand in place of a command to commands.
+var flagCommands = map[string]string{command.HelpFlag: "help", command.ShortHelpFlag: "help",
+	"--version": "version", "-v": "version"}
 
 // wantsJSON reports whether errors are printed as JSON. It does not parse the arguments, because
 // these may be wrong.

@@ -376,9 +376,8 @@ func TestQuestionWithoutTerminal(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	got := run(t, "call", "fs_delete", "path=a", "--write", "--root", dir)
-	assert.Equal(t, got.code, 5)
-	assert.Equal(t, lastLine(got.stderr), "hint: "+term.HintTerminal+
-		"; stdwire's own server asks nobody with --confirm trust")
+	assert.Equal(t, got.code, 7)
+	assert.Equal(t, lastLine(got.stderr), "hint: confirm it with --yes, or at a terminal")
 	assert.Equal(t, run(t, "call", "fs_delete", "path=a", "--write", "--root", dir, "--confirm",
 		"trust").code, 0)
 }

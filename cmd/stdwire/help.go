@@ -16,65 +16,80 @@ import (
 // helpCommand is stdwire help.
 func helpCommand() command.Command {
 	return command.Command{
-		Name: "help", Usage: "[COMMAND|TOPIC]",
+		Name: "help", Usage: "[COMMAND [SUBCOMMAND | OPERATION] | TOPIC]",
 		Summary: "explain a command or a topic",
 		Help:    "stdwire help lists the commands and the topics.",
 		Make: func() (command.Grammar, command.Runner) {
-			show := func(_ context.Context, std *term.Streams) error {
-				std.Out.Print(overview())
+			var words []string
+			word := func(w string) error {
+				words = append(words, w)
 				return nil
 			}
-			named := false
-			word := func(w string) (err error) {
-				if named {
-					return command.Usagef("unexpected argument %q", w)
+			run := func(ctx context.Context, std *term.Streams) error {
+				if words == nil {
+					std.Out.Print(overview())
+					return nil
 				}
-				named = true
-				show, err = helpOn(w)
-				return err
+				return helpOn(ctx, std, words[0], words[1:])
 			}
-			run := func(ctx context.Context, std *term.Streams) error { return show(ctx, std) }
 			return command.Grammar{Word: word}, run
 		},
 	}
 }
 
-// helpOn returns a function that prints the help of a command or the page of a topic. A word that
-// names both, such as config, prints the command's help, followed by the page.
-func helpOn(name string) (command.Runner, error) {
+// helpOn prints the help of a command or the page of a topic. A word that names both, such as
+// config, prints the command's help, followed by the page. further are the words after a command
+// that name a subcommand or an operation.
+func helpOn(ctx context.Context, std *term.Streams, name string, further []string) error {
 	page, isTopic := topic.Find(name)
-	printPage := func(_ context.Context, std *term.Streams) error {
+	c, err := findCommand(name)
+	if err == nil {
+		grammar, _ := c.Make()
+		switch {
+		case len(further) > 0 && grammar.Rest != nil:
+			return c.Run(ctx, append(further, command.HelpFlag), std)
+		case len(further) > 0:
+			return command.Usagef("%s has no subcommand %q", name, further[0])
+		}
+		if err := c.ShowHelp(grammar)(ctx, std); err != nil || !isTopic {
+			return err
+		}
+		std.Out.Print("\n")
+	}
+	switch {
+	case isTopic && len(further) > 0:
+		return command.Usagef("unexpected argument %q", further[0])
+	case isTopic:
 		std.Out.Print(page.Text)
 		return nil
-	}
-	c, err := findCommand(name)
-	switch {
-	case err == nil:
-		grammar, _ := c.Make()
-		help := c.ShowHelp(grammar)
-		return func(ctx context.Context, std *term.Streams) error {
-			if err := help(ctx, std); err != nil || !isTopic {
-				return err
-			}
-			std.Out.Print("\n")
-			return printPage(ctx, std)
-		}, nil
-	case isTopic:
-		return printPage, nil
 	}
 	var names []string
 	for _, t := range topic.All() {
 		names = append(names, t.Name)
 	}
-	return nil, command.Usagef("there is no command or topic %q", name).
+	return command.Usagef("there is no command or topic %q", name).
 		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)),
 			"stdwire help lists them"))
 }
 
+// shortHelp is what stdwire without arguments prints.
+func shortHelp() string {
+	var b strings.Builder
+	b.WriteString(usage)
+	for _, name := range []string{"ls", "call", "shell", "serve", "tap", "doctor"} {
+		c, _ := findCommand(name)
+		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+	}
+	b.WriteString("\nstdwire help lists all commands and topics; stdwire help COMMAND explains one.\n")
+	return b.String()
+}
+
+const usage = "stdwire speaks MCP: a server with file and process tools, a client and a gateway.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n"
+
 // overview is the main help.
 func overview() string {
 	var b strings.Builder
-	b.WriteString("stdwire speaks MCP on stdio: a server with file and process tools, and a client.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
+	b.WriteString(usage)
 	for _, c := range commands() {
 		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}

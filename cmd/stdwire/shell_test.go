@@ -50,7 +50,7 @@ func TestShellScript(t *testing.T) {
 	got := scripted(t, "", ".tools\n.tools echo\n.info\n.help", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, want := range []string{"echo(text: string, [n: integer])\n    Says it again.\n",
-		"{\n  \"name\": \"echo\",\n", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
+		"\nparameter  type ", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	got = scripted(t, "-o json", ".info", "good")
@@ -69,7 +69,7 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{"ecko", "good", 5, self +
 			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"echo n=x", "good", 2, self +
-			": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
+			": line 1: echo: n must be an integer, not \"x\"; missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
 		{"echo word", "good", 2,
 			"line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
 		{"die", "good", 6, self + ": line 1: die: exited with status 7: \"out of memory\"\n"},

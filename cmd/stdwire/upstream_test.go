@@ -99,7 +99,7 @@ func TestLargeUpstreamResult(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 		assert.Equal(t, got.stdout, strings.Repeat("0123456789abcde\n", 5<<20/16))
 		got = behind("call", "hand__big", "mb:=12")
-		assert.Equal(t, got.code, 5)
+		assert.Equal(t, got.code, 7)
 		assert.Assert(t, cmp.Contains(got.stderr, "maxResult allows 8388608"), got.stderr)
 		assert.Equal(t, strings.Count(got.stderr, "\n"), 1, got.stderr)
 	}

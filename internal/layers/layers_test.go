@@ -158,12 +158,13 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
+		"cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",

@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +26,8 @@ func InspectCommand() command.Command {
 		Summary: "show what a server is, or all of a tool's definition",
 		Help: `Prints the negotiated revision, the name and version of the server, how long its start took, the
 names of its environment variables, and what it wrote to stdout that is not a message. With a
-TOOL it prints the whole definition of the tool.`,
+TOOL it prints what the tool does and a table of its parameters; json prints the whole definition,
+as the server wrote it.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, tool string
@@ -59,7 +59,7 @@ TOOL it prints the whole definition of the tool.`,
 	}
 }
 
-// InspectTool prints the definition of a tool, as the server wrote it (json) or indented.
+// InspectTool prints the definition of a tool, as the server wrote it (json) or for people.
 func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name,
 	form string) error {
 	list, err := tools.JSON(ctx, c)
@@ -77,11 +77,11 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 			std.Out.PrintJSON(definition)
 			return nil
 		}
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, definition, "", "  "); err != nil {
+		var tool mcp.Tool
+		if err := mcp.Unmarshal(definition, &tool); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(indented.Bytes())
+		std.Out.Print(output.Definition(&tool))
 		return nil
 	}
 	return target.NotFound("tool", name, names, "stdwire tools")

@@ -96,6 +96,17 @@ func (s *ConfiguredServer) flags() []command.Flag {
 			}}}, s.ConfigFlags.Flags()...)
 }
 
+// Has reports whether the configuration has a server of that id. An error of the configuration
+// counts as none.
+func (s *ConfiguredServer) Has(id string) bool {
+	c, _, err := s.Load()
+	if err != nil {
+		return false
+	}
+	_, err = c.Server(id)
+	return err == nil
+}
+
 // Resolve finds the server in the configuration and checks that it may be started. It does nothing
 // if no server is given, or the second time.
 func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -118,6 +119,10 @@ func explainCall(e *client.CallError) *command.Failure {
 	}
 	if why, hint := explainUnasked(e.Err); why != "" {
 		f.Why, f.Hint = why, hint
+	}
+	if refused, ok := errors.AsType[*rpc.Error](e.Err); ok &&
+		jsonscan.Member(refused.Data, "refused_by") != nil {
+		f.Code = "denied" // by a limit or a command of a gateway
 	}
 	return f
 }

@@ -73,9 +73,14 @@ func (t *Target) Name() string {
 	case t.Remote.URL != "":
 		return t.Remote.Host()
 	case t.Words != nil:
-		return filepath.Base(t.Words[0])
+		return cmp.Or(packageName(t.Words), filepath.Base(t.Words[0]))
 	}
 	return "built-in"
+}
+
+// IsBuiltin reports whether the server is stdwire's own, because no other is given.
+func (t *Target) IsBuiltin() bool {
+	return t.Connection == "" && t.Configured.ID == "" && t.Remote.URL == "" && t.Words == nil
 }
 
 // Check returns an error if flags contradict each other.
@@ -104,21 +109,6 @@ func (t *Target) Check() error {
 			own).WithHint("give arguments of the server after --")
 	}
 	return t.Remote.Check()
-}
-
-// LaunchedName returns the name of the server in questions: the command and the package that a
-// launcher such as npx runs, without other arguments, which may be secret.
-func (t *Target) LaunchedName() string {
-	name := t.Name()
-	if t.Words == nil || !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
-		return name
-	}
-	for _, word := range t.Words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, "=:") {
-			return name + " " + word
-		}
-	}
-	return name
 }
 
 // serverCommand returns the command to run.
