@@ -34,6 +34,7 @@ var layers = []struct {
 	{"internal/printable", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
+	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
 	{"internal/shellwords", nil},
@@ -97,7 +98,7 @@ var layers = []struct {
 
 	{"client/host/config",
 		[]string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth",
-			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
+			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/atomicfile", "internal/terminal",

@@ -35,6 +35,9 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
+	if f.text.toml != nil {
+		return nil, fmt.Errorf("%s is TOML; stdwire's own files are JSON", path)
+	}
 	root, ok := f.text.root()
 	if !ok { // no value, but there may be comments
 		if len(data) > 0 && data[len(data)-1] != '\n' {

@@ -166,6 +166,11 @@ func (r *reader) readServers(all value) {
 		if strings.HasPrefix(m.name, "$") && !m.isObject() {
 			continue // $schema
 		}
+		if r.extensions && m.isObject() && !definesTransport(m.value) {
+			r.warnf(m.offset, "%.60q is a server of an extension, which only its application can start",
+				m.name)
+			continue
+		}
 		if len(r.file.Servers) == MaxServers {
 			r.errorf(m.offset, "the file has more than %d servers", MaxServers)
 			return
@@ -261,6 +266,10 @@ func (r *reader) checkTransport(m member) {
 // readCommand reads a program, which may include arguments.
 func (r *reader) readCommand(v value) {
 	s := r.server
+	if v.isObject() && r.extensions {
+		r.readCommandObject(v)
+		return
+	}
 	if v.isArray() {
 		words := r.readStrings(v)
 		if len(words) == 0 || words[0] == "" {
@@ -283,6 +292,25 @@ func (r *reader) readCommand(v value) {
 	s.Command, s.Args = words[0], append(words[1:], s.Args...)
 	r.warnf(v.start,
 		"command contains spaces and is not a file: it is split; write its arguments as args")
+}
+
+// readCommandObject reads the older form of Zed.
+func (r *reader) readCommandObject(v value) {
+	for _, m := range r.members(v) {
+		r.field = "command." + m.name
+		switch m.name {
+		case "path":
+			r.server.Command = r.readString(m.value)
+		case "args":
+			r.server.Args = append(r.readStrings(m.value), r.server.Args...)
+		case "env":
+			if m.data[m.start] != 'n' { // null
+				r.server.Env = r.readEnv(m.value)
+			}
+		default:
+			r.warnf(m.offset, "unknown field %.60q; it does nothing here", r.field)
+		}
+	}
 }
 
 // splitCommand splits a command line into words. It returns nil if a quotation mark is open, or for
