@@ -62,6 +62,10 @@ type baseDir struct {
 
 // file returns the path of a file of stdwire.
 func (b baseDir) file(env *Environment, name string) string {
+	return filepath.Join(b.dir(env), "stdwire", name)
+}
+
+func (b baseDir) dir(env *Environment) string {
 	dir := filepath.Join(env.Home, b.homePath)
 	for _, variable := range b.variables {
 		// The specification says that relative paths are ignored.
@@ -70,5 +74,5 @@ func (b baseDir) file(env *Environment, name string) string {
 			break
 		}
 	}
-	return filepath.Join(dir, "stdwire", name)
+	return dir
 }
