@@ -165,6 +165,10 @@ var layers = []struct {
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
+	{"cmd/stdwire/internal/installcmd", []string{
+		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
@@ -216,7 +220,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
-		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/installcmd", "cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
 	}},

@@ -26,7 +26,8 @@ type form struct {
 	cwd, envFile bool   // there are such members
 	url          string // the member with the URL; "": only commands can be started
 	headers      string // the member with headers, by default headers
-	// variable is how a variable is written, with NAME for its name. "": variables are not expanded.
+	// variable is how a variable is written, with NAME for its name. "": variables are not
+	// expanded.
 	variable string
 	defaults bool // ${NAME:-text} is understood
 	codex    bool // headers with variables have members of their own

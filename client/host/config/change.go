@@ -10,8 +10,9 @@ import (
 // Changed reports whether there is anything to change.
 func (c *Change) Changed() bool { return !bytes.Equal(c.Before, c.After) }
 
-// Diff returns the lines that are removed and added, without the values of environment variables and
-// headers and what else may be secret, which are shown as "…". It returns "" if nothing changes.
+// Diff returns the lines that are removed and added, without the values of environment variables
+// and headers and what else may be secret, which are shown as "…". It returns "" if nothing
+// changes.
 func (c *Change) Diff() string {
 	if !c.Changed() {
 		return ""

@@ -18,8 +18,9 @@
 //
 // # Files
 //
-// A file is JSON with comments and trailing commas or, if its name ends with .toml, TOML 1.0; a byte
-// order mark and an empty file are valid. A duplicate key is an error. The first of these members that exists holds the servers:
+// A file is JSON with comments and trailing commas or, if its name ends with .toml, TOML 1.0; a
+// byte order mark and an empty file are valid. A duplicate key is an error. The first of these
+// members that exists holds the servers:
 //
 //	mcpServers                       Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and
 //	                                 most others; stdwire's own form

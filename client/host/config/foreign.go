@@ -109,7 +109,8 @@ func (t *translator) absolute(field, path string) string {
 	return whole
 }
 
-// argument returns an argument, or the value of a flag, as an absolute path if it is a relative one.
+// argument returns an argument, or the value of a flag, as an absolute path if it is a relative
+// one.
 func (t *translator) argument(field, arg string) string {
 	arg = t.path(field, arg)
 	if t.workspace || t.server.Dir != "" {

@@ -28,8 +28,8 @@ type Change struct {
 // workspace says that the file is the one of a workspace. In the user's file, relative paths become
 // absolute.
 //
-// If the file has a different server of that name, the error is an [*ExistsError], unless replace is
-// set: then the definition is replaced with the comments in it. An error of the file is a
+// If the file has a different server of that name, the error is an [*ExistsError], unless replace
+// is set: then the definition is replaced with the comments in it. An error of the file is a
 // [Diagnostic]; any other says what the application cannot do.
 func (a Application) Install(env *Environment, path string, data []byte, s *Server, workspace,
 	replace bool) (*Change, error) {

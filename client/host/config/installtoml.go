@@ -76,8 +76,8 @@ func appendTOML(dst, value []byte) []byte {
 }
 
 // removeTables removes all statements that define what a path of keys leads to, each with its line
-// and the blank line before a table. table, if not nil, takes the place of the first, unless that is
-// no table of its own.
+// and the blank line before a table. table, if not nil, takes the place of the first, unless that
+// is no table of its own.
 func (e *editor) removeTables(t *text, keys []string, table []byte) (replaced bool, err error) {
 	within := func(s toml.Statement) bool {
 		return len(s.Path) >= len(keys) && slices.Equal(s.Path[:len(keys)], keys)

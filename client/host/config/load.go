@@ -193,8 +193,9 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with this id or, if there is none, the only one whose id differs only in
-// case from what [SuggestID] makes of it. The server may be disabled and may require trust (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
+// Server returns the server with this id or, if there is none, the only one whose id differs only
+// in case from what [SuggestID] makes of it. The server may be disabled and may require trust (see
+// [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
 // broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
 	i := c.index(id)
