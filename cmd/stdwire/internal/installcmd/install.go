@@ -126,9 +126,9 @@ func (in *installation) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case err != nil:
 		return err
-	case in.print:
 	case !changed:
 		std.Err.Printf("%s already has %s as it should be", path, server.ID)
+	case in.print:
 	default:
 		std.Err.Printf("%s: %s is added; restart %s to use it", path, server.ID, app.Title)
 	}
