@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/installcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
@@ -28,7 +29,8 @@ func commands() []command.Command {
 		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
 		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
 		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
-		configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(),
+		configcmd.PinCommand(), configcmd.ConfigCommand(),
+		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
 		authcmd.AuthCommand(),
 		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
 	}

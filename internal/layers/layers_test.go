@@ -34,6 +34,7 @@ var layers = []struct {
 	{"internal/printable", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
+	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
 	{"internal/shellwords", nil},
@@ -98,7 +99,7 @@ var layers = []struct {
 
 	{"client/host/config",
 		[]string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth",
-			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
+			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/atomicfile", "internal/terminal",
@@ -166,6 +167,10 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target",
 	}},
+	{"cmd/stdwire/internal/installcmd", []string{
+		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
@@ -217,7 +222,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
-		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/installcmd", "cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
 	}},

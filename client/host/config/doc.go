@@ -18,13 +18,15 @@
 //
 // # Files
 //
-// A file is JSON with comments and trailing commas; a byte order mark and an empty file are valid.
-// A duplicate key is an error. The first of these members that exists holds the servers:
+// A file is JSON with comments and trailing commas or, if its name ends with .toml, TOML 1.0; a
+// byte order mark and an empty file are valid. A duplicate key is an error. The first of these
+// members that exists holds the servers:
 //
 //	mcpServers                       Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and
 //	                                 most others; stdwire's own form
 //	servers                          VS Code, Dispatch
 //	context_servers                  Zed
+//	mcp_servers                      Codex
 //	mcp.servers                      opencode 2, VS Code's older settings
 //	mcp                              opencode, Crush
 //	projects.DIRECTORY.mcpServers    Claude Code's settings, for the working directory
@@ -33,12 +35,13 @@
 // These members of a server are known. Others cause a warning and are kept for [Server.JSON].
 //
 //	command          the program, or an array of it and its arguments; a command line that is not
-//	                 the name of a file is split, with a warning
+//	                 the name of a file is split, with a warning; in Zed also {path, args, env}
 //	args, env, cwd   also: environment
 //	envFile          a file of NAME=value lines; env has precedence
 //	inheritEnv       true, or ["AWS_*"]: variables to inherit beyond those that every program needs;
-//	                 credentials in HTTPS_PROXY, UV_* and npm_config_* only if named
-//	url, headers     also: serverUrl, httpUrl
+//	                 credentials in HTTPS_PROXY, UV_* and npm_config_* only if named; also: env_vars
+//	url, headers     also: serverUrl, httpUrl; http_headers, and env_http_headers and
+//	                 bearer_token_env_var, which name variables
 //	oauth            false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate,
 //	                 grantType}, see [OAuth]; also: auth, if it is an object, and the names that
 //	                 applications have for its members, callbackPort and enabled among them
@@ -46,10 +49,10 @@
 //	                 transportType
 //	disabled, enabled
 //	tools            {allow: ["read_*"], deny: […]}, see [host.Filter]; also: includeTools,
-//	                 excludeTools, disabledTools
+//	                 excludeTools, disabledTools, enabled_tools, disabled_tools
 //	era              auto, modern, legacy
-//	startTimeoutMs   for the start and the handshake
-//	callTimeoutMs    for a call
+//	startTimeoutMs   for the start and the handshake; also: startup_timeout_ms, startup_timeout_sec
+//	callTimeoutMs    for a call; also: tool_timeout_sec, in seconds
 //	timeout          as the application defines it: milliseconds of a call; in Zed seconds; in
 //	                 opencode milliseconds of the start; in mcp-proxy nanoseconds
 //	idleStop         "10m": the server is stopped after this time without calls

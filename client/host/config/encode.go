@@ -142,7 +142,7 @@ func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []b
 	if len(profiles) > 0 {
 		text = append(append(text, `,"profiles":`...), encode(profiles)...)
 	}
-	return indent(append(text, '}'), "")
+	return indent(append(text, '}'), "", "  ")
 }
 
 // serversJSON returns an object of servers by id.
@@ -177,12 +177,9 @@ func encode(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// indent formats JSON over several lines, with prefix before all but the first.
-func indent(text []byte, prefix string) []byte {
-	step := "  "
-	if strings.HasPrefix(prefix, "\t") {
-		step = "\t"
-	}
+// indent formats JSON over several lines, with prefix before all but the first, and step for each
+// level.
+func indent(text []byte, prefix, step string) []byte {
 	var b bytes.Buffer
 	_ = json.Indent(&b, text, prefix, step)
 	return b.Bytes()

@@ -31,8 +31,13 @@ func serverFields() []field {
 		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.readEnv(v) }},
 		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.readString(v) }},
 		{[]string{"inheritEnv"}, (*reader).readInheritEnv},
+		{[]string{"env_vars"}, (*reader).readVariableNames},
 		{urlNames, func(r *reader, v value) { r.server.URL = r.readString(v) }},
-		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.readHeaders(v) }},
+		{[]string{"headers", "http_headers"}, func(r *reader, v value) {
+			r.addHeaders(v, r.readMap(v))
+		}},
+		{[]string{"env_http_headers"}, (*reader).readHeaderVariables},
+		{[]string{"bearer_token_env_var"}, (*reader).readBearerVariable},
 		{[]string{"oauth", "auth"}, (*reader).readOAuth},
 		{[]string{"tlsCA"}, func(r *reader, v value) { r.server.TLS.CA = r.readString(v) }},
 		{[]string{"tlsClientCert"},
@@ -52,14 +57,23 @@ func serverFields() []field {
 		{[]string{"callTimeoutMs"}, func(r *reader, v value) {
 			r.server.CallTimeout = r.readDuration(v, time.Millisecond)
 		}},
+		{[]string{"startup_timeout_ms"}, func(r *reader, v value) {
+			r.server.StartTimeout = r.readDuration(v, time.Millisecond)
+		}},
+		{[]string{"startup_timeout_sec"}, func(r *reader, v value) {
+			r.server.StartTimeout = r.readSeconds(v)
+		}},
+		{[]string{"tool_timeout_sec"}, func(r *reader, v value) {
+			r.server.CallTimeout = r.readSeconds(v)
+		}},
 		{[]string{"idleStop"}, (*reader).readIdleStop},
 		{[]string{"maxArguments"},
 			func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
 		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.readSize(v) }},
 		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
 		{[]string{"tools"}, (*reader).readTools},
-		{[]string{"includeTools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) {
+		{[]string{"includeTools", "enabled_tools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
+		{[]string{"excludeTools", "disabledTools", "disabled_tools"}, func(r *reader, v value) {
 			r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
 		}},
 		{[]string{"options"}, (*reader).readOptions},
@@ -85,7 +99,7 @@ func (r *reader) readFields(v value) {
 	given := map[*field]member{}
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
-		if !known || m.name == "auth" && !m.isObject() {
+		if !known || m.name == "auth" && !m.isObject() || m.name == "tools" && r.toolsUnknown {
 			// Cursor's auth is an object. That of other applications has other meanings.
 			r.unknownField(m)
 			continue
@@ -104,7 +118,9 @@ func (r *reader) readFields(v value) {
 // unknownField keeps a member without a meaning here and warns, unless other applications commonly
 // write it.
 func (r *reader) unknownField(m member) {
-	r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+	if m.name != "tools" { // that of Codex, which would be taken for stdwire's own
+		r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+	}
 	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||
 		m.name == "name" {
 		return
@@ -199,28 +215,6 @@ func namePrefix(name string) string {
 		return name[:i+1] + "…"
 	}
 	return name
-}
-
-func (r *reader) readHeaders(v value) map[string]string {
-	all, seen := r.readMap(v), map[string]string{}
-	for name := range all {
-		if !isToken(name) {
-			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
-		}
-		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
-			r.errorf(v.start, "headers: %q and %q are the same header; remove one of them",
-				min(name, other), max(name, other))
-		}
-		seen[strings.ToLower(name)] = name
-	}
-	return all
-}
-
-// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
 }
 
 func (r *reader) readInheritEnv(v value) {

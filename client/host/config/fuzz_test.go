@@ -15,6 +15,7 @@ func FuzzParse(f *testing.F) {
 		`{"servers": {"a": {"command": "npx -y 'x y'", "tools": {"allow": ["a*"], "deny": []}, "idleStop": "1h", "envFile": ".env"}}, "inputs": [{"id": "x"}]}`,
 		`{"mcpProxy": {}, "mcpServers": {"a": {"url": "http://x", "timeout": 1500000, "options": {"disabled": true, "toolFilter": {"mode": "block", "list": ["a"]}}}}}`,
 		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`,
+		"[mcp_servers.a]\ncommand = 'x'\nenv.A = 't0ken'\nenv_vars = ['B']\n[mcp_servers.b]\nurl = 'http://x'\nbearer_token_env_var = 'A'\ntool_timeout_sec = 1.5",
 		`{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
 	} {
 		f.Add([]byte(seed))

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -197,11 +198,12 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with this id, which may be disabled and may require trust (see
+// Server returns the server with this id or, if there is none, the only one whose id differs only
+// in case from what [SuggestID] makes of it. The server may be disabled and may require trust (see
 // [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
 // broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
-	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
+	i := c.index(id)
 	for _, f := range c.Files {
 		if f.Err != nil {
 			return nil, f.Err
@@ -218,6 +220,19 @@ func (c *Config) Server(id string) (*Server, error) {
 		return nil, &UnknownError{"server", id, near.Instead(id, ids)}
 	}
 	return c.Servers[i], c.Servers[i].Err
+}
+
+// index returns the index in Servers of the server that Server returns, or -1.
+func (c *Config) index(id string) int {
+	if i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id }); i >= 0 {
+		return i
+	}
+	similar := func(s *Server) bool { return strings.EqualFold(s.ID, SuggestID(id)) }
+	i := slices.IndexFunc(c.Servers, similar)
+	if i >= 0 && slices.ContainsFunc(c.Servers[i+1:], similar) {
+		return -1
+	}
+	return i
 }
 
 // Select returns the servers of a profile in its order, or all servers if profile is "", including

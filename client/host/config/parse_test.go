@@ -210,6 +210,21 @@ b {"command":"b","startTimeoutMs":2000,"disabled":true}
 b {"type":"http","url":"https://example.com/mcp","callTimeoutMs":5000,"disabled":true}
 warning: f.json:2:9: server "a": unknown field "source"; it does nothing here
 `},
+		{"Zed's older form", `{"context_servers": {
+  "a": {"command": {"path": "a", "args": ["b"], "env": {"K": "v"}}, "settings": {}},
+  "b": {"command": {"path": "b", "args": [], "env": null, "timeout": 1}},
+  "c": {"settings": {"database_url": "x"}},
+  "d": {"source": "extension", "enabled": true, "settings": {}},
+  "e": {"command": {"args": []}},
+}}`, `a {"command":"a","args":["b"],"env":{"K":"v"},"settings":{}}
+b {"command":"b"}
+e broken
+warning: f.json:2:69: server "a": unknown field "settings"; it does nothing here
+warning: f.json:3:59: server "b": unknown field "command.timeout"; it does nothing here
+warning: f.json:4:3: "c" is a server of an extension, which only its application can start
+warning: f.json:5:3: "d" is a server of an extension, which only its application can start
+error: f.json:6:3: server "e": it has neither a command nor a URL
+`},
 		{"Gemini", `{"mcpServers": {"a": {"httpUrl": "https://example.com/mcp", "timeout": 600000, "includeTools": ["x*"], "excludeTools": ["y"]}}, "general": {}}`,
 			`a {"type":"http","url":"https://example.com/mcp","callTimeoutMs":600000,"tools":{"allow":["x*"],"deny":["y"]}}` +
 				"\n"},

@@ -22,13 +22,15 @@ func configImportCommand() command.Command {
 		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
 		Summary: "import servers from another application's file",
 		Help: `Prints a file with the servers, all of them or those that are named, including the secrets that
-are in them. A name that is not a valid id becomes the most similar valid one.
+are in them. A name that is not a valid id becomes the most similar valid one. A file whose name
+ends with .toml is one of Codex.
 
 With --into the servers are added to a file, which is created if needed and otherwise keeps its
 content, comments included. If it has a different server with the same id, nothing is written;
 --force replaces the server, with the comments within it.
 
   stdwire config import ~/.cursor/mcp.json
+  stdwire config import ~/.codex/config.toml
   stdwire config import .vscode/mcp.json github --into ~/.config/stdwire/mcp.json`,
 		Make: func() (command.Grammar, command.Runner) {
 			im := new(importOptions)

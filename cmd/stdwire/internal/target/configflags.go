@@ -140,7 +140,7 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 	if err != nil {
 		return ConfigFailure(err)
 	}
-	s.server, s.Endpoint = server, endpoint
+	s.server, s.Endpoint, s.ID = server, endpoint, server.ID
 	return nil
 }
 

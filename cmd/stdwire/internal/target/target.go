@@ -120,7 +120,7 @@ func (t *Target) serverCommand() (client.Command, error) {
 		return t.Configured.Endpoint.Command, nil
 	}
 	self, err := os.Executable()
-	return client.Command{Path: self, Args: t.Builtin.serveArgs()}, err
+	return client.Command{Path: self, Args: t.Builtin.ServeArgs()}, err
 }
 
 // Use connects to the server, calls f and ends the server. An error of f becomes a
