@@ -145,7 +145,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/atomicfile", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
+		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
 		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
