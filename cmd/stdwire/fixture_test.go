@@ -164,6 +164,8 @@ var fixtures = map[string]func(args []string){
 		}
 		(&fake{}).serve()
 	},
+	// model answers a sampling request, or does what its argument says.
+	"model": answerSample,
 	// cat copies stdin to stdout.
 	"cat": func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
 	// hold takes notes until their reader is gone, beginning with one when it is ready.

@@ -141,14 +141,15 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/elicit", []string{
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
-		"dispatch/schema", "rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
+		"dispatch/schema", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
 		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
-		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
 		"cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",

@@ -36,8 +36,10 @@ people; json prints it as the server wrote it; raw prints the content alone: the
 the bytes of an image. If the tool reports a failure, the exit code is 5, and with text and raw
 stdout is empty.
 
-At a terminal stdwire asks you the questions of the server. Elsewhere the server is told that
-nobody can be asked.
+At a terminal stdwire asks you the questions of the server, also those to a model. Elsewhere the
+server is told that nobody can be asked. --sample COMMAND answers the questions to a model
+instead: COMMAND reads the params of sampling/createMessage from stdin and writes the result, as
+{"content":{"type":"text","text":"…"}}, to stdout. It is stopped after 5 minutes.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git

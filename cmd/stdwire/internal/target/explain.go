@@ -154,9 +154,14 @@ func explainUnasked(err error) (why, hint string) {
 	case !ok:
 	case refused.Code == mcp.CodeMissingRequiredClientCapability:
 		var data mcp.MissingRequiredClientCapabilityData
-		if mcp.Unmarshal(refused.Data, &data) == nil &&
-			data.RequiredCapabilities.Elicitation != nil {
+		if mcp.Unmarshal(refused.Data, &data) != nil {
+			break
+		}
+		switch needed := data.RequiredCapabilities; {
+		case needed.Elicitation != nil:
 			return explainMissing([]string{mcp.MethodElicit})
+		case needed.Sampling != nil:
+			return explainMissing([]string{mcp.MethodCreateMessage})
 		}
 	case refused.Code == mcp.CodeURLElicitationRequired:
 		var data mcp.URLElicitationRequiredData
@@ -171,8 +176,12 @@ func explainUnasked(err error) (why, hint string) {
 
 // explainMissing explains which requests of the server this client does not answer.
 func explainMissing(methods []string) (why, hint string) {
-	if slices.Equal(methods, []string{mcp.MethodElicit}) {
+	switch {
+	case slices.Equal(methods, []string{mcp.MethodElicit}):
 		return "the server asks a question, and nobody can answer it here", term.HintTerminal
+	case slices.Equal(methods, []string{mcp.MethodCreateMessage}):
+		return "the server asks a model, and none can answer it here",
+			"--sample COMMAND answers it, and at a terminal you do: run it with stdin and stderr on one"
 	}
 	return "the server asks for " + strings.Join(methods, " and ") +
 		", which stdwire does not give", ""

@@ -36,6 +36,7 @@ type Target struct {
 	maxMessage   int           // in bytes; 0: the default of the client or the configuration
 	ServerLogs   bool
 	env          map[string]string // of --env
+	sampler      *sampler          // of --sample; nil if not given
 	Options      client.Options    // callbacks of the command
 }
 
@@ -49,6 +50,7 @@ func (t *Target) Flags() []command.Flag {
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
 		t.environmentFlag(),
+		t.sampleFlag(),
 		command.SwitchFlag(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
@@ -218,6 +220,9 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	o := t.ClientOptions(std)
 	if std.CanAsk() {
 		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
+	}
+	if t.sampler != nil {
+		o.OnSample = t.sampler.sample
 	}
 	if adjust != nil {
 		adjust(&o)
