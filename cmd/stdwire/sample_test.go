@@ -22,7 +22,7 @@ func answerSample(args []string) {
 	request, _ := io.ReadAll(os.Stdin)
 	switch args[0] {
 	case "fail":
-		fmt.Fprintln(os.Stderr, "first\nno key \x07")
+		fmt.Fprintln(os.Stderr, "first\nno key")
 		syscall.Exit(3)
 	case "long":
 		fmt.Print(strings.Repeat("x", 5<<20))
@@ -64,7 +64,7 @@ func TestSampleCommand(t *testing.T) {
 			sampling(t, "answer")}, fixture("forms")...)...)...)
 		assert.Equal(t, got, ran{0, "m wrote: 10 key\nm wrote: 10 key\n", ""}, era)
 		for answer, want := range map[string]string{
-			"fail":          `exited with status 3: "no key \u0007"`,
+			"fail":          `exited with status 3: "no key"`,
 			"long":          "its answer has more than 4194304 bytes",
 			"{}":            "its answer has no content",
 			"no":            "its answer is not JSON: ",

@@ -59,6 +59,8 @@ instead: COMMAND reads the params of sampling/createMessage from stdin and write
 				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
 				command.SwitchFlag(&c.watch, "--watch",
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+				command.SwitchFlag(&c.task, "--task",
+					"if the call becomes a task, print its id and do not wait; see stdwire task"),
 			}, c.Target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.Word, Connection: c.Target.SetConnection,
 				Command: c.Target.Command}, c.run
@@ -76,6 +78,7 @@ type Call struct {
 	Timeout     time.Duration
 	noValidate  bool
 	watch       bool
+	task        bool
 	output      string
 	save        string // directory; "": nothing is saved
 }
@@ -128,6 +131,9 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
+		if c.task {
+			return c.start(ctx, std, cl, arguments, saver)
+		}
 		result, err := c.Send(ctx, std, cl, arguments)
 		if err != nil {
 			return err
@@ -135,6 +141,29 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		v := &output.Printer{Std: std, Format: c.output, Save: saver}
 		return v.ToolResult(c.Tool, result)
 	})
+}
+
+// start calls the tool and prints the id of the task that the call becomes, or its result.
+func (c *Call) start(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte,
+	saver *output.Saver) error {
+	task, err := cl.StartTool(ctx, c.Tool, json.RawMessage(arguments), client.Timeout(c.Timeout))
+	if err != nil {
+		return err
+	}
+	if task.ID() == "" {
+		std.Err.Printf("note: %s did not become a task", c.Tool)
+		v := &output.Printer{Std: std, Format: c.output, Save: saver}
+		return v.ToolResult(c.Tool, task.State().Result)
+	}
+	if c.output == "json" {
+		text, err := mcp.Marshal(task.State())
+		if err == nil {
+			std.Out.PrintJSON(text)
+		}
+		return err
+	}
+	std.Out.Print(printable.Line(task.ID()) + "\n")
+	return nil
 }
 
 // Arguments builds the arguments of the call and validates them against the input schema.

@@ -128,7 +128,9 @@ var methodFeatures = map[string]string{
 	mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
 	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts",
 	mcp.MethodComplete:  "completions",
-	mcp.MethodSubscribe: "way to tell of changes", mcp.MethodListen: "way to tell of changes",
+	mcp.MethodListTasks: "list of tasks", mcp.MethodGetTask: "tasks",
+	mcp.MethodCancelTask: "way to cancel tasks",
+	mcp.MethodSubscribe:  "way to tell of changes", mcp.MethodListen: "way to tell of changes",
 }
 
 // Unsupported returns the failure for a server that does not declare a capability.
