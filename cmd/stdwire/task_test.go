@@ -57,7 +57,9 @@ func TestTask(t *testing.T) {
 		assert.Equal(t, got.code, 0, got.stderr)
 		return strings.TrimSuffix(got.stdout, "\n")
 	}
-	task := func(args ...string) ran { return run(t, append(append([]string{"task"}, args...), at...)...) }
+	task := func(args ...string) ran {
+		return run(t, append(append([]string{"task"}, args...), at...)...)
+	}
 
 	id, failing := start(), start("-d", `{"fail":true}`)
 	assert.Equal(t, task("get", id), ran{0, "working\n", ""})

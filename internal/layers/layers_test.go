@@ -131,7 +131,8 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
-		"internal/jsonscan", "internal/printable", "internal/form", "cmd/stdwire/internal/command",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
+		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
@@ -212,6 +213,13 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/topic", nil},
+	{"cmd/stdwire/internal/completion", []string{
+		"internal/form", "internal/jsonscan", "internal/printable", "rpc/mcp", "server", "client",
+		"client/host/config", "client/host/gateway", "dispatch/cli", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
+		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/target", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/topic",
+	}},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
@@ -219,6 +227,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/completion",
 	}},
 }
 

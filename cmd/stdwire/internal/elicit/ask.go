@@ -15,8 +15,7 @@ import (
 )
 
 // An Asker answers the elicitation and sampling requests of a server (2026-07-28, Elicitation,
-// Sampling). It asks one
-// question at a time.
+// Sampling). It asks one question at a time.
 type Asker struct {
 	server  string // its name in messages
 	console *term.Console
@@ -29,8 +28,8 @@ func NewAsker(server string, console *term.Console, p term.Prompter) *Asker {
 	return &Asker{server: server, console: console, Prompter: p, browse: Browse}
 }
 
-// Answer sets the callbacks of o for elicitation and sampling requests. A question ends with the context of its
-// call, or else of the connection.
+// Answer sets the callbacks of o for elicitation and sampling requests. A question ends with the
+// context of its call, or else of the connection.
 func (a *Asker) Answer(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
 	o.OnElicit, o.OnSample = a.elicit, a.sample

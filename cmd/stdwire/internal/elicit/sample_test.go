@@ -66,7 +66,8 @@ user:
 	params = mcp.CreateMessageParams{}
 	for i := range 1000 {
 		params.Messages = append(params.Messages,
-			message(mcp.Role(strings.Repeat("r", 9999)), &mcp.TextContent{Text: fmt.Sprint(i) + strings.Repeat(" long", 9999)}))
+			message(mcp.Role(strings.Repeat("r", 9999)),
+				&mcp.TextContent{Text: fmt.Sprint(i) + strings.Repeat(" long", 9999)}))
 	}
 	_, seen, _ = sampled(t, params, "")
 	assert.Assert(t, len(seen) < 100_000, len(seen))

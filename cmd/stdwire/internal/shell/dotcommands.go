@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
@@ -22,7 +23,7 @@ type dotCommand struct {
 	least, most          int // number of arguments; most < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
 	// complete returns candidates for the last of words. It may be nil.
-	complete func(s *Shell, ctx context.Context, words []string) []candidate
+	complete func(s *Shell, ctx context.Context, words []string) []arguments.Candidate
 }
 
 // dotCommands returns the commands in the order of the help.
