@@ -37,6 +37,8 @@ func TestShellScript(t *testing.T) {
 			`{"content":[{"type":"text","text":"{\"text\":\"a\"}"}],"x-unknown": 1.0}` +
 			"\njson\n"},
 		{".timeout\n.timeout 90s\n.timeout\n.timeout 0\n.timeout", "5m\n1m30s\nfor ever\n"},
+		{"echo {\n \"text\": \"a]}\",\n\"n\": 5\n}\necho text='b\nc'",
+			`{"text":"a]}","n":5}` + "\n" + `{"text":"b\nc"}` + "\n"},
 		{".trace\n.trace on\n.trace", "off\non\n"},
 		{".reload", "tools 8\n"},
 		{".help .read", ".read URI\n    read a resource\n"},
@@ -70,8 +72,13 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"echo n=x", "good", 2, self +
 			": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
-		{"echo word", "good", 2,
-			"line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
+		{"foo bar", "good", 5, self +
+			": line 1: foo: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\n"},
+		{"ecko bar", "good", 5, self +
+			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
+		{"echo {\n\"text\": 7}\necho", "good", 2, self + ": line 1: echo: "},
+		{"echo word", "good", 2, self +
+			": line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
 		{"die", "good", 6, self + ": line 1: die: exited with status 7: \"out of memory\"\n"},
 		{".timeout 300ms\nhang", "good", 6, ""},
 		{".tols", "good", 2,
@@ -159,11 +166,9 @@ func TestShellTrace(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "quiet"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40),
+	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`)),
 		`03:04:05.006 → {"a":"\u202e字字字字字"}`)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36),
-		`03:04:05.006 ← {"a":"\u202e字字字…`)
-	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
+	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)))
 	assert.Assert(t, strings.HasSuffix(long, "x… (1.5 kB more)"))
 
 	c := termtest.Capture(false)

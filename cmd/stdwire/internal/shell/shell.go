@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -113,8 +114,9 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 		s.history, err = lineedit.OpenHistory(path)
 	}
 	s.editor = lineedit.New(s.Std.In, s.Std.Err.W, lineedit.Options{
-		History:  s.history,
-		Complete: func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
+		History:    s.history,
+		Incomplete: isIncomplete,
+		Complete:   func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
 	})
 	// From here on, the editor prints stderr above the line that is being typed.
 	std := *s.Std
@@ -143,7 +145,7 @@ func (s *Shell) printGreeting() {
 // runInteractive runs typed lines until the end of input.
 func (s *Shell) runInteractive(ctx context.Context) error {
 	for {
-		line, err := s.editor.ReadLine(ctx, printable.Line(s.target.Name())+"> ")
+		line, err := s.readInput(ctx, printable.Line(s.target.Name())+"> ")
 		switch {
 		case err == lineedit.ErrInterrupted:
 			continue
@@ -176,10 +178,12 @@ func (s *Shell) runInteractive(ctx context.Context) error {
 // runScript runs the lines of stdin until one fails.
 func (s *Shell) runScript(ctx context.Context) error {
 	for n := 1; ; n++ {
-		line, err := s.editor.ReadLine(ctx, "")
+		line, err := s.readInput(ctx, "")
 		if err == io.EOF {
 			return nil
 		}
+		first := n
+		n += strings.Count(line, "\n")
 		switch err {
 		case nil:
 			err = s.execute(ctx, line)
@@ -194,10 +198,36 @@ func (s *Shell) runScript(ctx context.Context) error {
 			return nil
 		case err != nil:
 			f := command.AsFailure(ctx, err)
-			f.What = command.JoinNonEmpty(": ", fmt.Sprintf("line %d", n), f.What)
+			f.What = command.JoinNonEmpty(": ", fmt.Sprintf("line %d", first), f.What)
 			return f
 		}
 	}
+}
+
+// readInput reads a line and, while it is incomplete, the lines after it, up to an empty one or the
+// end. Where lines can be edited, the editor does so itself.
+func (s *Shell) readInput(ctx context.Context, prompt string) (string, error) {
+	text, err := s.editor.ReadLine(ctx, prompt)
+	for err == nil && isIncomplete(text) && !endsInBlankRow(text) {
+		if prompt != "" {
+			prompt = "… "
+		}
+		var more string
+		if more, err = s.editor.ReadLine(ctx, prompt); err == io.EOF {
+			return text, nil
+		}
+		if len(text)+len(more) >= lineedit.MaxLine {
+			return "", lineedit.ErrTooLong
+		}
+		text += "\n" + more
+	}
+	return text, err
+}
+
+// endsInBlankRow reports whether a text of several rows ends in a blank one.
+func endsInBlankRow(text string) bool {
+	at := strings.LastIndexByte(text, '\n')
+	return at >= 0 && strings.TrimSpace(text[at:]) == ""
 }
 
 // flush writes the buffered output and trace of a line.
