@@ -93,7 +93,8 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{".timeout soon", "good", 2,
 			"line 1: .timeout: \"soon\" is not a duration\nhint: write 500ms, 30s, 5m or 1h\n"},
 		{"echo 'a", "good", 2, "line 1: the quote ' is never closed\n"},
-		{`echo a\`, "good", 2, "line 1: nothing follows the last \\\n"},
+		{`echo a\`, "good", 2, // continues in the next line
+			self + ": line 1: echo: unexpected argument \"aecho\": "},
 		{`echo {"a"`, "good", 2, "line 1: the arguments: "},
 		{`echo {"a":1}x`, "good", 2, "line 1: the arguments: \"x\" follows the object\n"},
 		{".resources", "good", 5, self + ": line 1: .resources: the server has no resources\n"},
