@@ -72,6 +72,16 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"echo n=x", "good", 2, self +
 			": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
+		{".complete prompt greet", "rich", 2, "line 1: .complete: more is wanted\n"},
+		{".complete tool greet name", "rich", 2,
+			"line 1: .complete: \"tool\" is neither prompt nor resource\n"},
+		{".complete prompt greet nme", "rich", 2, self +
+			": line 1: greet: there is no argument \"nme\"\n"},
+		{".log loud", "rich", 2, "line 1: .log: \"loud\" is not one of debug, info, "},
+		{".log info", "good", 5, ""},
+		{".subscribe file:///c", "rich", 5, self + ": line 1: "},
+		{".unsubscribe file:///c", "rich", 2,
+			"line 1: .unsubscribe: file:///c is not subscribed\nhint: .subscribe lists what is\n"},
 		{"foo bar", "good", 5, self +
 			": line 1: foo: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\n"},
 		{"ecko bar", "good", 5, self +
@@ -146,6 +156,10 @@ func TestShellResourcesAndPrompts(t *testing.T) {
 			"\n" +
 			`[{"uriTemplate":"log://{day}","name":"log"}]` + "\n",
 		".reload": "tools 5, resources 2, prompts 1\n",
+		".complete prompt greet name\n.complete prompt greet city New name=Ada": "Ada\nNew York\nNewark\n",
+		".complete resource log://{day} day":                                    "monday\n",
+		".log\n.log debug\n.log\n.log off\n.log off\n.log":                      "off\ndebug\noff\n",
+		".subscribe": "",
 	} {
 		assert.Equal(t, scripted(t, "", script, "rich"), ran{0, want, ""}, script)
 	}

@@ -98,6 +98,16 @@ func completeWord(words ...string) func(*Shell, context.Context, []string) []arg
 	}
 }
 
+// completeFirst is completeWord for the first word only.
+func completeFirst(words ...string) func(*Shell, context.Context, []string) []arguments.Candidate {
+	return func(_ *Shell, _ context.Context, typed []string) []arguments.Candidate {
+		if len(typed) > 1 {
+			return nil
+		}
+		return withPrefix(typed[0], words)
+	}
+}
+
 // cachedTools returns the tools of the server, or none if it is not connected or takes too long.
 func (s *Shell) cachedTools(ctx context.Context) []*mcp.Tool {
 	if s.server == nil || s.server.isClosed() {
@@ -124,7 +134,7 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []arguments.Can
 	if s.server == nil || s.server.isClosed() || s.server.Capabilities().Resources == nil {
 		return nil
 	}
-	typed := words[0]
+	typed := words[len(words)-1]
 	var uris []string
 	resources, _ := s.server.allResources(ctx)
 	for _, r := range resources {

@@ -20,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ShellCommand is stdwire shell.
@@ -29,7 +30,8 @@ func ShellCommand() command.Command {
 		Summary: "use a server interactively or by a script",
 		Help: `Starts a server and reads lines: the name of a tool and its arguments, as for stdwire call, or
 one JSON object; or a command that begins with a dot (.help lists them). Words are split as in a
-shell, but nothing is expanded.
+shell, but nothing is expanded. A line continues in the next one while a quote or the object is
+open, up to an empty line.
 
 At a terminal, Tab completes tools, arguments, their values, prompts and URIs; Ctrl-R searches
 the history; Ctrl-C cancels the running call. The history is in ~/.local/state/stdwire/history,
@@ -72,6 +74,9 @@ type Shell struct {
 	history    *lineedit.History
 	interrupts chan os.Signal // receives Ctrl-C; nil for a script, which Ctrl-C ends
 	server     *connection    // nil if none is connected
+	subscribed []string       // URIs of resources whose changes are reported
+
+	logLevel atomic.Pointer[mcp.LoggingLevel] // of messages that are shown; nil: none are
 
 	cancel atomic.Pointer[context.CancelCauseFunc] // cancels the running line; nil if none runs
 }
@@ -89,6 +94,10 @@ func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 	}
 	defer saver.Close()
 	s.Std, s.saver, s.history = std, saver, new(lineedit.History)
+	if s.target.ServerLogs {
+		level := mcp.LevelInfo
+		s.logLevel.Store(&level)
+	}
 	if std.InTerminal && std.Err.Terminal {
 		defer s.startEditor(ctx)()
 	} else {
