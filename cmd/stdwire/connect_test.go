@@ -198,3 +198,14 @@ func TestConnectionRestartsItsServer(t *testing.T) {
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, listedConnections(t)[0].Server.Pid != server)
 }
+
+// The names of connections are completed, and the tools of their servers.
+func TestCompletionOfConnections(t *testing.T) {
+	ownRuntime(t)
+	connected(t, words("@mill", fixture("good")...)...)
+	assert.DeepEqual(t, completed(t, "tools @"), []string{"@mill"})
+	assert.DeepEqual(t, completed(t, "disconnect @m"), []string{"@mill"})
+	assert.Assert(t, cmp.Contains(completed(t, "call @mill "), "echo"))
+	assert.DeepEqual(t, completed(t, "call @mill echo t"), []string{"text="})
+	assert.Equal(t, len(completed(t, "call @other ")), 0)
+}

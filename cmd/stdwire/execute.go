@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/completion"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
@@ -24,15 +25,15 @@ import (
 func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
-		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
-		shell.ShellCommand(), control.ConnectCommand(), control.ConnectionsCommand(),
-		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
-		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
-		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
-		configcmd.PinCommand(), configcmd.ConfigCommand(),
+		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.TaskCommand(),
+		calls.InspectCommand(), shell.ShellCommand(), control.ConnectCommand(),
+		control.ConnectionsCommand(), control.DisconnectCommand(), control.StatusCommand(),
+		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
+		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),
+		doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(),
 		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(),
-		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
+		authcmd.AuthCommand(), runCommand(), manifestCommand(), completion.CompletionCommand(),
+		command.VersionCommand(), helpCommand(),
 	}
 }
 
@@ -85,6 +86,10 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 	}
 	if name := flagCommands[args[0]]; name != "" {
 		args = append([]string{name}, args[1:]...)
+	}
+	if args[0] == completeCommand {
+		complete(ctx, args[1:], std)
+		return nil
 	}
 	c, err := findCommand(args[0])
 	if err != nil {

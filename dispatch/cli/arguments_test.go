@@ -214,8 +214,8 @@ func TestCommandLineErrors(t *testing.T) {
 			"notes: note add: invalid_input: --title: cannot read /: is a directory"},
 		{"note add -o yaml", "notes: note add: invalid_input: -o: \"yaml\" is not one of text, json"},
 		{"note add -o", "notes: note add: invalid_input: -o wants a value"},
-		{"completion", "notes: completion: invalid_input: name a shell: bash, zsh, fish"},
-		{"completion tcsh", "notes: completion tcsh: invalid_input: name a shell: bash, zsh, fish"},
+		{"completion", "notes: completion: invalid_input: name a shell: bash, zsh, fish, powershell"},
+		{"completion tcsh", "notes: completion tcsh: invalid_input: name a shell: bash, zsh, fish, powershell"},
 		{"completion bash --now", "notes: completion bash: invalid_input: unknown flag --now"},
 
 		// What follows comes from the dispatcher.

@@ -49,7 +49,7 @@ func TestScript(t *testing.T) {
 		{"one line as JSON", "-", "note\ntest fail -o json --code not_found --message gone", "3\n",
 			`{"success":false,"data":null,"error":{"code":"not_found","message":"line 2: gone","details":null,"recoverable":true}}` +
 				"\n", 5},
-		{"help", "-", "completion --help", "usage: notes completion bash|zsh|fish\n", "", 0},
+		{"help", "-", "completion --help", "usage: notes completion bash|zsh|fish|powershell\n", "", 0},
 		{"standard input is taken", "-", "note\nnote add --title -", "3\n",
 			"notes: line 2: note add: invalid_input: --title: - is standard input, which is where the command lines come from; give @FILE\n",
 			2},

@@ -133,7 +133,8 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
-		"internal/jsonscan", "internal/printable", "internal/form", "cmd/stdwire/internal/command",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
+		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
@@ -143,14 +144,15 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/elicit", []string{
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
-		"dispatch/schema", "rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
+		"dispatch/schema", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/atomicfile", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
+		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
-		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
 		"cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",
@@ -218,6 +220,13 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
 	{"cmd/stdwire/internal/topic", nil},
+	{"cmd/stdwire/internal/completion", []string{
+		"internal/form", "internal/jsonscan", "internal/printable", "rpc/mcp", "server", "client",
+		"client/host/config", "client/host/gateway", "dispatch/cli", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
+		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/target", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/topic",
+	}},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
@@ -225,6 +234,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/installcmd", "cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/completion",
 	}},
 }
 

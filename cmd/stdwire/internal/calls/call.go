@@ -37,8 +37,11 @@ people; json prints it as the server wrote it; raw prints the content alone: the
 the bytes of an image. If the tool reports a failure, the exit code is 5, or 7 if it refuses, and
 with text and raw stdout is empty.
 
-At a terminal stdwire asks you the questions of the server. Elsewhere the server is told that
-nobody can be asked. --yes answers a question that only asks for a confirmation.
+At a terminal stdwire asks you the questions of the server, also those to a model. Elsewhere the
+server is told that nobody can be asked. --yes answers a question that only asks for a
+confirmation. --sample COMMAND answers the questions to a model
+instead: COMMAND reads the params of sampling/createMessage from stdin and writes the result, as
+{"content":{"type":"text","text":"…"}}, to stdout. It is stopped after 5 minutes.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
@@ -60,6 +63,8 @@ nobody can be asked. --yes answers a question that only asks for a confirmation.
 				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
 				command.SwitchFlag(&c.watch, "--watch",
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+				command.SwitchFlag(&c.task, "--task",
+					"if the call becomes a task, print its id and do not wait; see stdwire task"),
 			}, c.Target.Flags()...)
 			return command.Grammar{Flags: flags, Word: c.word,
 				Argument: "an argument of the tool is written %s=VALUE", Connection: c.Target.SetConnection,
@@ -80,6 +85,7 @@ type Call struct {
 	noValidate  bool
 	yes         bool
 	watch       bool
+	task        bool
 	output      string
 	save        string // directory; "": nothing is saved
 }
@@ -158,6 +164,9 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		if err != nil {
 			return err
 		}
+		if c.task {
+			return c.start(ctx, std, cl, arguments, saver)
+		}
 		result, err := c.Send(ctx, std, cl, arguments)
 		if err != nil {
 			return err
@@ -191,6 +200,29 @@ func (c *Call) explainMissing(std *term.Streams, cl *client.Client, err error) e
 		f.Hint = "some tools exist only at a terminal: run it with stdin and stderr on a terminal"
 	}
 	return f
+}
+
+// start calls the tool and prints the id of the task that the call becomes, or its result.
+func (c *Call) start(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte,
+	saver *output.Saver) error {
+	task, err := cl.StartTool(ctx, c.Tool, json.RawMessage(arguments), client.Timeout(c.Timeout))
+	if err != nil {
+		return err
+	}
+	if task.ID() == "" {
+		std.Err.Printf("note: %s did not become a task", c.Tool)
+		v := &output.Printer{Std: std, Format: c.output, Save: saver}
+		return v.ToolResult(c.Tool, task.State().Result)
+	}
+	if c.output == "json" {
+		text, err := mcp.Marshal(task.State())
+		if err == nil {
+			std.Out.PrintJSON(text)
+		}
+		return err
+	}
+	std.Out.Print(printable.Line(task.ID()) + "\n")
+	return nil
 }
 
 // Arguments builds the arguments of the call and validates them against the input schema.

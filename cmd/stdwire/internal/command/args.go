@@ -28,6 +28,8 @@ type Grammar struct {
 	Argument string
 	// Rest, in place of Word, is called with the first word and all arguments after it.
 	Rest func(words []string)
+	// Subcommands are the commands that the first word may name, for completion.
+	Subcommands Subcommands
 	// Connection is called with the first argument that is not a flag, without its "@", if it
 	// begins with "@". If it is nil, that is an argument like others.
 	Connection func(name string) error

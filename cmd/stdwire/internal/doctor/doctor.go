@@ -146,7 +146,8 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 		return []*subject{{
 			id: filepath.Base(d.words[0]), arguments: "-- COMMAND…", launcher: d.words[0],
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
-				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:]})
+				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:],
+					InheritEnv: []string{"*"}}) // as from a shell
 			},
 		}}, nil
 	case d.remote.URL != "":

@@ -180,6 +180,14 @@ func RememberDir() string {
 	return filepath.Join(dir, "stdwire", "servers")
 }
 
+// digest identifies a configured server's definition for the cached lists.
+func digest(s *config.Server) string { return command.Version() + " " + s.Digest() }
+
+// RememberedTools returns the tools of a configured server that are remembered from its last start.
+func RememberedTools(s *config.Server) []*mcp.Tool {
+	return gateway.CachedTools(RememberDir(), s.ID, digest(s))
+}
+
 // close closes what Start opened. Call it after the gateway is closed.
 func (m *GatewayConfig) close() error {
 	if m.auditLog == nil {
@@ -192,7 +200,7 @@ func (m *GatewayConfig) close() error {
 func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.Endpoint, error),
 	g *gateway.Gateway, log *slog.Logger) host.Server {
 	return host.Server{
-		ID: s.ID, Digest: command.Version() + " " + s.Digest(), Filter: s.Filter,
+		ID: s.ID, Digest: digest(s), Filter: s.Filter,
 		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: s.Options(

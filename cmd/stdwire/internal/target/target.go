@@ -35,7 +35,9 @@ type Target struct {
 	ListTimeout  time.Duration // for each list; 0: the command has no such flag
 	maxMessage   int           // in bytes; 0: the default of the client or the configuration
 	ServerLogs   bool
-	Options      client.Options // callbacks of the command
+	env          map[string]string // of --env
+	sampler      *sampler          // of --sample; nil if not given
+	Options      client.Options    // callbacks of the command
 }
 
 func NewTarget() *Target { return &Target{} }
@@ -47,6 +49,8 @@ func (t *Target) Flags() []command.Flag {
 			"modern", "legacy"),
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
+		t.environmentFlag(),
+		t.sampleFlag(),
 		command.SwitchFlag(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
@@ -114,13 +118,13 @@ func (t *Target) Check() error {
 // serverCommand returns the command to run.
 func (t *Target) serverCommand() (client.Command, error) {
 	if t.Words != nil {
-		return client.Command{Path: t.Words[0], Args: t.Words[1:]}, nil
+		return t.withEnvironment(client.Command{Path: t.Words[0], Args: t.Words[1:]}), nil
 	}
 	if t.Configured.Endpoint != nil {
-		return t.Configured.Endpoint.Command, nil
+		return t.withEnvironment(t.Configured.Endpoint.Command), nil
 	}
 	self, err := os.Executable()
-	return client.Command{Path: self, Args: t.Builtin.ServeArgs()}, err
+	return t.withEnvironment(client.Command{Path: self, Args: t.Builtin.ServeArgs()}), err
 }
 
 // Use connects to the server, calls f and ends the server. An error of f becomes a
@@ -149,18 +153,30 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 	return nil
 }
 
+// Resolve checks the flags, finds the server in the configuration, and checks that it may be
+// started.
+func (t *Target) Resolve(ctx context.Context, std *term.Streams) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if err := t.Configured.Resolve(ctx, std); err != nil || t.isStarted() {
+		return err
+	}
+	switch {
+	case t.ServerLogs:
+		return command.Usagef("--server-logs is for servers that are started here")
+	case t.env != nil:
+		return command.Usagef("--env is for servers that are started here")
+	}
+	return nil
+}
+
 // Connect connects to the server. adjust, if not nil, is called on the options of the client. The
 // error is a [*command.Failure] that names the server.
 func (t *Target) Connect(ctx context.Context, std *term.Streams,
 	adjust func(*client.Options)) (*client.Client, error) {
-	if err := t.Check(); err != nil {
+	if err := t.Resolve(ctx, std); err != nil {
 		return nil, err
-	}
-	if err := t.Configured.Resolve(ctx, std); err != nil {
-		return nil, err
-	}
-	if t.ServerLogs && !t.isStarted() {
-		return nil, command.Usagef("--server-logs is for servers that are started here")
 	}
 	log := &ServerLog{Console: std.Err}
 	c, err := t.open(ctx, std, log, adjust)
@@ -195,6 +211,9 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	if std.CanAsk() {
 		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
 	}
+	if t.sampler != nil {
+		o.OnSample = t.sampler.sample
+	}
 	if adjust != nil {
 		adjust(&o)
 	}
@@ -224,7 +243,7 @@ func (t *Target) ClientOptions(std *term.Streams) client.Options {
 }
 
 // Start starts the server, or connects to it. adjust is called on the command of a server that is
-// started. The caller has called Check and Resolve.
+// started. The caller has called Resolve.
 func (t *Target) Start(ctx context.Context, o client.Options,
 	adjust func(*client.Command)) (*client.Client, error) {
 	if t.Connection != "" {
@@ -300,6 +319,7 @@ func (t *Target) Diagnose(err error, tail string) error {
 	if f.Code == "server_died" || f.Code == "call_timeout" {
 		f.Stderr = tail
 	}
+	t.addWithheld(f)
 	if f.Code == "auth_required" {
 		f.Hint = t.loginHint(err)
 	}
