@@ -157,12 +157,13 @@ func TestProcStartFailures(t *testing.T) {
 		{args{}, dispatch.MissingParam, "command"},
 		{args{"command": "copy\x00"}, dispatch.InvalidInput, "NUL"},
 		{withArgument("a\x00b"), dispatch.InvalidInput, ""},
-		{withEnv("A"), dispatch.InvalidInput, `/env/0: want NAME=VALUE, not "A"`},
+		{withEnv("A"), dispatch.InvalidInput, `env[0]: want NAME=VALUE, not "A"`},
 		{withEnv("A=1", "=x"), dispatch.InvalidInput, "env[1]: "},
-		{withEnv("A=1", "B=2", "A=3"), dispatch.InvalidInput, `/env/2: "A" is set twice`},
+		{withEnv("A=1", "B=2", "A=3"), dispatch.InvalidInput, `env[2]: "A" is set twice`},
 		{withEnv("A=a\x00b"), dispatch.InvalidInput, "NUL"},
 		{withEnv("A=" + strings.Repeat("x", maxEnvironment)), dispatch.InvalidInput, "the maximum is"},
-		{args{"command": self(t), "env": make([]string, 257)}, dispatch.InvalidInput, "invalid arguments: env"},
+		{args{"command": self(t), "env": make([]string, 257)}, dispatch.InvalidInput,
+			"invalid arguments: env"},
 		{args{"command": self(t), "dir": "a\x00b"}, dispatch.InvalidInput, "NUL"},
 	} {
 		fails(t, b, "proc.start", test.arguments, test.code, test.text)
