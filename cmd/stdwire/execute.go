@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/bundlecmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
@@ -29,7 +30,7 @@ func commands() []command.Command {
 		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
 		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
 		configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(),
+		authcmd.AuthCommand(), bundlecmd.BundleCommand(),
 		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
 	}
 }
