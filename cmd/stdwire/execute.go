@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/bundlecmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/completion"
@@ -32,8 +33,8 @@ func commands() []command.Command {
 		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),
 		doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(),
 		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(), runCommand(), manifestCommand(), completion.CompletionCommand(),
-		command.VersionCommand(), helpCommand(),
+		authcmd.AuthCommand(), bundlecmd.BundleCommand(), runCommand(), manifestCommand(),
+		completion.CompletionCommand(), command.VersionCommand(), helpCommand(),
 	}
 }
 

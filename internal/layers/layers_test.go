@@ -114,6 +114,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
 	}},
+	{"cmd/stdwire/internal/bundle", []string{
+		"internal/atomicfile", "dispatch/schema",
+	}},
+	{"cmd/stdwire/internal/registry", []string{"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
 		"internal/atomicfile", "dispatch/quota", "dispatch",
 	}},
@@ -167,7 +171,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
 	}},
 	{"cmd/stdwire/internal/installcmd", []string{
 		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
@@ -219,7 +223,13 @@ var layers = []struct {
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
-	{"cmd/stdwire/internal/topic", nil},
+	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
+		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
+		"cmd/stdwire/internal/target"}},
+	{"cmd/stdwire/internal/topic", []string{"internal/printable", "client/host/config"}},
+	{"cmd/stdwire/internal/man", []string{"internal/printable", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/topic"}},
 	{"cmd/stdwire/internal/completion", []string{
 		"internal/form", "internal/jsonscan", "internal/printable", "rpc/mcp", "server", "client",
 		"client/host/config", "client/host/gateway", "dispatch/cli", "cmd/stdwire/internal/term",
@@ -235,6 +245,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
 		"cmd/stdwire/internal/completion",
+		"cmd/stdwire/internal/man", "cmd/stdwire/internal/bundlecmd", "internal/atomicfile",
 	}},
 }
 

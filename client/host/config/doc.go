@@ -32,34 +32,8 @@
 //	projects.DIRECTORY.mcpServers    Claude Code's settings, for the working directory
 //	the whole file                   .agents/mcp.json
 //
-// These members of a server are known. Others cause a warning and are kept for [Server.JSON].
-//
-//	command          the program, or an array of it and its arguments; a command line that is not
-//	                 the name of a file is split, with a warning; in Zed also {path, args, env}
-//	args, env, cwd   also: environment
-//	envFile          a file of NAME=value lines; env has precedence
-//	inheritEnv       true, or ["AWS_*"]: variables to inherit beyond those that every program needs;
-//	                 credentials in HTTPS_PROXY, UV_* and npm_config_* only if named; also: env_vars
-//	url, headers     also: serverUrl, httpUrl; http_headers, and env_http_headers and
-//	                 bearer_token_env_var, which name variables
-//	oauth            false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate,
-//	                 grantType}, see [OAuth]; also: auth, if it is an object, and the names that
-//	                 applications have for its members, callbackPort and enabled among them
-//	type             stdio, local; http, streamable-http, remote, sse; optional; also: transport,
-//	                 transportType
-//	disabled, enabled
-//	tools            {allow: ["read_*"], deny: […]}, see [host.Filter]; also: includeTools,
-//	                 excludeTools, disabledTools, enabled_tools, disabled_tools
-//	era              auto, modern, legacy
-//	startTimeoutMs   for the start and the handshake; also: startup_timeout_ms, startup_timeout_sec
-//	callTimeoutMs    for a call; also: tool_timeout_sec, in seconds
-//	timeout          as the application defines it: milliseconds of a call; in Zed seconds; in
-//	                 opencode milliseconds of the start; in mcp-proxy nanoseconds
-//	idleStop         "10m": the server is stopped after this time without calls
-//	perSession       true: the server is not shared; requests without a session, such as those of
-//	                 modern clients over HTTP, cannot use it
-//	maxArguments     bytes of the arguments of a call through stdwire serve; default 8 MiB
-//	maxResult        bytes of a result; default 8 MiB, at most 1 GiB; over stdio at most 10 MiB
+// [Fields] lists the members that are known, of a server and of the file, with their types, and
+// [Schema] is a JSON Schema of them. Others cause a warning and are kept for [Server.JSON].
 //
 // A file may also define profiles, which are sets of servers:
 //

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"math"
 	"path"
 	"strings"
@@ -11,76 +10,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-var urlNames = []string{"url", "serverUrl", "httpUrl"}
-
-// A field is a member of a definition with all its names. The first name is stdwire's, the others
-// are those of other applications.
-type field struct {
+// A field is a member of an object with all its names, for the parser, [Schema] and [Fields]. The
+// first name is stdwire's, the others are those of other applications. R is what reads it.
+type field[R any] struct {
 	names []string
-	read  func(r *reader, v value)
+	valueType
+	help string
+	read func(r R, v value)
 }
 
-// serverFields returns the known fields.
-func serverFields() []field {
-	return []field{
-		{[]string{"command"}, (*reader).readCommand},
-		{[]string{"args"}, func(r *reader, v value) {
-			r.server.Args = append(r.server.Args, r.readStrings(v)...)
-		}},
-		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.readString(v) }},
-		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.readEnv(v) }},
-		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.readString(v) }},
-		{[]string{"inheritEnv"}, (*reader).readInheritEnv},
-		{[]string{"env_vars"}, (*reader).readVariableNames},
-		{urlNames, func(r *reader, v value) { r.server.URL = r.readString(v) }},
-		{[]string{"headers", "http_headers"}, func(r *reader, v value) {
-			r.addHeaders(v, r.readMap(v))
-		}},
-		{[]string{"env_http_headers"}, (*reader).readHeaderVariables},
-		{[]string{"bearer_token_env_var"}, (*reader).readBearerVariable},
-		{[]string{"oauth", "auth"}, (*reader).readOAuth},
-		{[]string{"tlsCA"}, func(r *reader, v value) { r.server.TLS.CA = r.readString(v) }},
-		{[]string{"tlsClientCert"},
-			func(r *reader, v value) { r.server.TLS.ClientCert = r.readString(v) }},
-		{[]string{"tlsClientKey"},
-			func(r *reader, v value) { r.server.TLS.ClientKey = r.readString(v) }},
-		{[]string{"type", "transport", "transportType"}, (*reader).readTransport},
-		{[]string{"era", "protocolEra"}, (*reader).readEra},
-		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.readBool(v) }},
-		{[]string{"enabled"}, func(r *reader, v value) {
-			r.server.Disabled = r.server.Disabled || !r.readBool(v)
-		}},
-		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.readBool(v) }},
-		{[]string{"startTimeoutMs"}, func(r *reader, v value) {
-			r.server.StartTimeout = r.readDuration(v, time.Millisecond)
-		}},
-		{[]string{"callTimeoutMs"}, func(r *reader, v value) {
-			r.server.CallTimeout = r.readDuration(v, time.Millisecond)
-		}},
-		{[]string{"startup_timeout_ms"}, func(r *reader, v value) {
-			r.server.StartTimeout = r.readDuration(v, time.Millisecond)
-		}},
-		{[]string{"startup_timeout_sec"}, func(r *reader, v value) {
-			r.server.StartTimeout = r.readSeconds(v)
-		}},
-		{[]string{"tool_timeout_sec"}, func(r *reader, v value) {
-			r.server.CallTimeout = r.readSeconds(v)
-		}},
-		{[]string{"idleStop"}, (*reader).readIdleStop},
-		{[]string{"maxArguments"},
-			func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
-		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.readSize(v) }},
-		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
-		{[]string{"tools"}, (*reader).readTools},
-		{[]string{"includeTools", "enabled_tools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"excludeTools", "disabledTools", "disabled_tools"}, func(r *reader, v value) {
-			r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
-		}},
-		{[]string{"options"}, (*reader).readOptions},
-	}
-}
-
-// fieldNames returns all names of fields.
+// fieldNames returns all names of the members of a server.
 func fieldNames() (names []string) {
 	for _, f := range serverFields() {
 		names = append(names, f.names...)
@@ -88,30 +27,32 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// readFields reads all members of a definition.
-func (r *reader) readFields(v value) {
-	byName := map[string]*field{}
-	for _, f := range serverFields() {
-		for _, name := range f.names {
-			byName[name] = &f
+// readMembers reads the members of v for target. prefix precedes their names in messages. Members
+// that are not fields are passed to unknown.
+func readMembers[R any](r *reader, v value, prefix string, target R, fields []field[R],
+	unknown func(member)) {
+	byName := map[string]*field[R]{}
+	for i := range fields {
+		for _, name := range fields[i].names {
+			byName[name] = &fields[i]
 		}
 	}
-	given := map[*field]member{}
+	given := map[*field[R]]member{}
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
 		if !known || m.name == "auth" && !m.isObject() || m.name == "tools" && r.toolsUnknown {
 			// Cursor's auth is an object. That of other applications has other meanings.
-			r.unknownField(m)
+			unknown(m)
 			continue
 		}
 		if first, duplicate := given[f]; duplicate {
-			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", m.name,
-				first.name, r.lineColumn(first.offset))
+			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", prefix+m.name,
+				prefix+first.name, r.lineColumn(first.offset))
 			continue
 		}
 		given[f] = m
-		r.field = m.name
-		f.read(r, m.value)
+		r.field = prefix + m.name
+		f.read(target, m.value)
 	}
 }
 
@@ -286,12 +227,14 @@ func (r *reader) readBool(v value) bool {
 	return is
 }
 
+// maxSize limits sizes, in bytes.
+const maxSize = 1 << 30
+
 // readSize reads a number of bytes.
 func (r *reader) readSize(v value) int {
-	const most = 1 << 30
 	n, ok := v.integer()
-	if !ok || n <= 0 || n > most {
-		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, most)
+	if !ok || n <= 0 || n > maxSize {
+		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, maxSize)
 		return 0
 	}
 	return int(n)
@@ -359,22 +302,5 @@ func (r *reader) applyTimeout() {
 	}
 	if *target == 0 {
 		*target = d
-	}
-}
-
-// readOptions reads the object options of mcp-proxy.
-func (r *reader) readOptions(v value) {
-	if !v.isObject() {
-		r.typeError(v, "an object")
-		return
-	}
-	for _, m := range r.members(v) {
-		r.field = fmt.Sprintf("options.%.60s", m.name)
-		switch m.name {
-		case "disabled":
-			r.server.Disabled = r.server.Disabled || r.readBool(m.value)
-		case "toolFilter":
-			r.readToolFilter(m.value)
-		}
 	}
 }

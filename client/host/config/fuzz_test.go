@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stdwire/stdwire/client/host"
@@ -23,6 +24,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env := world(map[string]string{"A": "1"}, map[string]string{"/project/.env": "B=1"})
 		file := Parse(env, Source{Path: "f", Workspace: "/project"}, data)
+		if !isTOML("f", data) && !slices.ContainsFunc(file.Diagnostics,
+			func(d Diagnostic) bool { return d.Severity == Error }) {
+			checkSchema(t, string(data), file)
+		}
 		for _, d := range file.Diagnostics {
 			if d.Message == "" || d.Line < 1 || d.Column < 1 {
 				t.Fatalf("%#v", d)

@@ -25,40 +25,67 @@ type Limits struct {
 
 // A limit is a member of limits. One of number and duration is set.
 type limit struct {
-	name     string
-	number   func(*Limits) *int
-	duration func(*Limits) *time.Duration
+	name, help string
+	number     func(*Limits) *int
+	duration   func(*Limits) *time.Duration
 	// of the number, or of the seconds of the duration
 	least, most int
 }
 
 func limits() []limit {
 	return []limit{
-		{name: "maxConnections", least: 1, most: 1_000_000,
+		{name: "maxConnections", help: "Connections to the HTTP server.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxConnections }},
-		{name: "maxRequests", least: 1, most: 1_000_000,
+		{name: "maxRequests", help: "HTTP requests of MCP clients at once.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxRequests }},
-		{name: "maxStreams", least: 1, most: 1_000_000,
+		{name: "maxStreams", help: "Streams of MCP clients at once.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxStreams }},
-		{name: "maxSessions", least: 1, most: 1_000_000,
+		{name: "maxSessions", help: "Sessions of MCP clients.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxSessions }},
-		{name: "maxBody", least: 1 << 10, most: 1 << 30,
+		{name: "maxBody", help: "The bytes of the body of an HTTP request.",
+			least: 1 << 10, most: 1 << 30,
 			number: func(l *Limits) *int { return &l.MaxBody }},
-		{name: "maxCalls", least: 1, most: 1_000_000,
+		{name: "maxCalls", help: "Calls of the HTTP API at once.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxCalls }},
 		// The most fits into 32 bits.
-		{name: "maxMemory", least: 16 << 20, most: 1<<31 - 1,
+		{name: "maxMemory", help: "The bytes of messages that are in memory at once.",
+			least: 16 << 20, most: 1<<31 - 1,
 			number: func(l *Limits) *int { return &l.MaxMemory }},
-		{name: "maxSubscriptions", least: 1, most: 1_000_000,
+		{name: "maxSubscriptions", help: "Subscriptions of all clients.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxSubscriptions }},
-		{name: "maxWatched", least: 1, most: 1_000_000,
+		{name: "maxWatched", help: "Resources that clients subscribe to.",
+			least: 1, most: 1_000_000,
 			number: func(l *Limits) *int { return &l.MaxWatched }},
-		{name: "sessionIdle", least: 60, most: 30 * 24 * 3600,
+		{name: "sessionIdle", help: "The time after which a session without requests ends.",
+			least: 60, most: 30 * 24 * 3600,
 			duration: func(l *Limits) *time.Duration { return &l.SessionIdle }},
-		{name: "heartbeat", least: 1, most: 3600,
+		{name: "heartbeat", help: "The time between heartbeats on an idle stream.",
+			least: 1, most: 3600,
 			duration: func(l *Limits) *time.Duration { return &l.Heartbeat }},
 	}
 }
+
+// limitFields returns the members of limits. They have no reader of their own: see readLimits.
+func limitFields() (fields []field[*reader]) {
+	for _, l := range limits() {
+		kind := valueType{fmt.Sprintf("whole number from %d to %d", l.least, l.most),
+			integer(int64(l.least), int64(l.most))}
+		if l.duration != nil {
+			kind = valueType{fmt.Sprintf("duration from %q to %q", shortDuration(seconds(l.least)),
+				shortDuration(seconds(l.most))), durationType.schema}
+		}
+		fields = append(fields, field[*reader]{names: []string{l.name}, valueType: kind, help: l.help})
+	}
+	return fields
+}
+
+func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 // readLimits reads the limits of a gateway.
 func (r *reader) readLimits(root value) {
@@ -101,7 +128,7 @@ func (r *reader) readLimits(root value) {
 func (r *reader) readLimitDuration(v value, l limit) {
 	text, _ := v.string()
 	d, err := time.ParseDuration(text)
-	least, most := time.Duration(l.least)*time.Second, time.Duration(l.most)*time.Second
+	least, most := seconds(l.least), seconds(l.most)
 	if err != nil || d < least || d > most {
 		r.errorf(v.start, `%s must be a duration from "%s" to "%s"`, r.field, shortDuration(least),
 			shortDuration(most))

@@ -211,7 +211,7 @@ func (r *reader) readServer(m member) {
 		r.errorf(m.start, "a server must be an object, not %s", m.kind())
 		return
 	}
-	r.readFields(m.value)
+	readMembers(r, m.value, "", r, serverFields(), r.unknownField)
 	r.applyTimeout()
 	if s.Err == nil { // after an error, a member may only seem to be missing
 		r.checkTransport(m)

@@ -270,8 +270,10 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := parse(strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`))
+			file := strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`)
+			f := parse(file)
 			assert.Equal(t, shown(f), tt.want)
+			checkSchema(t, file, f)
 			assert.Assert(t, f.HasServers)
 
 			// What is written down in stdwire's own form is the same.
@@ -410,7 +412,9 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "say 'x"}`,
 			`warning: f.json:1:31: server "s": command contains spaces and is not a file`},
 	} {
-		f := parse(`{"servers": {"s": ` + tt.server + `}}`)
+		file := `{"servers": {"s": ` + tt.server + `}}`
+		f := parse(file)
+		checkSchema(t, file, f)
 		var got []string
 		for _, d := range f.Diagnostics {
 			got = append(got, fmt.Sprintf("%v: %v", d.Severity, d))
@@ -470,6 +474,7 @@ error: f.json:1:61: profiles.bad must be an array of texts, not text
 			"error: f.json:1:29: profiles must be an object of arrays of servers' ids, not an array\n"},
 	} {
 		assert.Equal(t, shown(parse(tt.file)), tt.want, tt.file)
+		checkSchema(t, tt.file, parse(tt.file))
 	}
 	f := parse(`{"servers": {` + many(MaxServers+5, `"s%d": {"command": "x"}`) + `}}`)
 	assert.Equal(t, len(f.Servers), MaxServers)

@@ -106,6 +106,12 @@ func (b *BuildInfo) addSettings(info *debug.BuildInfo) {
 // Version returns the version that this program reports to servers and clients.
 func Version() string { return readBuildInfo().Version }
 
+// Date returns the date of the commit, or "" if it is not known.
+func Date() string {
+	date, _, _ := strings.Cut(readBuildInfo().Time, "T")
+	return date
+}
+
 // PrintVersion prints b as text or JSON.
 func PrintVersion(std *term.Streams, output string, b BuildInfo) error {
 	if output == "json" {

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -173,11 +171,11 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 
 // RememberDir returns the directory of the cached lists of servers, or "" if there is none.
 func RememberDir() string {
-	dir, err := os.UserCacheDir()
+	dir, err := target.CacheDir("servers")
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "stdwire", "servers")
+	return dir
 }
 
 // digest identifies a configured server's definition for the cached lists.

@@ -67,6 +67,9 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 	if dir := RememberDir(); dir != "" {
 		all = append(all, reliance{"stdwire's data", dir})
 	}
+	if dir, err := target.CacheDir("bundles"); err == nil {
+		all = append(all, reliance{"stdwire's data", dir})
+	}
 	if m.audit != "" {
 		all = append(all, reliance{"the audit log", m.audit},
 			reliance{"the key of the audit log", m.audit + ".key"})

@@ -46,6 +46,7 @@ Commands for a recording:
 
 ` +
 			tapCommands().List(),
+		Subcommands: tapCommands(),
 		Make: func() (command.Grammar, command.Runner) {
 			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }

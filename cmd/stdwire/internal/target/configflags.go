@@ -44,7 +44,7 @@ func (c *ConfigFlags) setInput(value string) error {
 		return command.Usagef("--input: the value is not ID=VALUE").WithHint(
 			"it looks like this: --input key=VALUE, or --input key=@FILE")
 	}
-	value, err := flagValue(value)
+	value, err := FlagValue(value)
 	if err != nil {
 		return err
 	}
