@@ -18,11 +18,15 @@ func TestShellSubscribes(t *testing.T) {
 		const changed = "note: count:1 has changed\r\n"
 		s.typeText(".read count:1\r")
 		s.expect(changed)
+		s.expect(ready)
 		s.typeText(".restart\r")
+		s.expect(taken)
+		s.expect(ready)
 		s.typeText(".read count:1\r")
 		s.expect(changed)
-		s.typeText(".unsubscribe\r.subscribe\r.timeout\r")
-		s.expect("5m\r\n")
+		s.expect(ready)
+		assert.Equal(t, s.Line(".unsubscribe"), "")
+		assert.Equal(t, s.Line(".subscribe"), "")
 		s.typeText("\x04")
 		assert.Equal(t, s.wait(), 0)
 	}
@@ -35,11 +39,14 @@ func TestShellLog(t *testing.T) {
 	s.Line(".log warning")
 	s.typeText("log\r")
 	s.expect("[warning] db slow query\r\n")
-	s.expect("done\r\n")
+	s.typeText(".timeout\r") // the result may come before the message
+	s.expect("5m\r\n")
+	s.expect(ready)
 	s.Line(".log off")
 	s.typeText("log\r")
 	before := s.expect("done\r\n")
 	assert.Assert(t, !strings.Contains(before, "slow query"), before)
+	s.expect(ready)
 	s.typeText("\x04")
 	assert.Equal(t, s.wait(), 0)
 }

@@ -47,8 +47,8 @@ type Options struct {
 	// are byte offsets in line. A single candidate is inserted. Of several, the common prefix is
 	// inserted, or they are listed if it adds nothing. No key is handled while Complete runs.
 	Complete func(line string, pos int) (candidates []string, from int)
-	// Incomplete, if set, reports whether a line is incomplete, so that Enter begins a new row in it
-	// instead of ending it, unless the last row is blank.
+	// Incomplete, if set, reports whether a line is incomplete, so that Enter begins a new row in
+	// it instead of ending it, unless the last row is blank.
 	Incomplete func(line string) bool
 	// History, if set, has the lines for Up and Ctrl-R. The caller adds lines to it.
 	History *History

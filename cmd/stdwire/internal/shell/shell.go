@@ -125,7 +125,9 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 	s.editor = lineedit.New(s.Std.In, s.Std.Err.W, lineedit.Options{
 		History:    s.history,
 		Incomplete: isIncomplete,
-		Complete:   func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
+		Complete: func(line string, pos int) ([]string, int) {
+			return s.complete(ctx, line, pos)
+		},
 	})
 	// From here on, the editor prints stderr above the line that is being typed.
 	std := *s.Std
