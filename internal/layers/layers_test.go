@@ -113,6 +113,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
 	}},
+	{"cmd/stdwire/internal/bundle", []string{
+		"internal/atomicfile", "dispatch/schema",
+	}},
+	{"cmd/stdwire/internal/registry", []string{"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
 		"internal/atomicfile", "dispatch/quota", "dispatch",
 	}},
@@ -164,6 +168,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/registry",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",
@@ -211,7 +216,13 @@ var layers = []struct {
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
-	{"cmd/stdwire/internal/topic", nil},
+	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
+		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
+		"cmd/stdwire/internal/target"}},
+	{"cmd/stdwire/internal/topic", []string{"internal/printable", "client/host/config"}},
+	{"cmd/stdwire/internal/man", []string{"internal/printable", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/topic"}},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
@@ -219,6 +230,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/man", "cmd/stdwire/internal/bundlecmd", "internal/atomicfile",
 	}},
 }
 

@@ -28,6 +28,7 @@ type httpServer struct {
 	token    bearerToken
 	tls      tlsFlags
 	oauth    oauthFlags
+	card     cardFlags
 	sse      bool
 	stateKey []byte // nil means a random key
 
@@ -63,7 +64,7 @@ func (w *httpServer) flags() []command.Flag {
 		command.SwitchFlag(&w.sse, "--http-sse",
 			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
-	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags())
+	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags())
 }
 
 // given returns the name of a given flag that needs --http, or "".
@@ -76,7 +77,7 @@ func (w *httpServer) given() string {
 	case w.sse:
 		return "--http-sse"
 	}
-	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given())
+	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given())
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
@@ -118,6 +119,10 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 			return err
 		}
 		overHTTP.Principal = overMCP.Principal
+	}
+	overMCP.Card, err = w.card.card(bound.base+mainPath, w.oauth.audience, bound.local)
+	if err != nil {
+		return err
 	}
 	e.register(mux, overMCP)
 	also := ""
@@ -172,7 +177,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 // checkToken returns an error if the flags for tokens and TLS contradict each other.
 func (w *httpServer) checkToken() error {
-	given := cmp.Or(w.token.given(), w.tls.given())
+	given := cmp.Or(w.token.given(), w.tls.given(), w.card.given())
 	switch {
 	case w.address == "" && given != "":
 		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
@@ -183,6 +188,9 @@ func (w *httpServer) checkToken() error {
 	case w.noAuth && w.tls.clientCA != "":
 		return command.Usagef("--no-auth and --tls-client-ca exclude each other").WithHint(
 			"clients with a certificate need no token: leave out --no-auth")
+	}
+	if err := w.card.check(); err != nil {
+		return err
 	}
 	return w.tls.check()
 }

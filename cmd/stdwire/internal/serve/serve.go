@@ -85,7 +85,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		options = b.Options(log)
 	}
 	options.StateKey = w.stateKey
-	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
+	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {
