@@ -124,7 +124,9 @@ func main() {
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
-		role = func() error { return runClient(*clientName, *url, clientLoad{*era, *callers, *size}, o) }
+		role = func() error {
+			return runClient(*clientName, *url, clientLoad{*era, *callers, *size}, o)
+		}
 	}
 	if role != nil {
 		if err := role(); err != nil {

@@ -80,7 +80,8 @@ func limitFields() (fields []field[*reader]) {
 			kind = valueType{fmt.Sprintf("duration from %q to %q", shortDuration(seconds(l.least)),
 				shortDuration(seconds(l.most))), durationType.schema}
 		}
-		fields = append(fields, field[*reader]{names: []string{l.name}, valueType: kind, help: l.help})
+		fields = append(fields,
+			field[*reader]{names: []string{l.name}, valueType: kind, help: l.help})
 	}
 	return fields
 }
