@@ -97,7 +97,7 @@ func TestUsageErrors(t *testing.T) {
 		{"help call tools", "stdwire: help: call has no subcommand \"tools\"\n"},
 		{"help exit-codes here", "stdwire: help: unexpected argument \"here\"\n"},
 		{"help config chekc",
-			"stdwire: config: \"chekc\" is not one of check, show, where, import\nhint: did you mean check?\n"},
+			"stdwire: config: \"chekc\" is not one of check, show, where, import, schema\nhint: did you mean check?\n"},
 		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x",

@@ -71,7 +71,7 @@ func TestSampleCommand(t *testing.T) {
 			`{"content":7}`: "its answer is no result: ",
 		} {
 			got := call(answer)
-			assert.Equal(t, got.code, 5, "%s: %s", era, got.stderr)
+			assert.Equal(t, got.code, 1, "%s: %s", era, got.stderr)
 			assert.Equal(t, got.stdout, "")
 			assert.Assert(t, cmp.Contains(strings.ReplaceAll(got.stderr, `\"`, `"`), want), era)
 		}

@@ -256,15 +256,15 @@ func TestManifest(t *testing.T) {
 	}
 	for _, tt := range []struct{ text, want string }{
 		{"{", "is not JSON"}, {"[]", "is not JSON"},
-		{change(`"0.3"`, `"9"`), "/manifest_version"},
-		{change(`"name": "weather"`, `"name": ""`), "/name"},
-		{change(`"binary"`, `"shell"`), "/server/type"},
+		{change(`"0.3"`, `"9"`), "manifest_version must be"},
+		{change(`"name": "weather"`, `"name": ""`), "name must have"},
+		{change(`"binary"`, `"shell"`), "server.type must be"},
 		{change(`"author"`, `"autor"`), "author"},
 		{change(`"server/run"`, `"../run"`), "is not a path within the bundle"},
 		{change(`"server/run"`, `"/run"`), "is not a path within the bundle"},
-		{change(`"--key"`, `"a\u0000b"`), "/server/mcp_config/args/0"},
-		{change(`"N":`, `"A=B":`), "/server/mcp_config/env"},
-		{change(`"title": "N",`, ``), "/user_config/n"},
+		{change(`"--key"`, `"a\u0000b"`), "server.mcp_config.args[0]"},
+		{change(`"N":`, `"A=B":`), "server.mcp_config.env: "},
+		{change(`"title": "N",`, ``), "user_config.n: "},
 	} {
 		_, err := ParseManifest([]byte(tt.text))
 		assert.Check(t, err != nil && strings.Contains(err.Error(), tt.want), "%v\nwant %s", err, tt.want)
