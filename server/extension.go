@@ -170,7 +170,7 @@ func (all *extensions) add(x *extension) (err error) {
 func newExtensions(declared []Extension) (*extensions, error) {
 	all := &extensions{byID: map[string]*extension{}, methods: map[string]*extension{},
 		notifications: map[string]*extension{}}
-	err := all.add(tasksExtension())
+	err := errors.Join(all.add(tasksExtension()), all.add(appsExtension()))
 	for _, e := range declared {
 		// the application may change its maps later
 		e.Methods, e.Notifications, e.Meta = maps.Clone(e.Methods), maps.Clone(e.Notifications),
@@ -178,6 +178,14 @@ func newExtensions(declared []Extension) (*extensions, error) {
 		err = errors.Join(err, all.add(&extension{Extension: e}))
 	}
 	return all, err
+}
+
+// metaIsOffered reports whether an extension with keys of _meta is declared, so that lists differ
+// between clients.
+func (s *Server) metaIsOffered() bool {
+	has := s.declaredKinds()
+	return slices.ContainsFunc(s.extensions.withMeta,
+		func(x *extension) bool { return x.offered == nil || x.offered(&era{modern: true}, has) })
 }
 
 // isOffered reports whether the server declares the extension in an era. The capabilities of a
@@ -325,8 +333,9 @@ func (s *Server) notifyExtension(ctx context.Context, c *Conn, link Link, req *r
 
 // hiddenMeta returns the keys of _meta that the client of the request does not get.
 func (r *request) hiddenMeta() (keys []string) {
-	for _, x := range r.conn.server.extensions.withMeta {
-		if !r.negotiated(x.ID) {
+	s := r.conn.server
+	for _, x := range s.extensions.withMeta {
+		if x.isOffered(r.era, s.declaredKinds()) && !r.negotiated(x.ID) {
 			keys = append(keys, x.Meta...)
 		}
 	}

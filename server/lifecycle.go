@@ -11,7 +11,7 @@ import (
 
 // declaredKinds are the kinds of items that a server has or has had. A capability that was declared
 // stays declared.
-type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
+type declaredKinds struct{ tools, resources, prompts, completions, tasks, apps bool }
 
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
@@ -19,6 +19,7 @@ func (s *Server) declaredKinds() declaredKinds {
 			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
 		completions: s.completions.Load(),
 		tasks:       s.tasks.enabled.Load(),
+		apps:        s.apps.used.Load(),
 	}
 }
 

@@ -162,7 +162,7 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
 	p := &page[T]{server: s, era: r.era, name: name, hiddenMeta: r.hiddenMeta(),
-		public: s.o.PublicLists && !l.hasExtension && len(s.extensions.withMeta) == 0,
+		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
 		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
 	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {

@@ -230,6 +230,11 @@ func readResource(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.meta.app != nil {
+		if uri, err = r.resolveForApp(KindResource, uri); err != nil {
+			return r.handlerError(err)
+		}
+	}
 	read, err := r.conn.server.findResource(r, uri)
 	if err != nil {
 		return nil, err

@@ -136,7 +136,7 @@ type Options struct {
 	// fails with confirmation_required.
 	TrustClients bool
 	// Extensions are declared to clients of both eras (SEP-2133). New panics if one is invalid, or
-	// two have the same ID or a method in common. The extension of tasks is built in.
+	// two have the same ID or a method in common. Those of tasks and apps are built in.
 	Extensions []Extension
 	// Capabilities, if set, may remove capabilities before they are declared, for a server that
 	// represents another one. It changes only what is declared.
@@ -201,8 +201,10 @@ type Server struct {
 	completions    atomic.Bool // a prompt or template with Complete was added
 	tasks          tasks
 	extensions     *extensions
+	apps           apps
 	unlistedReader atomic.Pointer[unlistedReader]
 	missingAwaiter atomic.Pointer[missingAwaiter]
+	appResolver    atomic.Pointer[appResolver]
 
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}

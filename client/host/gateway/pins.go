@@ -31,6 +31,7 @@ func DeclareCapabilities(o *client.Options) {
 		return nil, errNoClient
 	}
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
+	declareApps(o)
 }
 
 // PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
@@ -42,6 +43,7 @@ func PinServer(id string, c *client.Client) (pin.Server, error) {
 func newPinServer(id, name string) (pin.Server, error) {
 	var identity client.Options
 	DeclareCapabilities(&identity)
+	identity.Extensions = nil // pins are older than extensions, which change no identity
 	declared, err := mcp.Marshal(identity.Capabilities())
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }

@@ -15,6 +15,9 @@ import (
 // template for it, or nil. An error says that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	id, by, found := g.names.reader(uri, d.includes)
+	if mcp.IsAppURI(uri) && !found {
+		return g.appOwner(d, uri), nil // servers need not list apps
+	}
 	g.mu.Lock()
 	u := g.upstreams[id]
 	g.mu.Unlock()
@@ -66,6 +69,14 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	}
 	if u == nil {
 		u = g.onlyUpstream(d)
+	}
+	if mcp.IsAppURI(uri) { // never at another server: see publicURI
+		if _, declared := server.ClientExtension(ctx, mcp.ExtensionApps); u == nil || !declared {
+			return nil, server.ResourceNotFound(uri)
+		}
+		if _, own := u.ownURI(uri); !own {
+			uri = u.publicURI(uri) // the only server's own
+		}
 	}
 	if u != nil {
 		return u.readUnlisted(ctx, uri)
@@ -126,6 +137,25 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 
 // read reads a URI from the server.
 func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	public := uri
+	uri, ok := u.ownURI(uri)
+	if !ok {
+		return nil, server.ResourceNotFound(public)
+	}
+	result, err := u.readOwn(ctx, uri)
+	if result != nil && mcp.IsAppURI(uri) {
+		own := *result
+		own.Contents = slices.Clone(own.Contents)
+		for i := range own.Contents {
+			own.Contents[i].URI = u.publicURI(own.Contents[i].URI)
+		}
+		result = &own
+	}
+	return result, err
+}
+
+// readOwn reads one of the server's own URIs.
+func (u *upstreamServer) readOwn(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
 	return forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,

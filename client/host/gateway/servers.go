@@ -27,6 +27,7 @@ func (g *Gateway) Add(s host.Server) error {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 			error) {
 			g.setQuestionHandlers(&o, s.ID, session)
+			declareApps(&o)
 			u.setRootsHandler(&o, session)
 			if session == "" { // the lists come from the shared process only
 				u.setChangeHandlers(&o)
