@@ -35,8 +35,8 @@ type App struct {
 	//
 	// the server fills it with [AppScript].
 	HTML []byte
-	// FS and Path name a file in place of HTML. It is read for each request, so that a change of the
-	// file shows at the next use of the app.
+	// FS and Path name a file in place of HTML. It is read for each request, so that a change of
+	// the file shows at the next use of the app.
 	FS   fs.FS
 	Path string
 
@@ -76,8 +76,8 @@ var appScriptElement = []byte("<script data-app></script>")
 
 // AddApp adds an app, or replaces the one with the same URI, and declares the extension. It fails
 // if the URI does not begin with ui://, without a Name, if a tool has another app or an unknown
-// visibility, and if the HTML cannot be read, is too large, is not UTF-8, contains a NUL or does not
-// begin with <!doctype html>.
+// visibility, and if the HTML cannot be read, is too large, is not UTF-8, contains a NUL or does
+// not begin with <!doctype html>.
 func (s *Server) AddApp(a App) error {
 	if err := s.addApp(a); err != nil {
 		return fmt.Errorf("server: app %q: %w", a.URI, err)
@@ -190,8 +190,12 @@ type apps struct {
 // appsExtension returns the extension of apps, which is offered once the server has an app.
 func appsExtension() *extension {
 	return &extension{
-		Extension: Extension{ID: mcp.ExtensionApps, Accepts: mcp.AcceptsApps,
-			Meta: []string{mcp.MetaUI, mcp.MetaUIResourceURI}},
+		Extension: Extension{
+			ID: mcp.ExtensionApps, Accepts: mcp.AcceptsApps,
+			// the server confines what is requested for an app
+			Settings: map[string]struct{}{mcp.MetaApp: {}},
+			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
+		},
 		offered: func(_ *era, has declaredKinds) bool { return has.apps },
 	}
 }

@@ -76,7 +76,7 @@ func TestApp(t *testing.T) {
 		c := connect(s, withApps("text/x", mcp.AppMIMEType))
 		settings, declared := c.Extension(mcp.ExtensionApps)
 		assert.Assert(t, declared)
-		assert.Equal(t, string(settings), `{}`)
+		assert.Equal(t, string(settings), `{"io.github.stdwire/app":{}}`)
 		want := map[string]string{"op_get": `{"resourceUri":"` + appURI + `"}`,
 			"typed": `{"resourceUri":"` + appURI + `","visibility":["model","app"]}`,
 			"raw":   `{"resourceUri":"` + appURI + `","visibility":["app"]}`}

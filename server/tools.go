@@ -46,7 +46,8 @@ func toolName(operation string) string { return strings.ReplaceAll(operation, ".
 func (s *Server) toolList() *tools {
 	operations, raw := s.catalog.Operations(), s.addedTools.listing()
 	before, apps := s.tools.Load(), s.apps.tools.Load()
-	if before != nil && before.raw == raw && before.apps == apps && sameOperations(before.operations, operations) {
+	if before != nil && before.raw == raw && before.apps == apps &&
+		sameOperations(before.operations, operations) {
 		return before
 	}
 	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))

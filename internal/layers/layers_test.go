@@ -78,6 +78,7 @@ var layers = []struct {
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
+	{"client/apps", []string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/gateway",

@@ -27,8 +27,9 @@ const (
 
 	MetaUI            = "ui"             // _meta of tools and resources
 	MetaUIResourceURI = "ui/resourceUri" // _meta of tools: the older form of MetaUI
-	// MetaApp is the key of a request that a host makes for an app; its value is the URI of the app.
-	// It is this module's: a gateway then confines the request to the server of the app.
+	// MetaApp is the key of a request that a host makes for an app; its value is the URI of the
+	// app. It is this module's: a server that declares it in the settings of ExtensionApps refuses
+	// what the app may not use, and a gateway confines the request to the server of the app.
 	MetaApp = "io.github.stdwire/app"
 )
 
@@ -234,8 +235,8 @@ type TeardownParams struct {
 }
 
 // CheckAppHTML returns an error unless html can be the page of an app (MCP Apps, "Content
-// Requirements"): at most [MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>, after
-// white space and comments.
+// Requirements"): at most [MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>,
+// after white space and comments.
 func CheckAppHTML(html []byte) error {
 	if len(html) > MaxApp {
 		return fmt.Errorf("its HTML has more than %d bytes: load what is large from the server",
