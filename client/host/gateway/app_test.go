@@ -4,9 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"gotest.tools/v3/assert"
@@ -14,6 +17,8 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/client/mcptest"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -239,4 +244,65 @@ func TestToolsForAppsAreNoOperations(t *testing.T) {
 		assert.DeepEqual(t, names, []string{"a.only-a", "a.show", "a.think", "b.only-b", "b.show",
 			"b.think"})
 	})
+}
+
+// With pins, an app that has changed since its first use is not served until that is accepted.
+func TestAppsArePinned(t *testing.T) {
+	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
+	assert.NilError(t, err)
+	files := fstest.MapFS{"page": {Data: []byte(page)}}
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
+	server.AddTool(s, mcp.Tool{Name: "show"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	server.AddTool(s, mcp.Tool{Name: "bare"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	assert.NilError(t, s.AddApp(server.App{URI: appURI, Name: "a", FS: files, Path: "page",
+		Tools: map[string][]string{"show": nil}}))
+	connectUp := func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		here, there := net.Pipe()
+		go func() { _ = s.Serve(context.WithoutCancel(ctx), there) }()
+		return o.Connect(ctx, client.Stream(here))
+	}
+	read := func(o gateway.Options) (string, error) {
+		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "g", Version: "1"}, nil)
+		o.Pins, o.Logger = lock, quiet
+		g := o.New(downstream)
+		defer g.Close()
+		assert.NilError(t, g.Add(host.Server{ID: "a", Connect: connectUp}))
+		g.Settle(t.Context())
+		c := mcptest.Connect(t, downstream, client.Options{Extensions: uiClient})
+		result, err := c.ReadResource(t.Context(), "ui://a/board/page.html")
+		if err != nil {
+			return "", err
+		}
+		return result.Contents[0].Text, nil
+	}
+	for range 2 {
+		text, err := read(gateway.Options{})
+		assert.NilError(t, err)
+		assert.Equal(t, text, page)
+	}
+	files["page"].Data = []byte(page + "another")
+	_, err = read(gateway.Options{})
+	assert.ErrorContains(t, err, `The app "ui://board/page.html" of the server "a" is withheld`)
+	text, err := read(gateway.Options{PinsWarn: true})
+	assert.NilError(t, err)
+	assert.Equal(t, text, page+"another")
+
+	var o client.Options
+	gateway.DeclareCapabilities(&o)
+	c, err := connectUp(t.Context(), "", o)
+	assert.NilError(t, err)
+	defer func() { _ = c.Close(); _ = c.Wait() }()
+	identity, err := gateway.PinServer("a", c)
+	assert.NilError(t, err)
+	definitions, err := gateway.Definitions(t.Context(), c, pin.App)
+	assert.NilError(t, err)
+	report, err := lock.Compare(identity, pin.App, definitions)
+	assert.NilError(t, err)
+	assert.Equal(t, report.Verdicts[0].State, pin.Changed)
+	assert.NilError(t, lock.Accept(identity, pin.App, definitions))
+	text, err = read(gateway.Options{})
+	assert.NilError(t, err)
+	assert.Equal(t, text, page+"another")
 }

@@ -49,10 +49,13 @@ func newPinServer(id, name string) (pin.Server, error) {
 }
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
-// without those that have no name or URI or a duplicate one. A server that does not implement the
-// kind has none.
+// without those that have no name or URI or a duplicate one. The definition of an app has the
+// digest of its page, which is read. A server that does not implement the kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
+	if kind == pin.App {
+		return appDefinitions(ctx, c)
+	}
 	i := c.Integration()
 	list := map[pin.Kind]func(context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{

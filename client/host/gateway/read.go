@@ -160,6 +160,10 @@ func (u *upstreamServer) readOwn(ctx context.Context, uri string) (*mcp.ReadReso
 	return forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,
 			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
-			return to.ReadResource(ctx, uri, opts...)
+			result, err := to.ReadResource(ctx, uri, opts...)
+			if err == nil && mcp.IsAppURI(uri) {
+				err = u.checkApp(to.ServerInfo().Name, uri, result.Contents)
+			}
+			return result, err
 		})
 }
