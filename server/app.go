@@ -187,6 +187,20 @@ type apps struct {
 	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; replaced, never modified
 }
 
+// has reports whether an app belongs to the server itself.
+func (a *apps) has(uri string) bool {
+	tools := a.tools.Load()
+	if tools == nil {
+		return false
+	}
+	for _, ui := range *tools {
+		if ui.ResourceURI == uri {
+			return true
+		}
+	}
+	return false
+}
+
 // appsExtension returns the extension of apps, which is offered once the server has an app.
 func appsExtension() *extension {
 	return &extension{

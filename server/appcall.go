@@ -34,14 +34,17 @@ func (r *request) resolveForApp(kind Kind, name string) (string, error) {
 			mcp.ExtensionApps)
 	}
 	s := r.conn.server
-	if resolve := s.appResolver.Load(); resolve != nil {
+	own := s.apps.has(app)
+	if resolve := s.appResolver.Load(); resolve != nil && !own {
 		var err error
 		if name, err = (*resolve)(r, app, kind, name); err != nil {
 			return "", err
 		}
 	}
 	if kind == KindTool {
-		if found := s.toolList().byKey[name]; found != nil && !found.visibleToApps() {
+		found := s.toolList().byKey[name]
+		forwarded := found != nil && found.value.raw != nil && found.value.raw.Forward != nil
+		if found != nil && (!found.visibleToApps() || own && forwarded) {
 			return "", rpc.Errorf(rpc.CodeInvalidParams, "The tool %.200s is not for apps", name)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/rpc"
@@ -16,6 +17,14 @@ import (
 func Extension() client.Extension {
 	return client.Extension{ID: mcp.ExtensionApps,
 		Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}
+}
+
+// Declare makes a client declare apps, unless its options already say something of them.
+func Declare(o *client.Options) {
+	if !slices.ContainsFunc(o.Extensions,
+		func(e client.Extension) bool { return e.ID == mcp.ExtensionApps }) {
+		o.Extensions = append(slices.Clip(o.Extensions), Extension())
+	}
 }
 
 // Of returns the app of a tool, and reports whether the tool has one. A tool whose _meta is
@@ -112,4 +121,32 @@ func (a *App) digest() (string, error) {
 	}
 	sum := sha256.Sum256(append([]byte(a.HTML+"\x00"), meta...)) // HTML has no NUL
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// ReadAll reads the apps of all tools of a server, each once, in the order of the tools. unreadable
+// has, by URI, why an app was not read. The error is that of the list of tools, or of ctx.
+func ReadAll(ctx context.Context, c *client.Client, opts ...client.CallOption) (all []*App,
+	unreadable map[string]error, err error) {
+	seen := map[string]bool{}
+	unreadable = map[string]error{}
+	for tool, err := range c.Tools(ctx, opts...) {
+		if err != nil {
+			return all, unreadable, err
+		}
+		ui, has := Of(tool)
+		if !has || seen[ui.ResourceURI] {
+			continue
+		}
+		seen[ui.ResourceURI] = true
+		a, err := Read(ctx, c, ui.ResourceURI, opts...)
+		if ctx.Err() != nil {
+			return all, unreadable, context.Cause(ctx)
+		}
+		if err != nil {
+			unreadable[ui.ResourceURI] = err
+			continue
+		}
+		all = append(all, a)
+	}
+	return all, unreadable, nil
 }

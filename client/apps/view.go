@@ -137,7 +137,8 @@ func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) erro
 	if late {
 		return ErrOrder
 	}
-	return v.notify(ctx, mcp.NotificationToolInputPartial, mcp.ToolInputParams{Arguments: arguments})
+	return v.notify(ctx, mcp.NotificationToolInputPartial,
+		mcp.ToolInputParams{Arguments: arguments})
 }
 
 // Input tells the app of the arguments of the tool call, a JSON object; nil is an empty one.

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
-	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -50,16 +48,6 @@ func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.upstreams[id]
-}
-
-// declareApps makes a client declare apps, which the gateway forwards, unless the application has
-// decided otherwise.
-func declareApps(o *client.Options) {
-	if !slices.ContainsFunc(o.Extensions,
-		func(e client.Extension) bool { return e.ID == mcp.ExtensionApps }) {
-		o.Extensions = append(slices.Clip(o.Extensions), client.Extension{ID: mcp.ExtensionApps,
-			Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}})
-	}
 }
 
 // hasUI reports whether a tool says anything of apps.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -31,7 +32,7 @@ func DeclareCapabilities(o *client.Options) {
 		return nil, errNoClient
 	}
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
-	declareApps(o)
+	apps.Declare(o)
 }
 
 // PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
