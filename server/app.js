@@ -22,7 +22,7 @@ const app = (() => {
     ["ui/notifications/host-context-changed", p => { apply(p); run("oncontext", self.context); }],
   ]);
   const asked = new Map([["ping", () => ({})],
-    ["ui/resource-teardown", p => run("onteardown", p.reason)]]);
+    ["ui/resource-teardown", async p => { await run("onteardown", p.reason); return {}; }]]);
   addEventListener("message", async e => {
     const m = e.data;
     if (e.source !== host || m?.jsonrpc !== "2.0") return;
@@ -36,7 +36,7 @@ const app = (() => {
     } else if (!asked.has(m.method)) {
       post({ id: m.id, error: { code: -32601, message: "Method not found: " + m.method } });
     } else try {
-      post({ id: m.id, result: await asked.get(m.method)(m.params || {}) || {} });
+      post({ id: m.id, result: await asked.get(m.method)(m.params || {}) });
     } catch (err) {
       post({ id: m.id, error: { code: -32603, message: String(err) } });
     }

@@ -278,8 +278,8 @@ func TestView(t *testing.T) {
 		assert.NilError(t, p.Notify(t.Context(), "notifications/message",
 			json.RawMessage(`{"level":"info","data":"hi"}`)))
 		assert.Equal(t, <-asked, `"hi"`)
-		assert.NilError(t, v.Teardown(t.Context(), "gone"))
-		assert.Equal(t, <-p.heard, `ui/resource-teardown {"reason":"gone"}`)
+		assert.NilError(t, v.Teardown(t.Context()))
+		assert.Equal(t, <-p.heard, `ui/resource-teardown {}`)
 	})
 }
 

@@ -210,11 +210,11 @@ func (e *ModeError) Error() string { return "apps: the app does not support the 
 
 // Teardown asks the app to save what it must, and then closes the view. It waits for the app until
 // ctx ends; an app that has not said hello is not asked. The error is that of the app.
-func (v *View) Teardown(ctx context.Context, reason string) error {
+func (v *View) Teardown(ctx context.Context) error {
 	var err error
 	select {
 	case <-v.ready:
-		err = v.peer.Call(ctx, mcp.MethodResourceTeardown, mcp.TeardownParams{Reason: reason}, nil)
+		err = v.peer.Call(ctx, mcp.MethodResourceTeardown, struct{}{}, nil)
 	default:
 	}
 	_ = v.peer.Close()

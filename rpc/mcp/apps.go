@@ -229,11 +229,6 @@ type AppMessageParams struct {
 	Content json.RawMessage `json:"content"` // a content block, or an array of them
 }
 
-// TeardownParams are the params of ui/resource-teardown.
-type TeardownParams struct {
-	Reason string `json:"reason,omitempty"`
-}
-
 // CheckAppHTML returns an error unless html can be the page of an app (MCP Apps, "Content
 // Requirements"): at most [MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>,
 // after white space and comments.
