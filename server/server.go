@@ -73,6 +73,13 @@
 // result, whatever it was added with. [Options].Middleware sees each message, lists and the
 // handshake included, and [Options].Hooks only observe.
 //
+// # Extensions and apps
+//
+// An [Extension] is what MCP leaves to others, with its methods, notifications and keys of _meta;
+// [Options].Extensions declares it to clients of both eras, and only those that declare it too see
+// what it adds. Two extensions are built in: tasks, and apps, the pages that hosts show beside the
+// results of tools: see [Server.AddApp].
+//
 // # Transports
 //
 // [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. Another

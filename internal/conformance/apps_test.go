@@ -152,7 +152,8 @@ func (p *page) Write(text []byte) (int, error) {
 
 func (p *page) Close() error { return p.w.Close() }
 
-// converse shows the app of a tool to a page, and returns the result of the call that the page made.
+// converse shows the app of a tool to a page, and returns the result of the call that the page
+// made.
 func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call string) string {
 	t.Helper()
 	ctx := t.Context()

@@ -21,7 +21,8 @@ import (
 // packages take callbacks of an application.
 var packages = []string{
 	"rpc", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
-	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
+	"client", "client/streamable", "client/auth", "client/apps", "client/host",
+	"client/host/gateway",
 }
 
 // foreign lists types of other packages with methods that the application implements.
@@ -171,7 +172,7 @@ var scenarios = map[string]func(w *world){
 	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
-	"client": clientScenario, "client/auth": authScenario,
+	"client": clientScenario, "client/auth": authScenario, "client/apps": appsScenario,
 	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -220,6 +221,12 @@ func serverScenario(w *world) {
 		w.at("server.Integration.AwaitMissing")
 		return nil
 	})
+	s.Integration().DeclareApps()
+	s.Integration().ResolveForApp(
+		func(_ context.Context, _ string, _ server.Kind, name string) (string, error) {
+			w.at("server.Integration.ResolveForApp")
+			return name, nil
+		})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
 		w.at("server.Integration.OnClientEvent")
@@ -250,7 +257,8 @@ func serverScenario(w *world) {
 		say(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`)
 	}
 	ask("initialize",
-		`{"protocolVersion":"2025-11-25","capabilities":{"extensions":{"com.example/x":{}}},`+
+		`{"protocolVersion":"2025-11-25","capabilities":{"extensions":{"com.example/x":{},`+
+			`"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}},`+
 			`"clientInfo":{"name":"c","version":"1"}}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/x"}`)
@@ -586,4 +594,75 @@ func gatewayScenario(w *world) {
 	}
 	_ = c.Close()
 	g.Close()
+}
+
+// A frame is the stream of an app that misbehaves.
+type frame struct {
+	net.Conn
+	at func(string)
+}
+
+func (f frame) Write(b []byte) (int, error) {
+	f.at("client/apps.Open")
+	return f.Conn.Write(b)
+}
+
+// appsScenario shows an app whose page asks for everything.
+func appsScenario(w *world) {
+	s := server.New(server.Info{Name: "s", Version: "1"}, dispatch.NewCatalog())
+	server.AddTool(s, mcp.Tool{Name: "show"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	w.must(s.AddApp(server.App{URI: "ui://a/b", Name: "a", HTML: []byte("<!doctype html>"),
+		Tools: map[string][]string{"show": nil}}))
+	here, there := net.Pipe()
+	go func() { _ = s.Serve(w.ctx, there) }()
+	o := client.Options{}
+	apps.Declare(&o)
+	c, err := o.Connect(w.ctx, client.Stream(here))
+	w.must(err)
+	app, err := apps.Read(w.ctx, c, "ui://a/b")
+	w.must(err)
+	page, host := net.Pipe()
+	p := rpc.NewPeer(page, rpc.Options{})
+	v := apps.Open(frame{host, w.at}, c, app, apps.Options{
+		Logger:  w.logger("client/apps.Options.Logger"),
+		Context: mcp.HostContext{AvailableDisplayModes: []string{"pip"}},
+		Approve: func(context.Context, *mcp.Tool, json.RawMessage) error {
+			w.at("client/apps.Options.Approve")
+			return nil
+		},
+		OnOpenLink: func(context.Context, string) error {
+			w.at("client/apps.Options.OnOpenLink")
+			return errors.New("for the log")
+		},
+		OnMessage: func(context.Context, mcp.AppMessageParams) error {
+			w.at("client/apps.Options.OnMessage")
+			return nil
+		},
+		OnModelContext: func(context.Context, mcp.ModelContextParams) error {
+			w.at("client/apps.Options.OnModelContext")
+			return nil
+		},
+		OnDisplayMode: func(_ context.Context, mode string) (string, error) {
+			w.at("client/apps.Options.OnDisplayMode")
+			return mode, nil
+		},
+		OnSizeChanged: func(float64, float64) { w.at("client/apps.Options.OnSizeChanged") },
+		OnLog:         func(mcp.LoggingMessageParams) { w.at("client/apps.Options.OnLog") },
+	})
+	for _, m := range []struct{ method, params string }{
+		{"ui/initialize", `{"appInfo":{"name":"a","version":"1"},"appCapabilities":{},"protocolVersion":"x"}`},
+		{"tools/call", `{"name":"show"}`}, {"ui/open-link", `{"url":"https://a.example"}`},
+		{"ui/message", `{"role":"user","content":[]}`}, {"ui/update-model-context", `{}`},
+		{"ui/request-display-mode", `{"mode":"pip"}`},
+	} {
+		own(func() { _ = p.Call(w.ctx, m.method, json.RawMessage(m.params), nil) })
+	}
+	_ = p.Notify(w.ctx, "ui/notifications/size-changed", json.RawMessage(`{"width":1}`))
+	_ = p.Notify(w.ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`))
+	_ = p.Call(w.ctx, "ping", nil, nil) // it is answered after the notifications
+	_ = v.Close()
+	<-v.Done()
+	_ = p.Close()
+	_ = c.Close()
 }
