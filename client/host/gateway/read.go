@@ -14,10 +14,18 @@ import (
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
 // template for it, or nil. An error says that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
-	id, by, found := g.names.reader(uri, d.includes)
-	if mcp.IsAppURI(uri) && !found {
-		return g.appOwner(d, uri), nil // servers need not list apps
+	counts := d.includes
+	if mcp.IsAppURI(uri) { // no template of another server counts
+		app := g.appOwner(d, uri)
+		if app == nil {
+			return nil, nil
+		}
+		counts = func(id string) bool { return id == app.id }
+		if _, _, listed := g.names.reader(uri, counts); !listed {
+			return app, nil // servers need not list apps
+		}
 	}
+	id, by, found := g.names.reader(uri, counts)
 	g.mu.Lock()
 	u := g.upstreams[id]
 	g.mu.Unlock()
@@ -71,7 +79,7 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 		u = g.onlyUpstream(d)
 	}
 	if mcp.IsAppURI(uri) { // never at another server: see publicURI
-		if _, declared := server.ClientExtension(ctx, mcp.ExtensionApps); u == nil || !declared {
+		if u == nil {
 			return nil, server.ResourceNotFound(uri)
 		}
 		if _, own := u.ownURI(uri); !own {
@@ -139,6 +147,10 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	public := uri
 	uri, ok := u.ownURI(uri)
+	if mcp.IsAppURI(uri) && ok { // a template without the scheme of apps may match it
+		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
+		ok = declared && mcp.AcceptsApps(settings)
+	}
 	if !ok {
 		return nil, server.ResourceNotFound(public)
 	}
