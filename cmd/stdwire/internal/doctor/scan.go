@@ -29,10 +29,11 @@ func ScanCommand() command.Command {
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "search servers' definitions for what could mislead a model or a user",
 		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
-combinations of tools that can leak data, and secrets in its command or URL. --servers,
---profile or --config alone scan all configured servers, also for what they could do together. A
-server that does not answer is reported, and the exit code is 4 if nothing is found. No tool is
-called, and nothing leaves the machine. The rules for instructions are patterns: finding nothing
+combinations of tools that can leak data, and secrets in its command or URL, and the pages of its
+apps for foreign origins, hidden scripts and permissions. --servers, --profile or --config alone
+scan all configured servers, also for what they could do together. A server that does not answer is
+reported, and the exit code is 4 if nothing is found. No tool is called, and nothing leaves the
+machine. The rules for instructions are patterns: finding nothing
 does not prove that a server can be trusted.
 
 The exit code is 10 if a finding is at least as severe as --fail-on. sarif is for programs that
