@@ -20,8 +20,9 @@ import (
 
 // packages take callbacks of an application.
 var packages = []string{
-	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
-	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
+	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable",
+	"server/auth", "client", "client/streamable", "client/auth", "client/apps", "client/host",
+	"client/host/gateway",
 }
 
 // foreign lists types of other packages with methods that the application implements.
@@ -171,7 +172,7 @@ var scenarios = map[string]func(w *world){
 	"rpc": rpcScenario, "rpc/socket": socketScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
-	"client": clientScenario, "client/auth": authScenario,
+	"client": clientScenario, "client/auth": authScenario, "client/apps": appsScenario,
 	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
 }
 

@@ -28,7 +28,7 @@ func PinCommand() command.Command {
 		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
 servers that it offers at their first use. A definition that differs later, or is new, is
 withheld until you accept it, because a server could mislead a model with it. A running stdwire
-serve offers it one second after that.
+serve offers it one second after that. The page of an app is recorded when it is first read.
 
 A NAME is the name of a tool or prompt, a URI or a URI template.
 

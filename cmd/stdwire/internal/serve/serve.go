@@ -100,6 +100,9 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		w.limits = m.limits
 	}
 	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
+	if err := addApps(s, o.Catalog, options.Tools); err != nil {
+		return errors.Join(err, o.Close())
+	}
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {
