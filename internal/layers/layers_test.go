@@ -39,6 +39,7 @@ var layers = []struct {
 	{"internal/shellwords", nil},
 	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},
+	{"internal/yaml", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/processgroup", nil},
