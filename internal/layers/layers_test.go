@@ -59,6 +59,7 @@ var layers = []struct {
 
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
+	{"internal/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
