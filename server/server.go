@@ -135,10 +135,9 @@ type Options struct {
 	// server asks the client's user by elicitation; if the client does not support that, the call
 	// fails with confirmation_required.
 	TrustClients bool
-	// Extensions are declared to clients of both eras. Each value is an object with the extension's
-	// settings (SEP-2133). A name needs a prefix, as in com.example/name; New panics if it has
-	// none.
-	Extensions map[string]json.RawMessage
+	// Extensions are declared to clients of both eras (SEP-2133). New panics if one is invalid, or
+	// two have the same ID or a method in common. The extension of tasks is built in.
+	Extensions []Extension
 	// Capabilities, if set, may remove capabilities before they are declared, for a server that
 	// represents another one. It changes only what is declared.
 	Capabilities func(*mcp.ServerCapabilities)
@@ -201,6 +200,7 @@ type Server struct {
 	prompts        collection[*Prompt]
 	completions    atomic.Bool // a prompt or template with Complete was added
 	tasks          tasks
+	extensions     *extensions
 	unlistedReader atomic.Pointer[unlistedReader]
 	missingAwaiter atomic.Pointer[missingAwaiter]
 
@@ -250,10 +250,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		log: o.Logger, conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),
 	}
-	for id := range o.Extensions {
-		if err := mcp.CheckExtensionID(id); err != nil {
-			panic("server: the Extensions: " + err.Error())
-		}
+	if s.extensions, err = newExtensions(o.Extensions); err != nil {
+		panic("server: the Extensions: " + err.Error())
 	}
 	s.closedAccount = o.Memory.Open("")
 	s.closedAccount.Close()

@@ -95,7 +95,11 @@ func toolItem(name string, t *tool, definition []byte) *item[*tool] {
 	if legacy, ok := legacyDefinition(definition); ok {
 		t.legacy = legacy
 	}
-	return &item[*tool]{name, t, definition, t.raw != nil && t.raw.NeedsSession}
+	i := &item[*tool]{key: name, value: t, definition: definition}
+	if t.raw != nil {
+		i.sessionOnly, i.extension = t.raw.NeedsSession, t.raw.Extension
+	}
+	return i
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -196,7 +200,7 @@ func callTool(r *request) (any, error) {
 		}
 		found = s.toolList().byKey[string(name)]
 	}
-	if found == nil || !s.visible(r, KindTool, found.key) {
+	if found == nil || !r.permits(found.extension) || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
 	if s.tasks.enabled.Load() {

@@ -112,6 +112,24 @@ func serverScenario(w *world) {
 				w.at("server.ResourceSource.Read")
 				return nil, server.ResourceNotFound(uri)
 			}},
+		Extensions: []server.Extension{{
+			ID: "com.example/x",
+			Accepts: func(json.RawMessage) bool {
+				w.at("server.Extension.Accepts")
+				return true
+			},
+			Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+				"x/do": func(context.Context, json.RawMessage) (any, error) {
+					w.at("server.Extension.Methods")
+					return struct{}{}, nil
+				},
+			},
+			Notifications: map[string]func(context.Context, json.RawMessage){
+				"notifications/x": func(context.Context, json.RawMessage) {
+					w.at("server.Extension.Notifications")
+				},
+			},
+		}},
 		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
 			return func(ctx context.Context, c *server.Call) (server.Result, error) {
 				w.at("server.Options.Interceptors")
@@ -232,8 +250,11 @@ func serverScenario(w *world) {
 		say(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`)
 	}
 	ask("initialize",
-		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+		`{"protocolVersion":"2025-11-25","capabilities":{"extensions":{"com.example/x":{}}},`+
+			`"clientInfo":{"name":"c","version":"1"}}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","method":"notifications/x"}`)
+	ask("x/do", `{}`)
 	ask("tools/list", `{}`)
 	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
 	ask("tools/call", `{"name":"forward"}`)
@@ -331,7 +352,8 @@ func streamableScenario(w *world) {
 
 // upstream serves a server that sends all notifications, on a stream.
 func upstream(w *world) (s *server.Server, stream net.Conn) {
-	s = server.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+	s = server.Options{Extensions: []server.Extension{{ID: "com.example/x"}}}.New(
+		server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
 	form := mcp.ElicitParams{Message: "Who?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	add := func(name string, f func(ctx context.Context) error) {
@@ -357,6 +379,10 @@ func upstream(w *world) (s *server.Server, stream net.Conn) {
 	add("log", func(ctx context.Context) error {
 		return server.Log(ctx,
 			mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+	})
+	add("extended", func(ctx context.Context) error {
+		_ = server.NotifyExtension(ctx, "com.example/x", "notifications/x", struct{}{})
+		return server.CallExtension(ctx, "com.example/x", "x/ask", struct{}{}, nil)
 	})
 	s.Integration().Declare(server.KindResource, server.KindPrompt)
 	here, there := net.Pipe()
@@ -431,6 +457,20 @@ func clientScenario(w *world) {
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
 			OnRawLog:          func(json.RawMessage) { w.at("client.Options.OnRawLog") },
+			Extensions: []client.Extension{{
+				ID: "com.example/x",
+				Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+					"x/ask": func(context.Context, json.RawMessage) (any, error) {
+						w.at("client.Extension.Methods")
+						return struct{}{}, nil
+					},
+				},
+				Notifications: map[string]func(json.RawMessage){
+					"notifications/x": func(json.RawMessage) {
+						tell("client.Extension.Notifications")
+					},
+				},
+			}},
 		}
 		if w.name == "client.Options.OnListChanged" {
 			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
@@ -445,7 +485,7 @@ func clientScenario(w *world) {
 			if err != nil {
 				return
 			}
-			for _, name := range []string{"plain", "elicit", "sample", "roots", "log"} {
+			for _, name := range []string{"plain", "elicit", "sample", "roots", "log", "extended"} {
 				own(func() { _, _ = c.CallTool(w.ctx, name, nil) })
 			}
 			w.must(up.AddResource(
@@ -461,7 +501,7 @@ func clientScenario(w *world) {
 			_ = c.Subscribe(w.ctx, "x:1")
 			up.ResourceUpdated("x:1")
 			deadline := time.After(5 * time.Second)
-			for range 5 { // the log, three lists and the resource
+			for range 6 { // the log, the extension, three lists and the resource
 				select {
 				case <-told:
 				case <-c.Done():
