@@ -11,14 +11,17 @@ import (
 
 // declaredKinds are the kinds of items that a server has or has had. A capability that was declared
 // stays declared.
-type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
+type declaredKinds struct{ tools, resources, prompts, completions, tasks, skills bool }
 
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
-		tools: true, resources: s.resources.everUsed.Load() ||
-			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
+		tools: true,
+		resources: s.resources.everUsed.Load() || s.templates.everUsed.Load() ||
+			s.skills.everUsed.Load(), // the files are resources
+		prompts:     s.prompts.everUsed.Load(),
 		completions: s.completions.Load(),
 		tasks:       s.tasks.enabled.Load(),
+		skills:      s.skills.everUsed.Load(),
 	}
 }
 

@@ -174,10 +174,15 @@ func (r *request) uri() (string, error) {
 
 var paramURI = []byte("uri")
 
-// findResource returns the function that reads a resource: that of a resource, of a template, of
+// findResource returns the function that reads a resource: that of a skill, a resource, a template,
 // Options.Resources, or of [Integration.ReadUnlisted].
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+	if skill := s.skillFile(r, uri); skill != nil {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+			return skill.Read(ctx, uri)
+		}, nil
+	}
 	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
 		s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {

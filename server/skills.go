@@ -223,9 +223,20 @@ func listSkills(r *request) (any, error) {
 	result, err := list(r, KindSkill, "skills", r.conn.server.skills.listing())
 	if p, ok := result.(*page[*Skill]); ok {
 		p.hints = hintsAlways
+		size := 0
+		for n, i := range p.items {
+			if size += len(i.definition); size > maxSkillPage && n > 0 {
+				p.items, p.more = p.items[:n], true
+				break
+			}
+		}
 	}
 	return result, err
 }
+
+// maxSkillPage is the size in bytes from which a page of skills ends before its number of items. A
+// skill has up to 512 files, so a thousand of them would not fit in a message.
+const maxSkillPage = 1 << 20
 
 // getSkill answers skills/get.
 func getSkill(r *request) (any, error) {

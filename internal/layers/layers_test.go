@@ -69,14 +69,14 @@ var layers = []struct {
 			"internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota",
 			"dispatch"}},
 
-	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+	{"server", []string{"internal/contain", "internal/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
 		[]string{"internal/buffer", "internal/contain", "internal/httpdeadline",
 			"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+	{"client", []string{"internal/contain", "internal/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
