@@ -80,7 +80,7 @@ func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
 			params = slices.Concat(opening, member, []byte{'}'})
 			opening = slices.Concat(opening, member, []byte{','})
 		}
-		opts := opts                             // a copy: the sequence may be ranged over again
+		opts := opts // a copy: the sequence may be ranged over again
 		for n := 0; n < maxPages; n++ {
 			var page json.RawMessage
 			r := &call{method: method, params: params, decode: page.UnmarshalJSON}

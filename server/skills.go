@@ -95,7 +95,7 @@ func (s *skills) find() *skillIndex {
 	for _, i := range l.sorted {
 		if i.value.Resources.Dynamic {
 			root, _ := skill.Root(i.key)
-			x.dynamic[root], x.files[i.key] = i, i
+			x.dynamic[root] = i
 			x.addDirectories(i, i.key)
 			continue
 		}
@@ -166,20 +166,6 @@ func (x *skillIndex) addChild(i *item[*Skill], r mcp.Resource) {
 		sessionOnly: i.sessionOnly}
 }
 
-// file returns the skill that has a file, or nil. Of a dynamic skill, that is any URI in it.
-func (x *skillIndex) file(uri string) *item[*Skill] {
-	if i := x.files[uri]; i != nil {
-		return i
-	}
-	i := x.dynamicAbove(uri)
-	if i != nil {
-		if _, ok := skill.Listed(&i.value.Skill, uri); ok {
-			return i
-		}
-	}
-	return nil
-}
-
 // dynamicAbove returns the dynamic skill whose directory a URI is or is in, or nil.
 func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
 	for len(x.dynamic) > 0 && uri != "" {
@@ -191,12 +177,29 @@ func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
 	return nil
 }
 
-// skillFile returns the skill that has a file that the client may read, or nil.
+// skillFile returns the skill that lists a file, if the client may read that, or nil.
 func (s *Server) skillFile(r *request, uri string) *Skill {
 	if !s.skills.everUsed.Load() {
 		return nil
 	}
-	i := s.skills.find().file(uri)
+	return s.readableSkill(r, s.skills.find().files[uri], uri)
+}
+
+// dynamicSkill returns the dynamic skill that has a file, if the client may read that, or nil.
+func (s *Server) dynamicSkill(r *request, uri string) *Skill {
+	if !s.skills.everUsed.Load() {
+		return nil
+	}
+	i := s.skills.find().dynamicAbove(uri)
+	if i != nil {
+		if _, ok := skill.Listed(&i.value.Skill, uri); !ok {
+			return nil
+		}
+	}
+	return s.readableSkill(r, i, uri)
+}
+
+func (s *Server) readableSkill(r *request, i *item[*Skill], uri string) *Skill {
 	if i == nil || !s.visible(r, KindSkill, i.key) || !s.visible(r, KindResource, uri) {
 		return nil
 	}

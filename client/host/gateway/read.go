@@ -12,14 +12,18 @@ import (
 )
 
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
-// template for it, or nil. An error says that the URI is withheld.
+// template for it, or else the one with a skill in whose directory it is, or nil. An error says that
+// the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	id, by, found := g.names.reader(uri, d.includes)
+	if !found {
+		id, _ = g.names.skillReader(uri, d.includes)
+	}
 	g.mu.Lock()
 	u := g.upstreams[id]
 	g.mu.Unlock()
 	if !found || u == nil {
-		return nil, nil
+		return u, nil
 	}
 	status := u.resources.status
 	if by.kind == kindTemplate {
@@ -126,6 +130,9 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 
 // read reads a URI from the server.
 func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	if err := u.checkSkill(uri); err != nil {
+		return nil, err
+	}
 	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
 	return forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,

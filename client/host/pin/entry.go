@@ -25,6 +25,7 @@ type serverPins struct {
 	Prompts      map[string]entry `json:"prompts,omitzero"`
 	Resources    map[string]entry `json:"resources,omitzero"`
 	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
+	Skills       map[string]entry `json:"skills,omitzero"`
 }
 
 // ofKind returns the pins of one kind.
@@ -38,6 +39,8 @@ func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
 		return &sp.Resources
 	case Template:
 		return &sp.Templates
+	case Skill:
+		return &sp.Skills
 	}
 	panic("pin: there is no kind " + string(kind))
 }
