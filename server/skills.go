@@ -40,12 +40,17 @@ type skills struct {
 }
 
 // AddSkill adds a skill, or replaces the one with the same URI. It fails without Read, or if the
-// entry breaks a rule of the specification; the limits are 512 files and 16 MiB. The server
-// declares the extension to clients that connect after the first skill.
+// entry breaks a rule of the specification, or if AddSkills has added the skill; the limits are 512
+// files and 16 MiB. The server declares the extension to clients that connect after the first skill.
 func (s *Server) AddSkill(skill Skill) error {
 	i, err := newSkillItem(skill)
 	if err != nil {
 		return err
+	}
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	if s.skills.sources.has(i.key) {
+		return fmt.Errorf("server: skill %.200q: a file system of AddSkills has it", i.key)
 	}
 	s.skills.add(i)
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})

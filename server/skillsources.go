@@ -21,6 +21,13 @@ type skillSources struct {
 	all []*skillSource
 }
 
+// has reports whether a file system has a skill. The caller holds mu.
+func (all *skillSources) has(uri string) bool {
+	return slices.ContainsFunc(all.all, func(source *skillSource) bool {
+		return source.tree.Load().Skill(uri) != nil
+	})
+}
+
 // A skillSource is a file system with skills.
 type skillSource struct {
 	fsys fs.FS

@@ -119,6 +119,8 @@ func TestProblems(t *testing.T) {
 			"s/dir: the link leads to no regular file"},
 		{fstest.MapFS{"s/SKILL.md": text("s"), "s/pipe": {Mode: fs.ModeNamedPipe}},
 			"s/pipe: it is no regular file; remove it"},
+		{fstest.MapFS{"s": {Data: []byte("../elsewhere/s"), Mode: fs.ModeSymlink}},
+			"s: the link leads to no regular file of the served directory; replace it by a copy, or"},
 		{fstest.MapFS{"a b/s/SKILL.md": text("s")},
 			`a b/s/SKILL.md: the directory "a b" cannot be the start of a URI; rename it`},
 	} {

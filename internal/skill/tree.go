@@ -64,6 +64,11 @@ func Read(fsys fs.FS) (*Tree, error) {
 			t.Problems = append(t.Problems, err)
 		}
 	}
+	for _, name := range w.badNames {
+		if !w.inSkill(name) {
+			t.Problems = append(t.Problems, fmt.Errorf("%s: %w", name, w.bad[name]))
+		}
+	}
 	slices.SortFunc(t.Skills, func(a, b *mcp.Skill) int { return cmp.Compare(a.URI, b.URI) })
 	return t, nil
 }
@@ -126,13 +131,22 @@ func (w *walker) resolveLinks() {
 		to, ok := w.files[path.Join(path.Dir(link), target)]
 		if err != nil || path.IsAbs(target) || !ok {
 			w.bad[link] = errors.New("the link leads to no regular file of the served directory; " +
-				"replace it by a copy")
+				"replace it by a copy, or serve what it leads to as well")
 			continue
 		}
 		found[link] = to
 	}
 	for link, to := range found {
 		w.files[link] = to
+	}
+}
+
+// inSkill reports whether a path is in the directory of a skill, whose problem it is then.
+func (w *walker) inSkill(name string) bool {
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if _, ok := w.files[path.Join(dir, FileName)]; ok || dir == "." {
+			return ok
+		}
 	}
 }
 
@@ -186,7 +200,7 @@ func (w *walker) add(t *Tree, dir string) error {
 		if f.Digest, err = w.digest(f); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		uri := root + "/" + escape(name[len(prefix):])
+		uri := root + "/" + EscapePath(name[len(prefix):])
 		s.Resources.Files = append(s.Resources.Files,
 			mcp.SkillResource{URI: uri, Digest: f.Digest, Size: f.Size})
 		t.Files[uri] = f
@@ -213,11 +227,11 @@ func rootURI(dir, name string) (string, error) {
 		return "", fmt.Errorf("the directory %q cannot be the start of a URI; rename it to letters, "+
 			"digits and hyphens", first)
 	}
-	return "skill://" + escape(dir), nil
+	return "skill://" + EscapePath(dir), nil
 }
 
-// escape returns a path in a URI.
-func escape(name string) string {
+// EscapePath returns a path, with slashes, as it is in a URI.
+func EscapePath(name string) string {
 	segments := strings.Split(name, "/")
 	for i, s := range segments {
 		segments[i] = url.PathEscape(s)

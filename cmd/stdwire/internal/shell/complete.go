@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/shellwords"
+	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -248,6 +249,21 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
 		}
 	}
 	return candidates
+}
+
+// completeSkill completes the name of a skill.
+func (s *Shell) completeSkill(ctx context.Context, words []string) []candidate {
+	if len(words) > 1 || s.server == nil || s.server.isClosed() {
+		return nil
+	}
+	var names []string
+	for entry, err := range s.server.Skills(ctx) {
+		if err != nil {
+			break
+		}
+		names = append(names, skill.Name(entry.URI))
+	}
+	return withPrefix(words[0], names)
 }
 
 // completePrompt completes the name of a prompt, of an argument, or its value.
