@@ -175,7 +175,8 @@ func (r *request) uri() (string, error) {
 var paramURI = []byte("uri")
 
 // findResource returns the function that reads a resource: that of a skill with this file, of a
-// resource, of a template, of a dynamic skill, of Options.Resources, or of [Integration.ReadUnlisted].
+// resource, of a template, of a dynamic skill, of Options.Resources, or of
+// [Integration.ReadUnlisted].
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
 	if skill := s.skillFile(r, uri); skill != nil {

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/stdwire/stdwire/internal/skill"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // A Skill is a directory of files with instructions for a model (SEP-2640). The files can be read
@@ -41,7 +41,8 @@ type skills struct {
 
 // AddSkill adds a skill, or replaces the one with the same URI. It fails without Read, or if the
 // entry breaks a rule of the specification, or if AddSkills has added the skill; the limits are 512
-// files and 16 MiB. The server declares the extension to clients that connect after the first skill.
+// files and 16 MiB. The server declares the extension to clients that connect after the first
+// skill.
 func (s *Server) AddSkill(skill Skill) error {
 	i, err := newSkillItem(skill)
 	if err != nil {

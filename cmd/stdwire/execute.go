@@ -23,7 +23,8 @@ import (
 func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
-		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(), calls.InspectCommand(),
+		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(),
+		calls.InspectCommand(),
 		shell.ShellCommand(), control.ConnectCommand(), control.ConnectionsCommand(),
 		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
 		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),

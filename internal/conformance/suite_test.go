@@ -77,8 +77,8 @@ func judged(t *testing.T, results string) (passed int) {
 	return passed
 }
 
-// skillsIn20251125 are the arguments for a scenario of the skills extension in a legacy revision, for
-// which the suite does not mean it.
+// skillsIn20251125 are the arguments for a scenario of the skills extension in a legacy revision,
+// for which the suite does not mean it.
 func skillsIn20251125(scenario string) []string {
 	return []string{"--scenario", "sep-2640-skills-" + scenario, "--spec-version", "2025-11-25",
 		"--force"}

@@ -59,7 +59,7 @@ var layers = []struct {
 
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
-	{"internal/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
+	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
@@ -69,14 +69,14 @@ var layers = []struct {
 			"internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota",
 			"dispatch"}},
 
-	{"server", []string{"internal/contain", "internal/skill", "internal/printable", "internal/jsonscan",
+	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
 		[]string{"internal/buffer", "internal/contain", "internal/httpdeadline",
 			"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/skill", "internal/printable", "internal/jsonscan",
+	{"client", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 

@@ -164,8 +164,9 @@ var paramsOf = map[string]any{
 }
 
 // others are the messages that no definition of the schemas stands for by itself.
-var others = []any{ListSkillsResult{}, GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{},
-	Skill{}, SkillResource{}, SkillResources{}, CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
+var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
+	ListSkillsResult{}, GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
+	SkillResource{}, SkillResources{},
 	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 
 var errorData = map[string]any{

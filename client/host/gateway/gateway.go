@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Gateway offers the tools, prompts, resources, templates and skills of upstream servers. Its methods are
-// safe for concurrent use.
+// A Gateway offers the tools, prompts, resources, templates and skills of upstream servers. Its
+// methods are safe for concurrent use.
 type Gateway struct {
 	o                    Options
 	manager              *host.Manager

@@ -24,8 +24,8 @@ const (
 	kindSkill    = "skill"
 )
 
-// An itemList holds the items of one kind of a server: tools, prompts, resources, resource templates
-// or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
+// An itemList holds the items of one kind of a server: tools, prompts, resources, resource
+// templates or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
 type itemList[T any, S comparable] struct {
 	upstream *upstreamServer
 	kind     string

@@ -12,8 +12,8 @@ import (
 )
 
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
-// template for it, or else the one with a skill in whose directory it is, or nil. An error says that
-// the URI is withheld.
+// template for it, or else the one with a skill in whose directory it is, or nil. An error says
+// that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	id, by, found := g.names.reader(uri, d.includes)
 	if !found {

@@ -30,7 +30,8 @@ func ScanCommand() command.Command {
 		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
 combinations of tools that can leak data, and secrets in its command or URL. --servers,
 --profile or --config alone scan all configured servers, also for what they could do together. A
-server that does not answer is reported, and the exit code is 4 if nothing is found. No tool is
+server that does not answer is reported, and the exit code is 4 if nothing is found. The files of
+skills are read, and searched for downloads and malicious code as well. No tool is
 called, and nothing leaves the machine. The rules for instructions are patterns: finding nothing
 does not prove that a server can be trusted.
 
@@ -76,7 +77,8 @@ func inventory(ctx context.Context, c *client.Client, id string,
 	listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
 	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts,
-		"resources": &s.Resources, "templates": &s.Templates}
+		"resources": &s.Resources, "templates": &s.Templates,
+		"skills": &s.Skills}
 	for _, k := range output.Kinds() {
 		k = k.WithTimeout(listTimeout)
 		list, err := k.JSON(ctx, c)
@@ -90,7 +92,8 @@ func inventory(ctx context.Context, c *client.Client, id string,
 			*lists[k.Name] = append(*lists[k.Name], definition)
 		}
 	}
-	return s, nil
+	s.Files = skillFiles(ctx, c, s.Skills)
+	return s, ctx.Err()
 }
 
 // reportOptions select how findings are printed and which of them make the command fail.

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts, skills.
+// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts,
+// skills.
 type Kind struct {
 	Name   string // on the command line and in messages
 	Method string

@@ -52,6 +52,7 @@ const (
 	KindPrompt   Kind = "prompt"
 	KindResource Kind = "resource"
 	KindTemplate Kind = "template" // a resource template
+	KindSkill    Kind = "skill"    // its entry, or a file of it
 	KindConfig   Kind = "config"   // the server's configuration
 )
 
