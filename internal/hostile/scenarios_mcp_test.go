@@ -276,6 +276,8 @@ func serverScenario(w *world) {
 	ask("tasks/get", `{"taskId":"x"}`)
 	ask("prompts/get", `{"name":"p"}`)
 	ask("prompts/get", `{"name":"q"}`)
+	ask("resources/read", `{"uri":"skill://s/SKILL.md"}`)
+	ask("resources/directory/read", `{"uri":"skill://s"}`)
 	ask("resources/read", `{"uri":"x:1"}`)
 	ask("resources/read", `{"uri":"y:1"}`)
 	ask("resources/read", `{"uri":"z:1"}`)

@@ -136,6 +136,7 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "internal/form", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
+		"rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
 		"internal/form", "dispatch", "rpc/mcp", "client", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -156,6 +157,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",
 	}},
 	{"cmd/stdwire/internal/calls", []string{
+		"internal/atomicfile", "rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
@@ -175,6 +177,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
+		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
 		"internal/shellwords", "internal/terminal", "internal/child", "internal/lograte",
 		"framing", "dispatch/quota", "dispatch", "rpc/mcp", "dispatch/api", "server",
@@ -206,6 +209,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/shell", []string{
+		"rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/near",
 		"internal/shellwords", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/lineedit",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",

@@ -24,8 +24,8 @@ func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template, Skill} }
 var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri",
 	Template: "uriTemplate", Skill: "uri"}
 
-// Name returns the name of a tool or prompt, the URI of a resource or skill, or the URI template, from
-// its definition. It returns "" if the definition has none.
+// Name returns the name of a tool or prompt, the URI of a resource or skill, or the URI template,
+// from its definition. It returns "" if the definition has none.
 func (kind Kind) Name(definition json.RawMessage) string {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMembers[kind]))
 	return name

@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A definition is a tool, prompt, resource, template or skill of a server, a file of a skill, or the
-// server's handshake, with its strings.
+// A definition is a tool, prompt, resource, template or skill of a server, a file of a skill, or
+// the server's handshake, with its strings.
 type definition struct {
 	server  *scannedServer
 	kind    Kind
