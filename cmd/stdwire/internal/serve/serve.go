@@ -91,7 +91,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 	}
 	options.StateKey = w.stateKey
 	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
-	if err := k.open(s, log); err != nil {
+	if err := k.open(s, log, b.Writable()); err != nil {
 		return errors.Join(err, o.Close())
 	}
 	defer k.close()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -39,14 +40,21 @@ func (k *skillDirs) flags() []command.Flag {
 		}}}
 }
 
-// open adds the skills to a server, and logs what is wrong with some.
-func (k *skillDirs) open(s *server.Server, log *slog.Logger) error {
+// open adds the skills to a server, and logs what is wrong with some. A client must not write what
+// the models of others follow, so no directory may lie in one of the writable roots.
+func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.WritableRoots) error {
 	k.server, k.log = s, log
 	for _, dir := range k.dirs {
-		root, err := os.OpenRoot(dir)
+		err := writable.Refuse("--skills", dir)
+		var root *os.Root
+		if err == nil {
+			if root, err = os.OpenRoot(dir); err != nil {
+				err = command.Usagef("--skills: %v", arguments.Plain(err))
+			}
+		}
 		if err != nil {
 			k.close()
-			return command.Usagef("--skills: %v", arguments.Plain(err))
+			return err
 		}
 		k.roots = append(k.roots, root)
 		k.warn(s.AddSkills(root.FS()))
