@@ -10,6 +10,10 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // skillServers returns the fixture's skills, served by itself, by stdwire serve, and through a
@@ -84,5 +88,42 @@ func TestInspectorVerifiesSkills(t *testing.T) {
 				assert.Equal(t, strings.Count(o.stdout, `"status":"verified"`), 6, "%v", o)
 			})
 		}
+	}
+}
+
+// The skills of a server in TypeScript have the entries that the package skill computes of the same
+// files, and can be read.
+func TestSkillsOfTypeScriptServer(t *testing.T) {
+	b := newNodeBench(t)
+	script, err := os.ReadFile("node/skillsserver.mjs")
+	assert.NilError(t, err)
+	b.write("skillsserver.mjs", string(script))
+	files := os.DirFS("everything-server/skills")
+	assert.NilError(t, os.CopyFS(b.path("skills"), files))
+	tree, err := skill.Read(files)
+	assert.NilError(t, err)
+	for _, era := range []mcp.Era{mcp.Legacy, mcp.Modern} {
+		t.Run(era.String(), func(t *testing.T) {
+			c, err := client.Options{Era: era}.Spawn(t.Context(),
+				client.Command{Path: b.path("node_modules/.bin/node"), Dir: b.dir,
+					Args: []string{"skillsserver.mjs", "skills"}})
+			assert.NilError(t, err)
+			defer c.Close()
+			n := 0
+			for entry, err := range c.Skills(t.Context()) {
+				assert.NilError(t, err)
+				own := tree.Skill(entry.URI)
+				assert.Assert(t, own != nil, entry.URI)
+				n++
+				assert.Equal(t, len(entry.Resources.Files), len(own.Resources.Files))
+				for _, f := range entry.Resources.Files {
+					content, err := c.ReadSkillFile(t.Context(), entry, f.URI)
+					assert.NilError(t, err)
+					assert.Equal(t, f.Digest, tree.Files[f.URI].Digest)
+					assert.Equal(t, f.Size, int64(len(content)))
+				}
+			}
+			assert.Equal(t, n, len(tree.Skills))
+		})
 	}
 }
