@@ -106,7 +106,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// The time that a document takes must grow with its length only.
+// Documents of about the largest size are read.
 func TestLongDocuments(t *testing.T) {
 	for name, text := range map[string]string{
 		"keys":   repeat("k%d: v\n", 6000),

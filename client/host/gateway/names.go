@@ -33,6 +33,7 @@ type nameTable struct {
 	next      int                           // the rank of the next server that is added
 	names     map[nameKey]map[string]string // own names by server ID
 	templates map[string]*templateSet       // by server ID
+	skilled   map[string]bool               // IDs of servers with skills
 	unlisted  map[string]bool               // IDs of servers that are not listed yet
 }
 
@@ -44,7 +45,8 @@ type templateSet struct {
 
 func newNameTable() *nameTable {
 	return &nameTable{ranks: make(map[string]int), names: make(map[nameKey]map[string]string),
-		templates: make(map[string]*templateSet), unlisted: make(map[string]bool)}
+		templates: make(map[string]*templateSet), skilled: make(map[string]bool),
+		unlisted: make(map[string]bool)}
 }
 
 // addServer puts a server last in the order, unless it has a rank, and marks it as not listed.
@@ -71,6 +73,7 @@ func (t *nameTable) removeServer(id string) {
 	defer t.mu.Unlock()
 	delete(t.ranks, id)
 	delete(t.unlisted, id)
+	delete(t.skilled, id)
 }
 
 // setOrder puts these servers first, in this order.
@@ -125,13 +128,21 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 	if kind == kindTemplate && different {
 		t.compileTemplates(id, now)
 	}
+	if kind == kindSkill {
+		t.skilled[id] = len(now) > 0
+	}
+	if kind == kindResource && different { // it may be a file of a skill
+		for other, skilled := range t.skilled {
+			later[other] = later[other] || skilled
+		}
+	}
 	if (kind == kindTemplate || kind == kindSkill) && different { // these own more than their names
 		for other := range t.ranks {
 			later[other] = true
 		}
 	}
-	for other := range later {
-		if t.ranks[other] > t.ranks[id] {
+	for other, affects := range later {
+		if affects && t.ranks[other] > t.ranks[id] {
 			affected = append(affected, other)
 		}
 	}

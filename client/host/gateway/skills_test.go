@@ -55,14 +55,15 @@ func TestSkills(t *testing.T) {
 		assert.NilError(t, other.AddSkills(aSkill("refunds", "refunds", "other")))
 		assert.NilError(t, other.AddSkills(aSkill("refunds/a", "a", "nested")))
 		assert.NilError(t, other.AddSkills(aSkill("x/invoices", "invoices", "other")))
-		// and one with a file at the URI of a resource of the first server
+		assert.NilError(t, other.AddSkills(aSkill("taken", "taken", "other")))
+		time.Sleep(5 * time.Second)
+		// a resource of the first server, with the URI of a file, although it comes later
 		assert.NilError(t, w.up.AddResource(server.Resource{
 			Resource: mcp.Resource{URI: "skill://taken/a/b.md", Name: "b"},
 			Read: func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
 				return &mcp.ReadResourceResult{
 					Contents: []mcp.ResourceContents{{URI: uri, Text: "of up"}}}, nil
 			}}))
-		assert.NilError(t, other.AddSkills(aSkill("taken", "taken", "other")))
 		time.Sleep(5 * time.Second)
 		w.client(client.Options{Era: era}, func(c *client.Client) {
 			all := w.skillsOf(c)

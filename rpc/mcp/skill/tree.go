@@ -192,6 +192,7 @@ func (w *walker) add(t *Tree, dir string) error {
 		return fmt.Errorf("%s: %w", skillFile, err)
 	}
 	s.URI = root + "/" + FileName
+	files := map[string]File{}
 	for _, name := range names {
 		f := File{w.fsys, w.files[name].path, "", w.files[name].size}
 		if name == skillFile { // its digest is that of the front matter that was read
@@ -203,8 +204,9 @@ func (w *walker) add(t *Tree, dir string) error {
 		uri := root + "/" + EscapePath(name[len(prefix):])
 		s.Resources.Files = append(s.Resources.Files,
 			mcp.SkillResource{URI: uri, Digest: f.Digest, Size: f.Size})
-		t.Files[uri] = f
+		files[uri] = f
 	}
+	maps.Copy(t.Files, files)
 	t.Skills = append(t.Skills, s)
 	return nil
 }

@@ -23,7 +23,7 @@ func skillFiles(ctx context.Context, c *client.Client,
 	for _, definition := range definitions {
 		s, err := client.DecodeSkill(definition)
 		if err != nil {
-			files = append(files, scan.File{URI: s.URI, Problem: err.Error()})
+			files = append(files, scan.File{URI: s.URI, Problem: "must not be used: " + err.Error()})
 			continue
 		}
 		uris := map[string]int64{s.URI: 0}
@@ -41,7 +41,7 @@ func skillFiles(ctx context.Context, c *client.Client,
 				continue
 			case size > maxSkillFile || size > left:
 				files = append(files, scan.File{URI: uri,
-					Problem: fmt.Sprintf("its %d bytes are more than is looked at", size)})
+					Problem: fmt.Sprintf("is not looked at: it has %d bytes", size)})
 				continue
 			}
 			seen[uri] = true
@@ -49,10 +49,10 @@ func skillFiles(ctx context.Context, c *client.Client,
 			left -= int64(len(content))
 			f := scan.File{URI: uri, Content: content}
 			if err != nil {
-				f.Problem = err.Error()
 				if e, ok := errors.AsType[*client.SkillError](err); ok {
-					f.Problem = e.Err.Error()
+					err = e.Err
 				}
+				f.Problem = "must not be used: " + err.Error()
 			}
 			if files = append(files, f); ctx.Err() != nil {
 				return files

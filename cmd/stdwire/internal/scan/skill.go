@@ -11,14 +11,14 @@ import (
 type File struct {
 	URI     string
 	Content []byte
-	Problem string // why it must not be used; Content is nil then
+	Problem string // a predicate such as "must not be used"; Content is nil then
 }
 
 // newFile returns a file as a definition whose texts are parts of the file: see maxText.
 func (s *scannedServer) newFile(f File) *definition {
 	d := &definition{server: s, kind: KindSkill, name: f.URI, arguments: map[string]bool{}}
 	if f.Problem != "" {
-		d.problem = "must not be used: " + f.Problem
+		d.problem = f.Problem
 		return d
 	}
 	if !utf8.Valid(f.Content) {
