@@ -67,9 +67,10 @@
 // # Pins
 //
 // With Options.Pins, a tool, prompt, resource, template or skill that has changed since its first
-// use is withheld until the change is accepted; a changed resource, what a changed template matches,
-// and the files of a skill of which one has changed, cannot be read either. An item that its server did not have at first use is not listed until it
-// is accepted. A new resource can be read, because servers may serve unlisted resources anyway.
+// use is withheld until the change is accepted; a changed resource, what a changed template
+// matches, and the files of a skill of which one has changed, cannot be read either. An item that
+// its server did not have at first use is not listed until it is accepted. A new resource can be
+// read, because servers may serve unlisted resources anyway.
 //
 // # Calls
 //
