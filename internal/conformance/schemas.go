@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	_ "embed" // for the schema of skills
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ type definitions struct {
 	keyword  string            // "$defs" or "definitions"
 	messages map[string]string // names of definitions by method
 	tasks    *definitions      // the tasks extension of this revision; nil: none
+	skills   *definitions      // the skills extension
 
 	mu       sync.Mutex
 	names    map[string]json.RawMessage
@@ -51,6 +53,9 @@ func (s *Schemas) revision(name string) (*definitions, error) {
 	if err == nil && name == "2026-07-28" {
 		d.tasks, err = s.read("ext-tasks-draft")
 	}
+	if err == nil {
+		d.skills, err = parseDefinitions(skillsSchema)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +71,13 @@ func (s *Schemas) read(name string) (*definitions, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseDefinitions(raw)
+}
+
+//go:embed skills.schema.json
+var skillsSchema []byte
+
+func parseDefinitions(raw []byte) (*definitions, error) {
 	d := &definitions{keyword: "$defs", messages: map[string]string{},
 		compiled: map[string]*schema.Schema{}}
 	if err := json.Unmarshal(raw, &d.document); err != nil {
@@ -142,9 +154,17 @@ var errorNames = map[int]string{
 	-32042: "URLElicitationRequiredError",
 }
 
+// isOfSkills reports whether a method is part of the skills extension.
+func (d *definitions) isOfSkills(method string) bool {
+	return d.skills != nil && d.skills.messages[method] != ""
+}
+
 // message validates a request or notification.
 func (d *definitions) message(method string, frame []byte) error {
 	name, ok := d.messages[method]
+	if d.isOfSkills(method) {
+		return d.skills.message(method, frame)
+	}
 	if !ok && d.tasks != nil {
 		return d.tasks.message(method, frame)
 	}
@@ -157,6 +177,9 @@ func (d *definitions) message(method string, frame []byte) error {
 // result validates a successful response to a request.
 func (d *definitions) result(method string, frame, result []byte) error {
 	request, ok := d.messages[method]
+	if d.isOfSkills(method) {
+		return d.skills.result(method, frame, result)
+	}
 	if !ok && d.tasks != nil {
 		return d.tasks.result(method, frame, result)
 	}

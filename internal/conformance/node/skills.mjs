@@ -25,6 +25,7 @@ for (const entry of await listSkills(client)) {
     walked: (await walkDirectory(client, root)).length,
   });
 }
+await client.listTools(); // the record of the server is to have that
 const refused = await getSkill(client, 'skill://none/SKILL.md').catch(error => error);
 seen.none = refused.code;
 await client.close();
