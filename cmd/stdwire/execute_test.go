@@ -28,7 +28,8 @@ func TestWithoutArguments(t *testing.T) {
 
 usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
 
-  ls           list what a server has: tools, resources, templates, prompts
+  ls           list what a server has: tools, resources, templates, prompts,
+               skills
   call         call a tool of a server, and print its result
   shell        use a server interactively or by a script
   serve        run an MCP server with its own tools or those of configured

@@ -140,7 +140,7 @@ func TestPins(t *testing.T) {
 	got = tools()
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
 	assert.Equal(t, pin("diff"),
-		ran{0, "files: no difference from what was accepted (4 definitions)\n", ""})
+		ran{0, "files: no difference from what was accepted (5 definitions)\n", ""})
 
 	configure("--write") // more tools, other descriptions
 	got = tools()

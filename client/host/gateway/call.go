@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -98,6 +99,6 @@ func (c *call) checkResult() error {
 func (c *call) refuse(by string, code int, format string, args ...any) error {
 	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
 		fmt.Sprintf(format, args...))
-	reason.Data = fmt.Appendf(nil, `{"refused_by":%q}`, by)
+	reason.Data = append(jsonscan.AppendString([]byte(`{"refused_by":`), by), '}')
 	return &refusedError{by, reason}
 }

@@ -77,7 +77,7 @@ instead: COMMAND reads the params of sampling/createMessage from stdin and write
 type Call struct {
 	Target      *target.Target
 	Tool        string
-	tool        string // a word after Tool that is no argument; "" if there is none
+	second      string // a word after Tool that is no argument; "" if there is none
 	assignments []arguments.Assignment
 	data        string // of -d
 	hasData     bool   // -d is given
@@ -107,8 +107,8 @@ func (c *Call) Word(word string) error {
 // word is Word, but leaves the error about a second word that is no argument to run, which knows
 // the configuration.
 func (c *Call) word(word string) error {
-	if c.Tool != "" && c.tool == "" && c.assignments == nil && !strings.Contains(word, "=") {
-		c.tool = word
+	if c.Tool != "" && c.second == "" && c.assignments == nil && !strings.Contains(word, "=") {
+		c.second = word
 		return nil
 	}
 	return c.Word(word)
@@ -117,10 +117,10 @@ func (c *Call) word(word string) error {
 // unexpected returns the failure for a second word that is no argument. It asks whether the first
 // is meant as a server.
 func (c *Call) unexpected() error {
-	_, err := arguments.ParseAssignment(c.tool)
+	_, err := arguments.ParseAssignment(c.second)
 	if f, ok := errors.AsType[*command.Failure](err); ok && c.Target.IsBuiltin() &&
 		c.Target.Configured.Has(c.Tool) {
-		f.Hint = "did you mean -s " + c.Tool + "? stdwire call -s " + c.Tool + " " + c.tool
+		f.Hint = "did you mean -s " + c.Tool + "? stdwire call -s " + c.Tool + " " + c.second
 	}
 	return err
 }
@@ -129,7 +129,7 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 	if c.Tool == "" {
 		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
 	}
-	if c.tool != "" {
+	if c.second != "" {
 		return c.unexpected()
 	}
 	data := []byte("{}")
