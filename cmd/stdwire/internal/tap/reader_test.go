@@ -88,7 +88,7 @@ func FuzzReader(f *testing.F) {
 					Compare(text, text)
 				}
 			}
-			line, err := record.append(nil)
+			line, err := record.Append(nil)
 			assert.NilError(t, err)
 			again, err := parseRecord(line)
 			assert.NilError(t, err, "%s", line)

@@ -47,6 +47,19 @@ func (s *Side) Copy(dst io.Writer, src io.Reader) error {
 	}
 }
 
+// Frame records a whole frame, for a caller that has frames and no stream. It copies the frame, and
+// does not block. A stream that is copied by Copy must not get frames.
+func (s *Side) Frame(payload []byte) {
+	at := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
+	}
+	s.at, s.bytes = at, s.bytes+int64(len(payload))
+	s.split.whole(payload)
+}
+
 // observe passes a chunk of the traffic to the recorder.
 func (s *Side) observe(p []byte) {
 	at := time.Now()
