@@ -20,6 +20,10 @@ var contentTypes = map[string]string{".html": "text/html; charset=utf-8",
 
 // servePage serves a file of the page.
 func servePage(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuse(w, http.StatusMethodNotAllowed, "the page is only read")
+		return
+	}
 	name := path.Clean(r.URL.Path)
 	if name == "/" {
 		name = "/index.html"

@@ -70,6 +70,9 @@ func (s *site) routes() http.Handler {
 		return s.traffic.after(n, maxTrafficPage), nil
 	})
 	get("/api/traffic/{n}", s.message)
+	get("/api/search", func(r *http.Request) (any, error) {
+		return s.traffic.search(r.URL.Query().Get("text")), nil
+	})
 	mux.HandleFunc("GET /api/export", s.export)
 
 	post(mux, "/api/servers/{id}/do/{action}", func(r *http.Request, _ struct{}) (any, error) {
@@ -140,6 +143,9 @@ func (s *site) routes() http.Handler {
 	})
 	post(mux, "/api/diff", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
 		return s.traffic.diff(in.Old, in.New)
+	})
+	post(mux, "/api/diff/connections", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
+		return s.traffic.diffConnections(in.Old, in.New)
 	})
 	post(mux, "/api/traffic/clear", func(*http.Request, struct{}) (any, error) {
 		s.traffic.clear()

@@ -105,6 +105,7 @@ func (s *servers) add(one *server) error {
 func (s *servers) answer(id string, o *client.Options) {
 	// the capabilities of a gateway, so that the server has the same tools and pins hold
 	gateway.DeclareCapabilities(o)
+	o.Output = client.OutputFail // the page shows the result nevertheless
 	o.OnElicit = func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
 		return ask[mcp.ElicitResult](ctx, s.questions, id, mcp.MethodElicit, p)
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"slices"
 	"sync"
 	"time"
@@ -202,4 +203,21 @@ func (t *traffic) of(c *connection) (all []*message) {
 		}
 	}
 	return all
+}
+
+// search returns the numbers of the messages that contain a text, in any case of ASCII letters.
+func (t *traffic) search(text string) []int64 {
+	t.mu.Lock()
+	var all []*message
+	for _, l := range t.lanes {
+		all = append(all, l.messages...)
+	}
+	t.mu.Unlock()
+	found, want := []int64{}, bytes.ToLower([]byte(text))
+	for _, m := range all {
+		if bytes.Contains(bytes.ToLower(m.record.Payload()), want) {
+			found = append(found, m.N)
+		}
+	}
+	return found
 }

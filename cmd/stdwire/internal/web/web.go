@@ -177,7 +177,10 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if err := o.target.Configured.Resolve(ctx, std); err != nil {
 		return err
 	}
-	return s.servers.addTarget(o.target, std)
+	if err := s.servers.addTarget(o.target, std); err != nil {
+		return err
+	}
+	return s.servers.manager.Restart(s.servers.all[0].id) // one server is not worth waiting for a click
 }
 
 // openRecording adds the recording.

@@ -1,5 +1,6 @@
 // The API of stdwire. The address of the page has a token, which is exchanged once for the key that
 // each request carries.
+import { parse } from './json.js';
 
 const stored = 'stdwire key';
 let key = localStorage.getItem(stored);
@@ -38,8 +39,11 @@ async function request(path, options = {}) {
   return response;
 }
 
-export const get = async (path, signal) => (await request(path, { signal })).json();
-export const text = async (path, signal) => (await request(path, { signal })).text();
+export const get = async path => (await request(path)).json();
+
+// exact is get with numbers as they were written.
+export const exact = async path => parse(await (await request(path)).text());
+
 export const blob = async path => {
   const response = await request(path);
   const name = /filename="(.*)"/.exec(response.headers.get('Content-Disposition'))?.[1];

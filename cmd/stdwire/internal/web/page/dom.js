@@ -68,11 +68,11 @@ export function problem(error) {
     error.stderr && element('pre', {}, error.stderr));
 }
 
-// attempt runs an action and shows its error in place.
+// attempt runs an action and shows its error in place, until another one succeeds.
 export async function attempt(place, action) {
   try {
     const value = await action();
-    replace(place);
+    place.querySelector(':scope > .problem')?.remove();
     return value;
   } catch (error) {
     replace(place, problem(error));

@@ -23,7 +23,7 @@ export function badges(one) {
   if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
   if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
   if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
-  if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, 'bad', one.findings.map(f => f.what).join('\n'));
+  if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
   if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
   if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
   if (a.idempotentHint) add('idempotent', 'good', 'The server says that to repeat it does no harm.');

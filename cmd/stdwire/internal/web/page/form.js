@@ -46,7 +46,15 @@ function choices(schema, root) {
 function variants(schema, root) {
   const { oneOf, anyOf, ...beside } = schema;
   const list = oneOf ?? anyOf;
-  if (Array.isArray(list)) return list.map(variant => ({ ...beside, ...resolve(variant, root) }));
+  if (Array.isArray(list)) {
+    return list.map(variant => {
+      const one = resolve(variant, root);
+      const merged = { ...beside, ...one };
+      if (beside.properties || one.properties) merged.properties = { ...beside.properties, ...one.properties };
+      if (beside.required || one.required) merged.required = [...beside.required ?? [], ...one.required ?? []];
+      return merged;
+    });
+  }
   if (Array.isArray(schema.type)) return schema.type.map(type => ({ ...schema, type }));
   return null;
 }

@@ -12,7 +12,7 @@ import { expand, variables } from './template.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. The call is in the
 // address, so that a page that is reloaded shows the same.
-function runner(place, done = () => {}) {
+export function runner(place, { address = true } = {}) {
   const live = element('div', { class: 'call', 'aria-live': 'polite' });
   const asked = element('div');
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
@@ -32,10 +32,9 @@ function runner(place, done = () => {}) {
     }
     finished = id;
     try {
-      const whole = await api.get(`calls/${id}`);
+      const whole = await api.exact(`calls/${id}`);
       if (whole.id !== id) return;
       replace(live, result(whole));
-      done(whole);
     } catch (error) {
       replace(live, problem(error));
     }
@@ -46,8 +45,7 @@ function runner(place, done = () => {}) {
       try {
         const started = await api.post('calls', text);
         this.show(started.id);
-        const url = location.hash.split('?')[0];
-        history.replaceState(null, '', `${url}?call=${id}`);
+        if (address) history.replaceState(null, '', `${location.hash.split('?')[0]}?call=${id}`);
       } catch (error) {
         replace(live, problem(error));
       }
@@ -60,7 +58,7 @@ function runner(place, done = () => {}) {
       await update();
     },
     async request(number) {
-      request = (await api.get(`calls/${number}`)).request;
+      request = (await api.exact(`calls/${number}`)).request;
       return request;
     },
     cancel() { if (id !== undefined && finished !== id) api.post(`calls/${id}/cancel`); },

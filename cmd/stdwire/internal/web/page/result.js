@@ -1,6 +1,6 @@
 // Results of calls: content of every kind, as text or as an object of the page that has no script.
-import { bytes, copier, download, button, duration, element, link, problem } from './dom.js';
-import { format, long, tree, view } from './json.js';
+import { bytes, copier, download, button, duration, element, problem } from './dom.js';
+import { format, long, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
   const text = atob(base64);
@@ -33,7 +33,7 @@ function textBlock(text) {
   const start = text.trimStart()[0];
   if ((start === '{' || start === '[') && text.length < 2_000_000) {
     try {
-      return view(JSON.parse(text));
+      return view(parse(text));
     } catch { /* it is text */ }
   }
   return long(text, { class: 'text' });
@@ -105,5 +105,3 @@ export function progress(call) {
     p ? ` ${p.progress}${p.total ? ` of ${p.total}` : ''} ${p.message ?? ''}` : ' waiting',
     call.task && element('p', {}, `task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
 }
-
-export { link };

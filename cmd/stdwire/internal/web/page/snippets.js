@@ -1,4 +1,6 @@
 // The same call in other words.
+import { parse } from './json.js';
+
 const quote = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 const goString = text => text.includes('`') ? JSON.stringify(text) : '`' + text + '`';
@@ -17,7 +19,7 @@ function connection(server) {
 export function snippets(server, tool, args) {
   let compact = args;
   try {
-    compact = JSON.stringify(JSON.parse(args));
+    compact = JSON.stringify(parse(args));
   } catch { /* it is shown as it is */ }
   const selector = server.selector.startsWith('-- ') ? ['', ' ' + server.selector] : [' ' + server.selector, ''];
   const command = server.selector.startsWith('@') ? `stdwire call ${server.selector} ${quote(tool)} -d ${quote(compact)}`
