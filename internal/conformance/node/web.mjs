@@ -212,8 +212,14 @@ const scenarios = {
     seen.failed = await run();
     await tool(server, 'test_tool_with_progress');
     await run();
+    await tool(server, 'slow_compute');
+    await page.getByRole('button', { name: 'Run as a task' }).click();
+    await page.waitForFunction(() => /task \S+: /.test(document.querySelector('.progress')?.innerText ?? ''));
+    await page.waitForSelector('.result');
+    seen.task = await text('.result');
     // a form that the server asks for
     await tool(server, 'test_elicitation');
+    await page.locator('.form').getByLabel('message', { exact: true }).fill('Who are you?');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.waitForSelector('#questions .question');
     await page.getByRole('button', { name: 'Answer' }).click();
@@ -262,9 +268,9 @@ const scenarios = {
     await page.waitForSelector('.message');
     await page.locator('.message').first().click();
     await page.waitForSelector('.message-panel');
-    seen.within = await text('.message-panel .row');
+    seen.within = await page.locator('.message-panel .row').first().innerText();
     await page.getByRole('button', { name: 'Its response' }).click();
-    await page.waitForFunction(() => document.querySelector('.message-panel h3').innerText.includes('response'));
+    await page.waitForFunction(() => document.querySelector('.message-panel h3')?.innerText.includes('response'));
   },
 
   async watched() {
@@ -378,25 +384,25 @@ const scenarios = {
       await page.waitForFunction(([id, want]) => document.querySelector(`.card[aria-label="${id}"] .state`)?.innerText === want, [id, want]);
     };
     seen.cards = await page.locator('.card h3').allInnerTexts();
-    await card('good').getByRole('button', { name: 'Start' }).click();
+    await card('good').getByRole('button', { name: 'Start', exact: true }).click();
     await state('good', 'ready');
     await page.waitForFunction(() => document.querySelector('.card .facts').innerText.includes('revision'));
     seen.facts = await card('good').locator('.facts').innerText();
-    await card('good').getByRole('button', { name: 'Restart' }).click();
+    await card('good').getByRole('button', { name: 'Restart', exact: true }).click();
     await state('good', 'ready');
-    await card('good').getByRole('button', { name: 'Stop' }).click();
+    await card('good').getByRole('button', { name: 'Stop', exact: true }).click();
     await state('good', 'stopped');
-    await card('good').getByRole('button', { name: 'Disable' }).click();
+    await card('good').getByRole('button', { name: 'Disable', exact: true }).click();
     await state('good', 'disabled');
-    await card('good').getByRole('button', { name: 'Enable' }).click();
+    await card('good').getByRole('button', { name: 'Enable', exact: true }).click();
     await state('good', 'stopped');
-    await card('bad').getByRole('button', { name: 'Start' }).click();
+    await card('bad').getByRole('button', { name: 'Start', exact: true }).click();
     await card('bad').locator('.problem').first().waitFor();
     seen.bad = await card('bad').innerText();
-    await card('bad').getByRole('button', { name: 'Log' }).click();
+    await card('bad').getByRole('button', { name: 'Log', exact: true }).click();
     await card('bad').locator('.log').waitFor();
     seen.log = await card('bad').locator('.log').innerText();
-    await card('bad').getByRole('button', { name: 'Doctor' }).click();
+    await card('bad').getByRole('button', { name: 'Doctor', exact: true }).click();
     await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]').innerText.includes('doctor: '));
     seen.doctor = await card('bad').innerText();
     await shoot('servers');
@@ -421,7 +427,7 @@ const scenarios = {
       for (const [name, hash] of Object.entries(hashes)) {
         await go(hash);
         await page.waitForTimeout(300);
-        await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2');
+        await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
         const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
           expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });
         for (const finding of result.value) seen.findings.push(`${width} ${theme} ${name}: ${finding}`);

@@ -199,6 +199,22 @@ func (c *calls) get(id int64) (call, error) {
 	return call{}, notFound("call", id)
 }
 
+// only returns the call that runs on a server, if there is exactly one, or 0.
+func (c *calls) only(server string) (found int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		switch {
+		case !one.Running || one.Request.Server != server:
+		case found != 0:
+			return 0
+		default:
+			found = one.ID
+		}
+	}
+	return found
+}
+
 // cancel cancels a call.
 func (c *calls) cancel(id int64) error {
 	one, err := c.get(id)

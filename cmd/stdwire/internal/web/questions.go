@@ -15,6 +15,8 @@ import (
 // questions are the input requests of servers that wait for an answer of the user.
 type questions struct {
 	changes *changes
+	// only returns the call that runs on a server, if there is exactly one, or 0.
+	only func(server string) int64
 
 	mu      sync.Mutex
 	last    int64
@@ -64,7 +66,11 @@ func ask[R any](ctx context.Context, q *questions, server, method string, params
 }
 
 func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, error) {
-	one.Call, _ = ctx.Value(callKey{}).(int64)
+	call, ok := ctx.Value(callKey{}).(int64)
+	if !ok { // a legacy server does not say which call it asks for
+		call = q.only(one.Server)
+	}
+	one.Call = call
 	one.Since, one.answer = time.Now().UnixMilli(), make(chan json.RawMessage, 1)
 	known, err := q.add(one)
 	if err != nil || known != nil {

@@ -140,6 +140,7 @@ func newSite(ctx context.Context) *site {
 	s := &site{changes: c, traffic: newTraffic(c), questions: newQuestions(c)}
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
+	s.questions.only = s.calls.only
 	return s
 }
 

@@ -24,7 +24,6 @@ export function rows({ select }) {
       response ? duration(message.ms) : '', bytes(message.size)];
     const line = element('div', { class: failed(message) ? 'message bad' : 'message', role: 'option', id: `message-${message.n}`,
       'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected),
-      'aria-label': `${message.from} ${message.kind} ${text.slice(3, 7).filter(Boolean).join(' ')}, ${message.lane}, at ${text[0]} s`,
       onclick: () => select(message) }, text.map((part, i) => element('span', { class: `c${i}` }, part)));
     line.style.top = `${index * height}px`;
     if (message.parent || message.request?.parent) line.classList.add('within');
