@@ -23,7 +23,7 @@ import (
 // commands returns the commands in the order of the help.
 func commands() []command.Command {
 	return []command.Command{
-		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
+		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.TestCommand(),
 		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
 		shell.ShellCommand(), web.WebCommand(), control.ConnectCommand(), control.ConnectionsCommand(),
 		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),

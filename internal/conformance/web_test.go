@@ -80,7 +80,7 @@ func (w *webPage) see(scenario string, more map[string]any, into any) {
 	assert.Equal(w.t, always.Broken, "")
 	provoked := func(text string) bool {
 		// the browser reports each answer that is an error
-		return scenario == "servers" && strings.HasPrefix(text, "Failed to load resource") ||
+		return slices.Contains([]string{"servers", "saved"}, scenario) && strings.HasPrefix(text, "Failed to load resource") ||
 			scenario == "security" && (strings.Contains(text, "TrustedHTML") ||
 				strings.Contains(text, "Trusted Type"))
 	}
@@ -373,4 +373,28 @@ func TestWebManyMessages(t *testing.T) {
 	assert.Assert(t, got.Longest < 500, "%v ms", got.Longest)
 	assert.Assert(t, got.Heap < 400, "%v MiB", got.Heap)
 	assert.Assert(t, got.Idle < 0.5, "%v s", got.Idle)
+}
+
+// What the page saves, stdwire test runs.
+func TestWebSavedCalls(t *testing.T) {
+	b := newNodeBench(t)
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, b, append([]string{"--calls", "dir/calls.json", "--"}, server...)...)
+	var got struct{ Refused, Failed string }
+	w.see("saved", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Assert(t, cmp.Contains(got.Refused, `"fast" is not a duration`))
+	assert.Assert(t, cmp.Contains(got.Failed, "1 of 1 not as expected"))
+	assert.Assert(t, cmp.Contains(got.Failed, `"first"; want "last"`))
+	report, err := os.ReadFile(b.path("junit.xml"))
+	assert.NilError(t, err)
+	assert.Assert(t, cmp.Contains(string(report), `tests="1" failures="0"`))
+	test := append([]string{binary(t), "test", "dir/calls.json", "--"}, server...)
+	o := b.must(test...)
+	assert.Assert(t, strings.HasPrefix(o.stdout, "ok    rows are there ("), "%s", o.stdout)
+	text, err := os.ReadFile(b.path("dir/calls.json"))
+	assert.NilError(t, err)
+	b.write("dir/calls.json", strings.Replace(string(text), `"first"`, `"last"`, 1))
+	o = b.run(test...)
+	assert.Equal(t, o.code, 10, "%v", o)
+	assert.Assert(t, cmp.Contains(o.stdout, `FAIL  rows are there`))
 }

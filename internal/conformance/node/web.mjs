@@ -360,6 +360,37 @@ const scenarios = {
     seen.result = await text('.message-panel .result');
   },
 
+  async saved() {
+    await tool(given.server, 'rows');
+    await page.getByRole('button', { name: 'Save the call' }).click();
+    await page.getByLabel('Name of the saved call').fill('rows are there');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('link', { name: 'all saved calls' }).click();
+    await page.getByText('Expectations').click();
+    const json = page.getByLabel('rows are there, as JSON');
+    const edit = async change => {
+      await json.fill(JSON.stringify({ ...JSON.parse(await json.inputValue()), ...change }));
+      await page.getByRole('button', { name: 'Apply' }).click();
+    };
+    await edit({ expect: { within: 'fast' } });
+    await page.waitForSelector('.card .problem');
+    seen.refused = await text('.card .problem');
+    await edit({ expect: { values: { '/structuredContent/rows/0/name': 'last' }, within: '20s' } });
+    await page.waitForFunction(() => !document.querySelector('.card .problem'));
+    await page.getByRole('button', { name: 'Run all' }).click();
+    await page.waitForSelector('.outcome.bad');
+    seen.failed = await text('main');
+    await page.getByText('Expectations').click();
+    await edit({ expect: { values: { '/structuredContent/rows/0/name': 'first' }, within: '20s' } });
+    await page.waitForFunction(() => !document.querySelector('.outcome.bad'));
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JUnit' }).click()]);
+    await file.saveAs(`${given.dir}/junit.xml`);
+    await page.waitForSelector('.outcome.good');
+    await shoot('saved-run');
+    await page.getByRole('link', { name: 'Open' }).click();
+    await page.waitForSelector('.detail h2');
+  },
+
   async flood() {
     await go('#/timeline');
     await page.waitForFunction(() => Number(document.querySelector('.timeline [role=status]').innerText.replaceAll(',', '').split(' ')[0]) > 20000);

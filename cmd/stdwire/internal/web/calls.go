@@ -80,9 +80,8 @@ func (c *calls) start(in callRequest) (int64, error) {
 		return 0, err
 	}
 	tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
-	if in.Method == mcp.MethodCallTool && !one.filter.Allows(tool) {
-		return 0, &command.Failure{Code: "denied", Tool: tool, What: tool,
-			Why: "the configuration does not allow this tool"}
+	if err := one.checkAllowed(in.Method, tool); err != nil {
+		return 0, err
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	started := &call{Request: in, Began: time.Now().UnixMilli(), Running: true, cancel: cancel}
@@ -99,6 +98,15 @@ func (c *calls) start(in callRequest) (int64, error) {
 	c.wg.Go(func() { c.run(context.WithValue(ctx, callKey{}, started.ID), started, tool) })
 	c.changes.add(topicCalls)
 	return started.ID, nil
+}
+
+// checkAllowed returns a failure for a tool that the configuration does not allow.
+func (s *server) checkAllowed(method, tool string) error {
+	if method != mcp.MethodCallTool || s.filter.Allows(tool) {
+		return nil
+	}
+	return &command.Failure{Code: "denied", Server: s.id, Tool: tool, What: tool,
+		Why: "the configuration does not allow this tool"}
 }
 
 // update changes a call and tells the page.

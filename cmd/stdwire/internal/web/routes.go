@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -24,6 +25,7 @@ type site struct {
 	servers   *servers
 	questions *questions
 	calls     *calls
+	saved     *saved
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
 }
@@ -140,6 +142,13 @@ func (s *site) routes() http.Handler {
 			err = s.questions.answerOne(n, in.Result, in.Always)
 		}
 		return nil, err
+	})
+	get("/api/saved", func(*http.Request) (any, error) { return s.saved.read() })
+	post(mux, "/api/saved", func(_ *http.Request, in json.RawMessage) (any, error) {
+		return nil, s.saved.write(in)
+	})
+	post(mux, "/api/saved/run", func(r *http.Request, in savedcall.File) (any, error) {
+		return s.runSaved(r.Context(), in)
 	})
 	post(mux, "/api/diff", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
 		return s.traffic.diff(in.Old, in.New)

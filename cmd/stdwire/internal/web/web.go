@@ -39,7 +39,7 @@ import (
 // WebCommand returns the command stdwire web.
 func WebCommand() command.Command {
 	return command.Command{
-		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
+		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
 prompts of servers, calls them, answers their questions, and shows every message on a timeline.
@@ -60,6 +60,8 @@ other machines in, unencrypted.
 				{Name: "--listen", Value: "ADDRESS", Help: "where to serve (default 127.0.0.1:0, a free port)",
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
+				command.FileFlag(&o.calls, "--calls",
+					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
 			}, o.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: o.word, Connection: o.target.SetConnection,
 				Command: o.target.Command}, o.run
@@ -73,6 +75,7 @@ type options struct {
 	listen string
 	open   bool
 	file   string // a recording
+	calls  string // the file of saved calls; "" for the default
 }
 
 func (o *options) word(word string) error {
@@ -147,6 +150,10 @@ func newSite(ctx context.Context) *site {
 // fill adds the servers or the recording of the command line.
 func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
+	var err error
+	if s.saved, err = openSaved(o.calls); err != nil {
+		return err
+	}
 	s.doctor = func(ctx context.Context, id string) (*doctor.Report, error) {
 		if !o.isConfiguration() && o.target.Configured.ID == "" {
 			id = ""
