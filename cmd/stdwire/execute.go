@@ -23,9 +23,10 @@ import (
 // commands returns the commands in the order of the help.
 func commands() []command.Command {
 	return []command.Command{
-		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(), calls.TestCommand(),
+		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
 		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
-		shell.ShellCommand(), web.WebCommand(), control.ConnectCommand(), control.ConnectionsCommand(),
+		calls.TestCommand(), shell.ShellCommand(), web.WebCommand(),
+		control.ConnectCommand(), control.ConnectionsCommand(),
 		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
 		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
 		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/internal/conformance"
 )
 
@@ -55,6 +56,16 @@ func openWeb(t *testing.T, b *bench, args ...string) *webPage {
 		}
 	})
 	return w
+}
+
+// webAddress passes on the address in the stderr of stdwire web.
+type webAddress chan string
+
+func (a webAddress) Write(p []byte) (int, error) {
+	if text := string(p); strings.HasPrefix(text, "http://") {
+		a <- strings.TrimSpace(text)
+	}
+	return len(p), nil
 }
 
 // see runs a scenario of web.mjs. Except for errors that the scenario provokes, the page must have
@@ -186,14 +197,16 @@ func TestWebEverything(t *testing.T) {
 				if transport == "HTTP" {
 					s := b.serving(path, "-http")
 					args = []string{"--era", era, "--url", s.direct}
-					id = strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"),
-						"/mcp"), ":", "-")
+					host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+					id = strings.ReplaceAll(host, ":", "-")
 				}
 				w := openWeb(t, b, args...)
 				var got struct {
-					Simple, Embedded, Failed, Asked, Elicited, Sampled, Roots, Read, Template, Prompt, Within, Task string
-					Image                                                                                           bool
-					Audio                                                                                           int
+					Simple, Embedded, Failed, Task  string
+					Asked, Elicited, Sampled, Roots string
+					Read, Template, Prompt, Within  string
+					Image                           bool
+					Audio                           int
 				}
 				w.see("everything", map[string]any{"server": id, "era": era}, &got)
 				assert.Assert(t, cmp.Contains(got.Simple, "simple text response"))
@@ -397,4 +410,32 @@ func TestWebSavedCalls(t *testing.T) {
 	o = b.run(test...)
 	assert.Equal(t, o.code, 10, "%v", o)
 	assert.Assert(t, cmp.Contains(o.stdout, `FAIL  rows are there`))
+}
+
+// In front of a server, the page shows what the real client says.
+func TestWebInFrontOfClient(t *testing.T) {
+	b := newNodeBench(t)
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium here")
+	}
+	path, err := everything()
+	assert.NilError(t, err)
+	address := make(webAddress, 1)
+	c, err := client.Options{}.Spawn(t.Context(), client.Command{Path: binary(t),
+		Args: []string{"web", "--tap", "--", path}, Dir: b.dir, Stderr: address})
+	assert.NilError(t, err)
+	defer c.Close()
+	_, err = c.CallTool(t.Context(), "test_simple_text", nil)
+	assert.NilError(t, err)
+	w := &webPage{bench: b, browser: browser, url: <-address}
+	var got struct{ Rows []string }
+	w.see("tapped", nil, &got)
+	all := strings.Join(got.Rows, "\n")
+	assert.Assert(t, cmp.Contains(all, "server/discover"))
+	assert.Assert(t, cmp.Contains(all, "test_simple_text"))
+	assert.NilError(t, c.Close())
+	assert.NilError(t, c.Wait())
+	assert.Assert(t, c.Process().Exit.Status == 0, "%v", c.Process().Exit)
+	b.ended()
 }

@@ -153,11 +153,14 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",
 	}},
+	{"cmd/stdwire/internal/savedcall", []string{
+		"internal/jsonscan", "internal/printable", "dispatch/schema", "rpc", "rpc/mcp",
+	}},
 	{"cmd/stdwire/internal/calls", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/savedcall",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
@@ -210,6 +213,14 @@ var layers = []struct {
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/calls",
 	}},
+	{"cmd/stdwire/internal/web", []string{
+		"internal/atomicfile", "internal/httpdeadline", "internal/jsondiff", "internal/jsonscan",
+		"rpc", "rpc/mcp", "client", "client/host", "client/host/pin", "client/host/gateway",
+		"client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
+		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
+	}},
 	{"cmd/stdwire/internal/topic", nil},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
@@ -217,7 +228,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
 		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
-		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/web",
+		"cmd/stdwire/internal/topic",
 	}},
 }
 

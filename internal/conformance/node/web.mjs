@@ -360,6 +360,12 @@ const scenarios = {
     seen.result = await text('.message-panel .result');
   },
 
+  async tapped() {
+    await go('#/timeline');
+    await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(row => row.innerText.includes(' ') && row.innerText.includes('test_simple_text')));
+    seen.rows = await page.locator('.message').allInnerTexts();
+  },
+
   async saved() {
     await tool(given.server, 'rows');
     await page.getByRole('button', { name: 'Save the call' }).click();

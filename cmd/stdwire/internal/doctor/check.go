@@ -11,9 +11,9 @@ import (
 
 const defaultListTimeout = 30 * time.Second
 
-// Check checks one server as stdwire doctor does: it starts the server once more, calls no tool, and
-// ends it. The server is that with an id if id is not "", and else that of t. t must be checked and
-// resolved.
+// Check checks one server as stdwire doctor does: it starts the server once more, calls no tool,
+// and ends it. The server is the configured one with an id if id is not "", and else that of t,
+// which must be checked and resolved.
 func Check(ctx context.Context, std *term.Streams, t *target.Target, id string) (*Report, error) {
 	d := &doctorOptions{from: t.Configured.ConfigFlags, listTimeout: defaultListTimeout}
 	p := &subject{id: t.Name(), connect: func(ctx context.Context,

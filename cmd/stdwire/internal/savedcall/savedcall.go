@@ -1,5 +1,5 @@
-// Package savedcall reads files of calls with expectations, and makes the calls: those that the page
-// of stdwire web saves and stdwire test runs.
+// Package savedcall reads files of calls with expectations, and makes the calls: those that the
+// page of stdwire web saves and stdwire test runs.
 //
 //	{"calls": [{
 //	  "name": "the weather of Oslo", "server": "weather",
@@ -182,7 +182,8 @@ func (f *File) Run(ctx context.Context,
 }
 
 // failures returns how a result or error differs from what is expected.
-func (e *Expectation) failures(result json.RawMessage, err error, took time.Duration) (all []string) {
+func (e *Expectation) failures(result json.RawMessage, err error,
+	took time.Duration) (all []string) {
 	add := func(format string, args ...any) {
 		all = append(all, printable.Line(fmt.Sprintf(format, args...)))
 	}

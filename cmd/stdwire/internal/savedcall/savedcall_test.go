@@ -77,7 +77,8 @@ func TestExpectations(t *testing.T) {
 		f, err := Parse([]byte(`{"calls":[{"tool":"x","server":"s","expect":` + tt.expect + `}]}`))
 		assert.NilError(t, err)
 		synctest.Test(t, func(t *testing.T) {
-			outcomes := f.Run(t.Context(), func(_ context.Context, c *Call) (json.RawMessage, error) {
+			outcomes := f.Run(t.Context(), func(_ context.Context, c *Call) (json.RawMessage,
+				error) {
 				method, params := c.Request()
 				assert.Equal(t, method+string(params), `tools/call{"name":"x","arguments":{}}`)
 				time.Sleep(2 * time.Second)

@@ -12,11 +12,10 @@ import (
 
 // A connection is the source of messages of a lane: a connection to a server, or a recording.
 type connection struct {
-	number   int
-	lane     string
-	opened   time.Time
-	command  []string // as the recording says
-	recorder *tap.Recorder
+	number  int
+	lane    string
+	opened  time.Time
+	command []string // as the recording says
 
 	// What relates messages to the request that they belong to. Guarded by traffic.mu, and each
 	// limited to maxRelated.
@@ -63,19 +62,24 @@ func (t *traffic) connection(number int64) (*connection, error) {
 	return nil, notFound("connection", number)
 }
 
+// newRecorder returns a recorder whose messages are those of a new connection.
+func (t *traffic) newRecorder(lane string, command []string) *tap.Recorder {
+	c := t.connect(lane, time.Now(), command)
+	return tap.Options{Command: command, Show: func(r *tap.Record) { t.add(c, r) },
+		Warn: func(error) {}}.Start() // it warns of what it writes, and writes nothing
+}
+
 // record makes a client record its messages. Call end when the client has ended.
 func (t *traffic) record(lane string, o *client.Options) (end func()) {
-	c := t.connect(lane, time.Now(), []string{lane})
-	c.recorder = tap.Options{Command: c.command, Show: func(r *tap.Record) { t.add(c, r) },
-		Warn: func(error) {}}.Start() // it warns of what it writes, and writes nothing
+	recorder := t.newRecorder(lane, []string{lane})
 	o.Hooks.Frame = func(d rpc.Direction, frame []byte) {
-		side := c.recorder.Server
+		side := recorder.Server
 		if d == rpc.Outbound {
-			side = c.recorder.Client
+			side = recorder.Client
 		}
 		side.Frame(frame)
 	}
-	return func() { c.recorder.Close(0, time.Second) }
+	return func() { recorder.Close(0, time.Second) }
 }
 
 // remember adds to a map of at most maxRelated entries.

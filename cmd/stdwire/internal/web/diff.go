@@ -44,8 +44,8 @@ func newPairKey(m *message) pairKey {
 	return pairKey{string(m.From), m.Method, string(params)}
 }
 
-// diffConnections compares the responses that two connections got to equal requests, in the order of
-// the old one and then the new one.
+// diffConnections compares the responses that two connections got to equal requests. It returns the
+// requests of the old one, and then those that only the new one sent.
 func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
 	var messages [2][]*message
 	for i, number := range []int64{before, after} {

@@ -88,8 +88,9 @@ func (s *servers) add(one *server) error {
 	up := one.upstream
 	up.ID = one.id
 	connect := up.Connect
-	up.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client, error) {
-		return s.connect(ctx, one.id, o, func(o client.Options) (*client.Client, error) {
+	up.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+		error) {
+		return s.connect(one.id, o, func(o client.Options) (*client.Client, error) {
 			return connect(ctx, session, o)
 		})
 	}
@@ -128,7 +129,7 @@ func (s *servers) answer(id string, o *client.Options) {
 func topicDefinitions(id string) string { return "definitions " + id }
 
 // connect connects to a server and records its messages until it ends.
-func (s *servers) connect(_ context.Context, id string, o client.Options,
+func (s *servers) connect(id string, o client.Options,
 	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
 	end := s.traffic.record(id, &o)
 	began := time.Now()

@@ -39,8 +39,8 @@ type limits struct {
 
 var defaultLimits = limits{200_000, 512 << 20}
 
-// A traffic keeps the latest messages of all connections. Each server has a lane of its own, so that
-// one that sends many messages displaces only its own.
+// A traffic keeps the latest messages of all connections. Each server has a lane of its own: one
+// that sends many messages displaces only its own.
 type traffic struct {
 	changes *changes
 	limits  limits

@@ -39,12 +39,15 @@ import (
 // WebCommand returns the command stdwire web.
 func WebCommand() command.Command {
 	return command.Command{
-		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
+		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
 prompts of servers, calls them, answers their questions, and shows every message on a timeline.
 Without a server it has all servers of the configuration and starts those that are used. FILE is a
 recording of stdwire tap; no server is needed for it.
+
+--tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
+page shows what that client and the server say to each other. The address is then on stderr.
 
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
 and nothing is fetched from other machines. --listen with another address than a loopback one lets
@@ -53,13 +56,16 @@ other machines in, unencrypted.
   stdwire web
   stdwire web -- npx -y @modelcontextprotocol/server-everything
   stdwire web --url https://example.com/mcp --open
-  stdwire web talk.jsonl`,
+  stdwire web talk.jsonl
+  stdwire web --tap --open -- npx -y @modelcontextprotocol/server-memory`,
 		Make: func() (command.Grammar, command.Runner) {
 			o := &options{target: target.NewTarget(), listen: "127.0.0.1:0"}
 			flags := append([]command.Flag{
 				{Name: "--listen", Value: "ADDRESS", Help: "where to serve (default 127.0.0.1:0, a free port)",
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
+				command.SwitchFlag(&o.tap, "--tap",
+					"stand between the client on stdin and the server, and show what they say"),
 				command.FileFlag(&o.calls, "--calls",
 					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
 			}, o.target.Flags()...)
@@ -74,6 +80,7 @@ type options struct {
 	target *target.Target
 	listen string
 	open   bool
+	tap    bool
 	file   string // a recording
 	calls  string // the file of saved calls; "" for the default
 }
@@ -113,9 +120,26 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if err := o.fill(ctx, std, s); err != nil {
 		return err
 	}
+	if o.tap {
+		return o.runTap(ctx, cancel, std, s)
+	}
+	listener, access, err := o.listenAndPrint(std, std.Out.Print)
+	if err != nil {
+		return err
+	}
+	if err := std.Out.Flush(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.serve(ctx, listener, access)
+}
+
+// listenAndPrint opens the listener, prints the address of the page and opens it in the browser if
+// that is asked for.
+func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Listener, *access,
+	error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
-		return command.Usagef("--listen: %v", err).WithHint(
+		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
 			"the port may be in use; 127.0.0.1:0 selects a free one")
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
@@ -125,16 +149,13 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
 	}
-	std.Out.Print(address + "\n")
-	if err := std.Out.Flush(); err != nil {
-		return errors.Join(err, listener.Close())
-	}
+	print(address + "\n")
 	if o.open {
 		if err := elicit.Browse(address); err != nil {
 			std.Err.Printf("note: the browser did not start: %v", err)
 		}
 	}
-	return s.serve(ctx, listener, access)
+	return listener, access, nil
 }
 
 // newSite returns a site without servers.
@@ -161,6 +182,12 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return doctor.Check(ctx, std, o.target, id)
 	}
 	switch {
+	case o.tap && (o.target.Words == nil || o.file != ""):
+		return command.Usagef("--tap needs the command of a server").WithHint(
+			"it follows --: stdwire web --tap -- COMMAND…")
+	case o.tap:
+		s.title = o.target.LaunchedName()
+		return o.target.Check()
 	case o.file != "" && !o.isConfiguration():
 		return command.Usagef("%s and a server are given: which is it?", o.file)
 	case o.file != "":
@@ -188,7 +215,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if err := s.servers.addTarget(o.target, std); err != nil {
 		return err
 	}
-	return s.servers.manager.Restart(s.servers.all[0].id) // one server is not worth waiting for a click
+	return s.servers.manager.Restart(s.servers.all[0].id) // it is the only one
 }
 
 // openRecording adds the recording.
