@@ -4,6 +4,7 @@ package conformance_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -438,4 +439,42 @@ func TestWebInFrontOfClient(t *testing.T) {
 	assert.NilError(t, c.Wait())
 	assert.Assert(t, c.Process().Exit.Status == 0, "%v", c.Process().Exit)
 	b.ended()
+}
+
+// A page that watches a gateway shows its servers, and what its client says from then on.
+func TestWebWatchesGateway(t *testing.T) {
+	b := newNodeBench(t)
+	runtime, err := os.MkdirTemp("/tmp", "sw") // a socket needs a short path
+	assert.NilError(t, err)
+	defer os.RemoveAll(runtime)
+	b.env = append(b.env, "XDG_RUNTIME_DIR="+runtime, "TMPDIR="+b.dir)
+	path, err := everything()
+	assert.NilError(t, err)
+	b.write("config.json", fmt.Sprintf(`{"mcpServers":{"everything":{"command":%q}}}`, path))
+	c, err := client.Options{}.Spawn(t.Context(), client.Command{Path: binary(t), Dir: b.dir,
+		Args: []string{"serve", "--config", "config.json"}, Env: map[string]string{
+			"XDG_RUNTIME_DIR": runtime, "HOME": b.dir, "XDG_STATE_HOME": b.path("state"),
+			"XDG_CACHE_HOME": b.path("cache")}})
+	assert.NilError(t, err)
+	defer c.Close()
+	w := openWeb(t, b, "--gateway")
+	done := make(chan struct{})
+	defer func() { <-done }()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() { // the page watches from the moment that it is open
+		defer close(done)
+		for ctx.Err() == nil {
+			_, _ = c.CallTool(ctx, "everything__test_simple_text", nil)
+		}
+	}()
+	var got struct {
+		Rows       []string
+		Facts, End string
+	}
+	w.see("gateway", map[string]any{"dir": b.dir}, &got)
+	all := strings.Join(got.Rows, "\n")
+	assert.Assert(t, cmp.Contains(all, "clients"))
+	assert.Assert(t, cmp.Contains(all, "everything__test_simple_text"))
+	assert.Assert(t, cmp.Contains(got.Facts, "reached by"))
 }

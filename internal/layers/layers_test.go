@@ -180,8 +180,8 @@ var layers = []struct {
 		"internal/shellwords", "internal/terminal", "internal/child", "internal/lograte",
 		"framing", "dispatch/quota", "dispatch", "rpc/mcp", "dispatch/api", "server",
 		"server/streamable", "client", "client/host", "client/host/pin", "client/host/gateway",
-		"server/auth", "client/host/config", "cmd/stdwire/internal/guard",
-		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
+		"server/auth", "client/host/config", "cmd/stdwire/internal/guard", "rpc",
+		"cmd/stdwire/internal/tap", "cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/relay",
@@ -220,6 +220,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
+		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
 	}},
 	{"cmd/stdwire/internal/topic", nil},
 	{"cmd/stdwire", []string{

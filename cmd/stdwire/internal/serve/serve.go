@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -85,6 +86,11 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		options = b.Options(log)
 	}
 	options.StateKey = w.stateKey
+	if m.isEnabled() {
+		m.messages = newWatchedMessages()
+		defer m.messages.close()
+		options.Hooks.Frame = m.messages.hook(clientsLane, tap.FromServer)
+	}
 	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
@@ -93,7 +99,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 			operations = o.Catalog.Clone()
 			m.operations = operations
 			m.serveProfiles(e,
-				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory()})
+				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
+					Hooks: options.Hooks})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()

@@ -90,7 +90,7 @@ func FuzzReader(f *testing.F) {
 			}
 			line, err := record.Append(nil)
 			assert.NilError(t, err)
-			again, err := parseRecord(line)
+			again, err := ParseRecord(line)
 			assert.NilError(t, err, "%s", line)
 			assert.Equal(t, string(again.Payload()), string(record.Payload()))
 			assert.Equal(t, again.N, record.N)

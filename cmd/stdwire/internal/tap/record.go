@@ -123,8 +123,8 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// parseRecord parses and checks a line.
-func parseRecord(line []byte) (*Record, error) {
+// ParseRecord parses and checks a line of a recording.
+func ParseRecord(line []byte) (*Record, error) {
 	r := new(Record)
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, err

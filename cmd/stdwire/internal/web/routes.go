@@ -26,6 +26,7 @@ type site struct {
 	questions *questions
 	calls     *calls
 	saved     *saved
+	gateway   *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
 }
@@ -49,7 +50,12 @@ func (s *site) routes() http.Handler {
 	get("/api/about", func(*http.Request) (any, error) {
 		return map[string]string{"title": s.title, "version": command.Version()}, nil
 	})
-	get("/api/servers", func(*http.Request) (any, error) { return s.servers.statuses(), nil })
+	get("/api/servers", func(*http.Request) (any, error) {
+		if s.gateway != nil {
+			return s.gateway.list(), nil
+		}
+		return s.servers.statuses(), nil
+	})
 	get("/api/servers/{id}/definitions", func(r *http.Request) (any, error) {
 		return s.servers.definitions(r.Context(), r.PathValue("id"))
 	})
@@ -78,6 +84,9 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("GET /api/export", s.export)
 
 	post(mux, "/api/servers/{id}/do/{action}", func(r *http.Request, _ struct{}) (any, error) {
+		if s.gateway != nil {
+			return nil, s.gateway.do(r.Context(), r.PathValue("action"), r.PathValue("id"))
+		}
 		action := serverActions[r.PathValue("action")]
 		if action == nil {
 			return nil, notFound("action", r.PathValue("action"))
@@ -191,6 +200,9 @@ func (s *site) log(r *http.Request) (any, error) {
 	from, err := number(r, "from", 0)
 	if err != nil {
 		return nil, err
+	}
+	if s.gateway != nil {
+		return s.gateway.log(r.Context(), r.PathValue("id"), from)
 	}
 	log, err := s.servers.manager.Log(r.PathValue("id"))
 	if err != nil {

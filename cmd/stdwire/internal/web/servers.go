@@ -208,6 +208,7 @@ type serverStatus struct {
 	Selector string     `json:"selector"`
 	URL      string     `json:"url,omitempty"`
 	Source   string     `json:"source,omitempty"`
+	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, and is not called here
 	State    host.State `json:"state"`
 	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
 	RetryAt  int64      `json:"retry_at,omitempty"`

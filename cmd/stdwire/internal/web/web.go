@@ -24,12 +24,14 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"os"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -39,7 +41,7 @@ import (
 // WebCommand returns the command stdwire web.
 func WebCommand() command.Command {
 	return command.Command{
-		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
+		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
 prompts of servers, calls them, answers their questions, and shows every message on a timeline.
@@ -48,6 +50,9 @@ recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
 page shows what that client and the server say to each other. The address is then on stderr.
+
+--gateway shows a running stdwire serve with configured servers: their state, and every message
+from now on between the gateway, its clients and its servers.
 
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
 and nothing is fetched from other machines. --listen with another address than a loopback one lets
@@ -64,6 +69,10 @@ other machines in, unencrypted.
 				{Name: "--listen", Value: "ADDRESS", Help: "where to serve (default 127.0.0.1:0, a free port)",
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
+				command.SwitchFlag(&o.gateway, "--gateway",
+					"watch a running gateway: its servers, and what its clients say"),
+				command.NumberFlag(&o.pid, "--pid", "N", 1, math.MaxInt32,
+					"with --gateway: its process, if there are several"),
 				command.SwitchFlag(&o.tap, "--tap",
 					"stand between the client on stdin and the server, and show what they say"),
 				command.FileFlag(&o.calls, "--calls",
@@ -81,8 +90,11 @@ type options struct {
 	listen string
 	open   bool
 	tap    bool
-	file   string // a recording
-	calls  string // the file of saved calls; "" for the default
+
+	gateway bool
+	pid     int    // of the gateway; 0: the only one
+	file    string // a recording
+	calls   string // the file of saved calls; "" for the default
 }
 
 func (o *options) word(word string) error {
@@ -114,6 +126,10 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	s := newSite(ctx)
 	defer func() {
 		cancel()
+		if s.gateway != nil {
+			s.gateway.wg.Wait()
+			s.gateway.Close()
+		}
 		s.calls.wg.Wait()
 		s.servers.manager.Close()
 	}()
@@ -182,6 +198,13 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return doctor.Check(ctx, std, o.target, id)
 	}
 	switch {
+	case o.pid > 0 && !o.gateway:
+		return command.Usagef("--pid is for --gateway")
+	case o.gateway && (o.tap || o.file != "" || !o.isConfiguration() ||
+		o.target.Configured.Given() != ""):
+		return command.Usagef("--gateway and a server are given: which is it?")
+	case o.gateway:
+		return o.watchGateway(ctx, std, s)
 	case o.tap && (o.target.Words == nil || o.file != ""):
 		return command.Usagef("--tap needs the command of a server").WithHint(
 			"it follows --: stdwire web --tap -- COMMAND…")
@@ -216,6 +239,18 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return err
 	}
 	return s.servers.manager.Restart(s.servers.all[0].id) // it is the only one
+}
+
+// watchGateway follows a running gateway.
+func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) error {
+	reached, err := control.ReachGateway(ctx, std, o.pid)
+	if err != nil {
+		return err
+	}
+	s.title = reached.Name()
+	s.gateway = &watchedGateway{Gateway: reached, changes: s.changes, traffic: s.traffic}
+	s.gateway.watch(ctx)
+	return nil
 }
 
 // openRecording adds the recording.

@@ -51,7 +51,7 @@ export function explore(root, view) {
   // fetch gets the lists of the chosen server, or of all that are running.
   async function fetch() {
     const chosen = at.parts[0];
-    const usable = state.servers.filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
+    const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
     replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(one => one.id)], chosen ?? '',
       id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
     const found = [];
@@ -73,7 +73,9 @@ export function explore(root, view) {
       }
     }));
     entries = found;
-    replace(notes, problems, usable.length === 0 && element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.'));
+    replace(notes, problems, usable.length === 0 && (state.servers.some(one => one.watched)
+      ? element('p', {}, 'This page watches a gateway, whose clients call the servers: see the timeline.')
+      : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
     list();
     select1();
   }

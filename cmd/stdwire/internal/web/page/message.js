@@ -54,7 +54,7 @@ export function messagePanel(place, select) {
     });
     const before = all.findLast(one => one.n < message.n && one.kind === message.kind && one.method === message.method && one.from === message.from &&
       (one.about ?? one.request?.about) === (message.about ?? message.request?.about));
-    const live = message.kind === 'request' && message.from === 'client' && server(message.lane);
+    const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
     return element('div', { class: 'row' },
       live && button('Edit and send again', () => edit(message, whole, shown)),
       button('Mark', () => { marked = message; show(message); }, { title: 'Other messages can be compared with it then' }),

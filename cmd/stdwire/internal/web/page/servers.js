@@ -59,12 +59,13 @@ function card(id) {
     const ready = server.state === 'ready';
     replace(actions,
       server.state === 'disabled' ? button('Enable', () => act('enable'))
-        : [!ready && button('Start', () => act('start')), ready && button('Stop', () => act('stop')),
+        : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
           button('Restart', () => act('restart')), button('Disable', () => act('disable'))],
-      button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(more, id)),
-      ready && details.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
+      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(more, id)),
+      details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
-      element('a', { href: `#/tools/${encodeURIComponent(id)}` }, 'Tools'));
+      element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
+        server.watched ? 'Messages' : 'Tools'));
     if (details) {
       replace(more, details.instructions && element('details', {}, element('summary', {}, 'Instructions'), element('pre', {}, details.instructions)),
         element('details', {}, element('summary', {}, 'Handshake'), tree(details.handshake)),
