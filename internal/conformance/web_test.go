@@ -203,13 +203,13 @@ func TestWebEverything(t *testing.T) {
 				}
 				w := openWeb(t, b, args...)
 				var got struct {
-					Simple, Embedded, Failed, Task  string
-					Asked, Elicited, Sampled, Roots string
-					Read, Template, Prompt, Within  string
-					Image                           bool
-					Audio                           int
+					Simple, Embedded, Failed, Task, HTTP string
+					Asked, Elicited, Sampled, Roots      string
+					Read, Template, Prompt, Within       string
+					Image                                bool
+					Audio                                int
 				}
-				w.see("everything", map[string]any{"server": id, "era": era}, &got)
+				w.see("everything", map[string]any{"server": id, "http": transport == "HTTP"}, &got)
 				assert.Assert(t, cmp.Contains(got.Simple, "simple text response"))
 				assert.Assert(t, got.Image)
 				assert.Equal(t, got.Audio, 1)
@@ -225,6 +225,11 @@ func TestWebEverything(t *testing.T) {
 				assert.Assert(t, cmp.Contains(got.Prompt, "hello"))
 				assert.Assert(t, cmp.Contains(got.Within, "inside it"))
 				assert.Assert(t, cmp.Contains(got.Task, "Done"))
+				if transport == "HTTP" {
+					assert.Assert(t, cmp.Contains(got.HTTP, "POST, 200 OK"))
+					assert.Assert(t, cmp.Contains(got.HTTP, "Mcp-Protocol-Version"))
+					assert.Assert(t, era == "modern" || strings.Contains(got.HTTP, "(not shown)"))
+				}
 			})
 		}
 	}

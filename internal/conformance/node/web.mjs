@@ -269,6 +269,10 @@ const scenarios = {
     await page.locator('.message').first().click();
     await page.waitForSelector('.message-panel');
     seen.within = await page.locator('.message-panel .row').first().innerText();
+    if (given.http) {
+      await page.locator('.http summary').click();
+      seen.http = await text('.http');
+    }
     await page.getByRole('button', { name: 'Its response' }).click();
     await page.waitForFunction(() => document.querySelector('.message-panel h3')?.innerText.includes('response'));
   },

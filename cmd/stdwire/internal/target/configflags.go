@@ -152,13 +152,14 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 	}
 }
 
-// dial returns the transport of a server at a URL.
-func (s *ConfiguredServer) dial() client.Transport {
+// dial returns the transport of a server at a URL. observe is that of [Target].
+func (s *ConfiguredServer) dial(
+	observe func(http.RoundTripper) http.RoundTripper) client.Transport {
 	header := make(http.Header)
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, nil, s.Endpoint.OAuth)
+	return dialAuthorized(s.Endpoint.URL, header, nil, s.Endpoint.OAuth, observe)
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

@@ -86,7 +86,7 @@ func StartServer(ctx context.Context, s *config.Server, env *config.Environment,
 func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
 	log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
-		return o.Connect(ctx, (&ConfiguredServer{Endpoint: endpoint}).dial())
+		return o.Connect(ctx, (&ConfiguredServer{Endpoint: endpoint}).dial(nil))
 	}
 	command := endpoint.Command
 	if log != nil {

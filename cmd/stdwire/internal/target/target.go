@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,9 @@ type Target struct {
 	maxMessage   int           // in bytes; 0: the default of the client or the configuration
 	ServerLogs   bool
 	Options      client.Options // callbacks of the command
+
+	// Observe, if not nil, wraps the transport of the HTTP requests of a server at a URL.
+	Observe func(http.RoundTripper) http.RoundTripper
 }
 
 func NewTarget() *Target { return &Target{} }
@@ -276,9 +280,9 @@ func (t *Target) isStarted() bool { return t.Connection == "" && t.dial() == nil
 func (t *Target) dial() client.Transport {
 	switch {
 	case t.Remote.URL != "":
-		return t.Remote.Dial()
+		return t.Remote.dial(t.Observe)
 	case t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != "":
-		return t.Configured.dial()
+		return t.Configured.dial(t.Observe)
 	}
 	return nil
 }

@@ -25,6 +25,8 @@ type connection struct {
 	tasks   map[string]int64 // from the ids of tasks
 	open    map[int64]string // ids of requests of the client without a response
 	belongs map[int64]int64  // from a request of the server to the one it belongs to
+
+	exchanges map[string]*exchange // by the id of a request of the client, over HTTP
 }
 
 const (
@@ -36,7 +38,8 @@ const (
 func (t *traffic) connect(lane string, opened time.Time, command []string) *connection {
 	c := &connection{lane: lane, opened: opened, command: command, frames: map[int64]int64{},
 		tokens: map[string]int64{}, rounds: map[string]int64{}, tasks: map[string]int64{},
-		open: map[int64]string{}, belongs: map[int64]int64{}}
+		open: map[int64]string{}, belongs: map[int64]int64{},
+		exchanges: map[string]*exchange{}}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c.number = 1

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"math"
-	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -273,6 +272,7 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 // configuration.
 func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 	up := t.KeptServer(std, s.manager.Log)
+	t.Observe = s.traffic.observe(up.ID)
 	one := &server{id: up.ID, upstream: up, filter: &up.Filter, config: t.Config()}
 	switch {
 	case t.Connection != "":
@@ -280,7 +280,7 @@ func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 	case t.Configured.ID != "":
 		one.selector = "-s " + t.Configured.ID
 	case t.Remote.URL != "":
-		one.url = withoutSecrets(t.Remote.URL)
+		one.url, _ = target.PublicURL(t.Remote.URL)
 		one.selector = "--url " + one.url
 	case t.Words != nil:
 		one.selector = "-- " + t.LaunchedName()
@@ -289,16 +289,6 @@ func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 		}
 	}
 	return s.add(one)
-}
-
-// withoutSecrets returns a URL without user, query and fragment.
-func withoutSecrets(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
 }
 
 // addConfigured adds all servers of the configuration. Those that cannot be used are listed with
@@ -312,7 +302,7 @@ func (s *servers) addConfigured(c *target.Selection, log *slog.Logger) error {
 		if err != nil {
 			one.refusal = newProblem(target.ConfigFailure(err))
 		} else if each.URL != "" {
-			one.url = withoutSecrets(each.URL)
+			one.url, _ = target.PublicURL(each.URL)
 		}
 		one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
 			MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
@@ -327,7 +317,15 @@ func (s *servers) addConfigured(c *target.Selection, log *slog.Logger) error {
 				if err != nil {
 					return nil, err
 				}
-				connection, err := target.StartServer(ctx, each, c.Env, o, written)
+				endpoint, err := each.Resolve(c.Env)
+				if err != nil {
+					return nil, err
+				}
+				t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
+					Observe: s.traffic.observe(each.ID)}
+				connection, err := t.Start(ctx, o, func(cmd *client.Command) {
+					cmd.Stderr, cmd.Started = written, written.Started
+				})
 				return connection, target.AddLoginHint(each.ID, err)
 			}}
 		if err := s.add(one); err != nil {

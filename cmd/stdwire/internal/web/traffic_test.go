@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// exchange records frames of a client and a server, each with "→" or "←" before it.
-func exchange(t *traffic, lane string, frames ...string) {
+// recordFrames records frames of a client and a server, each with "→" or "←" before it.
+func recordFrames(t *traffic, lane string, frames ...string) {
 	var o client.Options
 	end := t.record(lane, &o)
 	for _, text := range frames {
@@ -31,7 +31,7 @@ func exchange(t *traffic, lane string, frames ...string) {
 // What belongs to a call, in both eras, is found.
 func TestRelatedMessages(t *testing.T) {
 	traffic := newTraffic(newChanges())
-	exchange(traffic, "modern",
+	recordFrames(traffic, "modern",
 		`→{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`,
 		`→{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"b"}}`,
 		`←{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":1}}`,
@@ -42,7 +42,7 @@ func TestRelatedMessages(t *testing.T) {
 		`←{"jsonrpc":"2.0","id":3,"result":{"isError":true}}`,
 		`←what is this`,
 	)
-	exchange(traffic, "legacy",
+	recordFrames(traffic, "legacy",
 		`→{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`,
 		`←{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}`,
 		`→{"jsonrpc":"2.0","id":1,"result":{}}`,
@@ -79,12 +79,12 @@ func TestTrafficIsBounded(t *testing.T) {
 	traffic := newTraffic(newChanges())
 	traffic.limits = limits{messages: 100, bytes: 50_000}
 	quiet, long := `→{"jsonrpc":"2.0","method":"quiet"}`, `→{"jsonrpc":"2.0","method":"`+strings.Repeat("x", 200)+`"}`
-	exchange(traffic, "quiet", quiet, quiet)
+	recordFrames(traffic, "quiet", quiet, quiet)
 	var many []string
 	for range 1000 {
 		many = append(many, long)
 	}
-	exchange(traffic, "loud", many...)
+	recordFrames(traffic, "loud", many...)
 	page := traffic.after(0, 10_000)
 	assert.Equal(t, page.Lanes["quiet"], lanePage{First: 1})
 	kept := len(page.Messages) - 2
@@ -96,7 +96,7 @@ func TestTrafficIsBounded(t *testing.T) {
 	assert.Equal(t, len(next.Messages), 5)
 	assert.Equal(t, next.Messages[0].N, page.Messages[11].N)
 	for i := range maxLanes + 10 {
-		exchange(traffic, fmt.Sprint(i), quiet)
+		recordFrames(traffic, fmt.Sprint(i), quiet)
 	}
 	assert.Equal(t, len(traffic.lanes), maxLanes)
 	traffic.clear()
@@ -107,7 +107,7 @@ func TestTrafficIsBounded(t *testing.T) {
 func TestRecordings(t *testing.T) {
 	traffic := newTraffic(newChanges())
 	traffic.limits.messages = 3
-	exchange(traffic, "a",
+	recordFrames(traffic, "a",
 		`→{"jsonrpc":"2.0","id":1,"method":"x"}`, `←{"jsonrpc":"2.0","id":1,"result":{"n": 1}}`,
 		`→{"jsonrpc":"2.0","id":2,"method":"x"}`, `←{"jsonrpc":"2.0","id":2,"result":{"n":9007199254740993}}`)
 	c, err := traffic.connection(1)
@@ -142,9 +142,9 @@ func TestDiffOfConnections(t *testing.T) {
 	result := func(id, n int) string {
 		return fmt.Sprintf(`←{"jsonrpc":"2.0","id":%d,"result":{"n":%d}}`, id, n)
 	}
-	exchange(traffic, "a", call(1, "x", "t"), result(1, 1), call(2, "y", "t"), result(2, 2),
+	recordFrames(traffic, "a", call(1, "x", "t"), result(1, 1), call(2, "y", "t"), result(2, 2),
 		call(3, "old", ""), result(3, 3))
-	exchange(traffic, "a", call(7, "y", "u"), result(7, 5), call(8, "x", "u"), result(8, 1),
+	recordFrames(traffic, "a", call(7, "y", "u"), result(7, 5), call(8, "x", "u"), result(8, 1),
 		call(9, "new", ""))
 	pairs, err := traffic.diffConnections(1, 2)
 	assert.NilError(t, err)

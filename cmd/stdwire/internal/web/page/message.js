@@ -23,7 +23,7 @@ export function messagePanel(place, select) {
       return;
     }
     const outcome = element('div', { class: 'compared' });
-    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, body(whole), shown);
+    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http), body(whole), shown);
   }
 
   const heading = message => element('h3', {}, `${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
@@ -45,6 +45,15 @@ export function messagePanel(place, select) {
       ['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
       ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]
       .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+  }
+
+  // http shows the HTTP request that carried the message, and the header of the response.
+  function http(exchange) {
+    if (!exchange) return null;
+    const headers = (title, all) => all && [element('h4', {}, title), element('dl', { class: 'facts' },
+      Object.entries(all).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
+    return element('details', { class: 'http' }, element('summary', {}, `HTTP: ${exchange.method}, ${exchange.status ?? exchange.error}, header after ${duration(exchange.ms)}`),
+      headers('Request', exchange.request), headers(`Response, ${exchange.proto ?? ''}`, exchange.response));
   }
 
   function actions(message, whole, outcome, shown) {
