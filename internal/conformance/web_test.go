@@ -483,3 +483,40 @@ func TestWebWatchesGateway(t *testing.T) {
 	assert.Assert(t, cmp.Contains(all, "everything__test_simple_text"))
 	assert.Assert(t, cmp.Contains(got.Facts, "reached by"))
 }
+
+func TestWebOfficialServers(t *testing.T) {
+	for _, tt := range []struct {
+		server, tool, want string
+		fill               map[string]string
+		completes          string
+	}{
+		{"mcp-server-everything", "get-sum", "30", map[string]string{"a": "12", "b": "18"},
+			"Team Management"},
+		{"mcp-server-filesystem", "read_text_file", "some text", map[string]string{"path": "FILE"}, ""},
+	} {
+		t.Run(tt.server, func(t *testing.T) {
+			b := newNodeBench(t)
+			b.write("root/a.txt", "some text")
+			for label, value := range tt.fill {
+				tt.fill[label] = strings.ReplaceAll(value, "FILE", b.path("root/a.txt"))
+			}
+			args := []string{"--", tt.server}
+			if tt.server == "mcp-server-filesystem" {
+				args = append(args, b.dir)
+			}
+			path := b.path("node_modules/.bin/" + tt.server)
+			args[1] = path
+			w := openWeb(t, b, args...)
+			var got struct {
+				Result      string
+				Tools       int
+				Completions []string
+			}
+			w.see("official", map[string]any{"server": tt.server, "tool": tt.tool, "fill": tt.fill,
+				"root": "file://" + b.path("root"), "completes": tt.completes}, &got)
+			assert.Assert(t, cmp.Contains(got.Result, tt.want))
+			assert.Assert(t, got.Tools > 5)
+			assert.Assert(t, tt.completes == "" || len(got.Completions) > 0)
+		})
+	}
+}

@@ -370,6 +370,26 @@ const scenarios = {
     seen.rows = await page.locator('.message').allInnerTexts();
   },
 
+  // server-everything and the filesystem server, which ask for the roots at their start.
+  async official() {
+    await go('#/tools');
+    await page.getByLabel(/^Roots/).waitFor();
+    await page.getByLabel(/^Roots/).fill(given.root);
+    await page.locator('#questions').getByRole('button', { name: 'Send' }).click();
+    await page.waitForFunction(() => document.querySelector('#questions').hidden);
+    await tool(given.server, given.tool);
+    for (const [label, value] of Object.entries(given.fill)) await page.locator('.form').getByLabel(label, { exact: true }).fill(value);
+    seen.result = await run();
+    seen.tools = await page.locator('.items a').count();
+    if (!given.completes) return;
+    await go('#/prompts');
+    await page.locator('.items a', { hasText: given.completes }).click();
+    const input = page.locator('.form input').first();
+    await input.fill('E');
+    await page.waitForFunction(() => document.querySelectorAll('.form datalist option').length > 0);
+    seen.completions = await page.locator('.form datalist').first().locator('option').evaluateAll(all => all.map(one => one.value));
+  },
+
   async gateway() {
     await go('#/timeline');
     const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText === lane && row.innerText.includes('test_simple_text')), lane);
