@@ -21,6 +21,12 @@ const pageTools = `[
 {"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}}
 ]`
 
+// PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
+// not what the specification says.
+const PageOdd = "odd"
+
+const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
+
 // A pageServer is the server of one client of [ServePage].
 type pageServer struct {
 	mu      sync.Mutex
@@ -51,8 +57,11 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 		case "initialize":
 			s.answer(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"page","version":"1"}}`)
 		case "tools/list":
-			s.answer(m.ID, `{"tools":`+
-				strings.ReplaceAll(strings.Replace(pageTools, "DESCRIPTION", description, 1), "\n", "")+"}")
+			tools := strings.Replace(pageTools, "DESCRIPTION", description, 1)
+			if description == PageOdd {
+				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTool + "]"
+			}
+			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
 		case "tools/call":
 			s.call(m.ID, m.Params.Name, m.Params.Arguments, m.Params.Meta.ProgressToken)
 		case "ping":

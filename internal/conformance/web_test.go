@@ -186,6 +186,19 @@ func TestWebTools(t *testing.T) {
 	t.Logf("8 MB shown after %v ms", got.Large)
 }
 
+// A definition that is none spoils neither the list nor the call.
+func TestWebOddDefinition(t *testing.T) {
+	server := pageServer(t, conformance.PageOdd)
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Items  int
+		Result string
+	}
+	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Equal(t, got.Items, 9)
+	assert.Assert(t, cmp.Contains(got.Result, "called"))
+}
+
 // What a page can do with a server, in both eras, over both transports.
 func TestWebEverything(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {

@@ -221,6 +221,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
+		"cmd/stdwire/internal/serve",
 	}},
 	{"cmd/stdwire/internal/topic", nil},
 	{"cmd/stdwire", []string{

@@ -442,6 +442,12 @@ const scenarios = {
     await page.waitForSelector('.detail h2');
   },
 
+  async odd() {
+    await tool(given.server, 'odd');
+    seen.result = await run();
+    seen.items = await page.locator('.items a').count();
+  },
+
   async flood() {
     await go('#/timeline');
     await page.waitForFunction(() => Number(document.querySelector('.timeline [role=status]').innerText.replaceAll(',', '').split(' ')[0]) > 20000);

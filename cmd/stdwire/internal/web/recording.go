@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
@@ -38,12 +39,12 @@ func (t *traffic) load(name string, recording io.Reader) (note string, err error
 func (t *traffic) freeLane(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	name = filepath.Base(name)
+	name = strings.Join(strings.Fields(filepath.Base(name)), "_") // a filter is words
 	for i, free := 2, name; ; i++ {
 		if t.lanes[free] == nil {
 			return free
 		}
-		free = name + " " + strconv.Itoa(i)
+		free = name + "-" + strconv.Itoa(i)
 	}
 }
 

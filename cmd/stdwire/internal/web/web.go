@@ -34,6 +34,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
@@ -282,7 +283,9 @@ func (s *site) handler(a *access) http.Handler {
 // serve serves until ctx ends.
 func (s *site) serve(ctx context.Context, l net.Listener, a *access) error {
 	const headers, idle, drain = 10 * time.Second, 2 * time.Minute, time.Second
-	server := &http.Server{Handler: s.handler(a), ReadHeaderTimeout: headers, IdleTimeout: idle,
+	l, track := serve.LimitConnections(l)
+	server := &http.Server{Handler: s.handler(a), ConnState: track,
+		ReadHeaderTimeout: headers, IdleTimeout: idle,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	failed := make(chan error, 1)

@@ -11,7 +11,7 @@ const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource temp
 
 // icon returns an icon of a definition that needs no other server.
 export function icon(definition) {
-  const src = definition.icons?.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one.src))?.src;
+  const src = Array.isArray(definition.icons) && definition.icons.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
 }
 
@@ -38,6 +38,7 @@ export function explore(root, view) {
   let entries = []; // { server, one }
   let open = '';
   let panelEnd;
+  let known = false; // the server of the panel is connected, so what it can do is known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
   const items = element('ul', { class: 'items', 'aria-label': view });
@@ -103,12 +104,14 @@ export function explore(root, view) {
   function select1() {
     const [id, name] = at.parts;
     const found = entries.find(entry => entry.server === id && String(entry.one.definition[identity[kind]]) === name);
-    const key = JSON.stringify([id, name, found?.one]);
+    known ||= Boolean(server(id)?.details);
+    const key = JSON.stringify([id, name, found?.one, known]);
     if (key === open) {
       panelEnd?.show?.(at.query);
       return;
     }
-    open = key;
+    if (JSON.parse(open || '[]')[0] !== id) known = Boolean(server(id)?.details);
+    open = JSON.stringify([id, name, found?.one, known]);
     panelEnd?.close();
     panelEnd = undefined;
     replace(detail);
@@ -124,7 +127,11 @@ export function explore(root, view) {
     const one = found?.one ?? { definition: { uri: name, name } }; // a resource need not be listed
     const place = element('div');
     replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(one), about(one, id), place);
-    panelEnd = panel(kind, place, server(id), one.definition, at.query);
+    try {
+      panelEnd = panel(kind, place, server(id), one.definition, at.query);
+    } catch (error) { // the definition is not what the specification says
+      replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
+    }
   }
 
   function head(one) {
@@ -150,7 +157,12 @@ export function explore(root, view) {
     ];
   }
 
-  const ends = [on('servers', () => fetch()), on('definitions', () => fetch())];
+  let states = '';
+  const ends = [on('servers', () => { // a call alone changes nothing here
+    const now = JSON.stringify(state.servers.map(one => [one.id, one.state, Boolean(one.details)]));
+    if (now !== states) fetch();
+    states = now;
+  }), on('definitions', () => fetch())];
   return {
     show(next) {
       at = next;

@@ -179,7 +179,7 @@ function stringControl(schema, value, changed, label, hooks) {
   const input = large ? element('textarea', { rows: '3', ...attributes })
     : element('input', { type: inputTypes[schema.format] ?? 'text', ...attributes });
   const get = () => input.value;
-  if (hooks.complete && hooks.path) hooks.complete(input, label, changed);
+  if (hooks.complete) hooks.complete(input, label, changed);
   if (!binary(schema)) return { node: input, get };
   const file = element('input', { type: 'file', 'aria-label': `${label}: a file`, async onchange() {
     if (file.files[0]) {
@@ -293,7 +293,12 @@ function summary(schema) {
 // given, is called with the input of each string.
 export function form(schema, { value, complete, changed = () => {} } = {}) {
   const root = schema ?? {};
-  let model = value ?? initial(root) ?? {};
+  let model = value;
+  try {
+    model ??= initial(root) ?? {};
+  } catch { // the schema is none
+    model = {};
+  }
   let text = format(model);
   let current;
   const place = element('div', { class: 'form' });
@@ -307,7 +312,11 @@ export function form(schema, { value, complete, changed = () => {} } = {}) {
     changed();
   };
   const show = () => {
-    current = control(root, root, model, fromForm, 'arguments', 0, { complete, path: true });
+    try {
+      current = control(root, root, model, fromForm, 'arguments', 0, { complete });
+    } catch { // the schema is none
+      current = jsonControl(model, fromForm, 'arguments');
+    }
     place.replaceChildren(current.node);
   };
   editor.value = text;

@@ -212,7 +212,7 @@ const without = (values, name) => Object.fromEntries(Object.entries(values).filt
 function promptPanel(place, server, prompt, query) {
   const outcome = element('div');
   const calls = runner(outcome);
-  const fields = textFields(prompt.arguments ?? [],
+  const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
     completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
   const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
   onEnter(fields.node, run, () => calls.cancel());

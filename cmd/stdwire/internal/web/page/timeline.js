@@ -84,8 +84,18 @@ export function timeline(root) {
     picture.redraw();
   }
 
+  let searching = 0; // a timer: new messages may have the texts of the filter
   start();
-  const end = listen(update);
+  const end = listen(pruned => {
+    update(pruned);
+    if (texts(filter.value).length > 0 && !searching) {
+      searching = setTimeout(() => {
+        searching = 0;
+        found.clear();
+        change();
+      }, 1000);
+    }
+  });
   update(true);
   return {
     show(next) {
@@ -109,6 +119,7 @@ export function timeline(root) {
     },
     close() {
       end();
+      clearTimeout(searching);
       panel.close();
       picture.close();
     },
