@@ -514,7 +514,7 @@ const scenarios = {
       await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
       for (const [name, hash] of Object.entries(hashes)) {
         await go(hash);
-        await page.waitForTimeout(300);
+        await page.waitForSelector(`nav a[aria-current][data-view=${/\w+/.exec(hash)[0]}]`);
         await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
         const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
           expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });

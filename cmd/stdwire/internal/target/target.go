@@ -82,6 +82,21 @@ func (t *Target) Name() string {
 	return "built-in"
 }
 
+// ClientFlag returns the name of a given flag that says how to speak to one server, or "".
+func (t *Target) ClientFlag() string {
+	switch {
+	case t.Era != "":
+		return "--era"
+	case t.StartTimeout != 0:
+		return "--start-timeout"
+	case t.maxMessage != 0:
+		return "--max-message"
+	case t.ServerLogs:
+		return "--server-logs"
+	}
+	return ""
+}
+
 // Check returns an error if flags contradict each other.
 func (t *Target) Check() error {
 	own := t.Builtin.FirstFlag()

@@ -32,7 +32,7 @@ type call struct {
 	Request  callRequest         `json:"request"`
 	Began    int64               `json:"began"`        // milliseconds since 1970
 	Ms       float64             `json:"ms,omitempty"` // how long it took; 0 while it runs
-	Running  bool                `json:"running"`      //
+	Running  bool                `json:"running"`
 	Progress *mcp.ProgressParams `json:"progress,omitempty"`
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
 	Result   json.RawMessage     `json:"result,omitempty"`

@@ -28,6 +28,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -161,8 +162,13 @@ func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Lis
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
 	access := newAccess(host)
-	address := "http://" + listener.Addr().String() + "/#token=" + access.token
-	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+	base := listener.Addr().String()
+	at, isTCP := listener.Addr().(*net.TCPAddr)
+	if isTCP && at.IP.IsUnspecified() { // which a browser cannot open
+		base = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
+	}
+	address := "http://" + base + "/#token=" + access.token
+	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
 	}
@@ -198,7 +204,19 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		}
 		return doctor.Check(ctx, std, o.target, id)
 	}
+	if given := o.target.ClientFlag(); given != "" && (o.isConfiguration() || o.tap) {
+		return command.Usagef("%s is for one server", given).WithHint(
+			"select one: -s ID, --url URL or -- COMMAND…")
+	}
+	if o.isConfiguration() {
+		if err := o.target.Remote.Check(); err != nil { // flags that are for --url
+			return err
+		}
+	}
 	switch {
+	case o.target.ServerLogs:
+		return command.Usagef("--server-logs is for the terminal").WithHint(
+			"the page shows what servers write to stderr")
 	case o.pid > 0 && !o.gateway:
 		return command.Usagef("--pid is for --gateway")
 	case o.gateway && (o.tap || o.file != "" || !o.isConfiguration() ||
@@ -212,7 +230,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	case o.tap:
 		s.title = o.target.LaunchedName()
 		return o.target.Check()
-	case o.file != "" && !o.isConfiguration():
+	case o.file != "" && (!o.isConfiguration() || o.target.Configured.Given() != ""):
 		return command.Usagef("%s and a server are given: which is it?", o.file)
 	case o.file != "":
 		s.title = o.file
