@@ -18,7 +18,8 @@ const pageTools = `[
 {"name":"misfit","description":"Returns what it should not.","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
 {"name":"rows","description":"Returns rows.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}},
 {"name":"slow","description":"Reports progress, and waits for release.","inputSchema":{"type":"object"}},
-{"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}}
+{"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}},
+{"name":"visit","description":"Asks to visit a page.","inputSchema":{"type":"object"}}
 ]`
 
 // PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
@@ -32,6 +33,7 @@ type pageServer struct {
 	mu      sync.Mutex
 	out     io.Writer
 	waiting []json.RawMessage // ids of the calls of slow
+	visit   json.RawMessage   // id of the latest call of visit
 }
 
 // ServePage serves tools that a page could show wrongly, in the legacy era, with a description of
@@ -44,6 +46,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Result struct{ Action string }
 			Params struct {
 				Name      string
 				Arguments json.RawMessage
@@ -64,10 +67,13 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
 		case "tools/call":
 			s.call(m.ID, m.Params.Name, m.Params.Arguments, m.Params.Meta.ProgressToken)
+		case "": // the answer to the question of visit
+			text, _ := json.Marshal("action: " + m.Result.Action)
+			s.answer(s.visit, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
 		case "ping":
 			s.answer(m.ID, `{}`)
 		default:
-			if m.ID != nil && m.Method != "" {
+			if m.ID != nil {
 				s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
 			}
 		}
@@ -92,6 +98,9 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 		s.waiting = append(s.waiting, id)
 		s.mu.Unlock()
 		s.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"total":4,"message":"begun","progressToken":` + string(token) + `}}`)
+	case "visit":
+		s.visit = id
+		s.write(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"mode":"url","message":"Log in, please.","url":"https://example.com/login?next=<b>","elicitationId":"e"}}`)
 	case "release":
 		s.mu.Lock()
 		waiting := s.waiting

@@ -147,15 +147,15 @@ func TestWebTools(t *testing.T) {
 	b.write("config.json", config(now))
 	w := openWeb(t, b, "-s", "page", "--config", "config.json")
 	var got struct {
-		Listed, Shown, Icons                                           int
-		JSON                                                           map[string]any
-		Sent, Name, Exact, Misfit, Progress, Released, Cancelled, Diff string
-		Code                                                           map[string]string
-		Rows, Badges                                                   []string
-		Large                                                          float64
+		Listed, Shown, Icons                                                                int
+		JSON                                                                                map[string]any
+		Sent, Name, Exact, Misfit, Page, Link, Visited, Progress, Released, Cancelled, Diff string
+		Code                                                                                map[string]string
+		Rows, Badges                                                                        []string
+		Large                                                                               float64
 	}
 	w.see("tools", map[string]any{"server": "page"}, &got)
-	assert.Equal(t, got.Listed, 8)
+	assert.Equal(t, got.Listed, 9)
 	assert.DeepEqual(t, got.JSON, map[string]any{"name": "Ada",
 		"address": map[string]any{"city": "London"}, "tags": []any{"y", "x"}, "color": "green",
 		"size": 2.0, "contact": map[string]any{"phone": 9007199254740993.0}, "count": 3.0,
@@ -168,6 +168,9 @@ func TestWebTools(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Code["curl"], `"method":"tools/call"`))
 	assert.Assert(t, cmp.Contains(got.Code["Go"], "c.CallTool(ctx"))
 	assert.Assert(t, cmp.Contains(got.Code["TypeScript"], "client.callTool("))
+	assert.Assert(t, cmp.Contains(got.Page, "visit example.com:"))
+	assert.Equal(t, got.Link, "https://example.com/login?next=<b>")
+	assert.Assert(t, cmp.Contains(got.Visited, "action: accept"))
 	assert.Assert(t, cmp.Contains(got.Misfit, "does not match the outputSchema"))
 	assert.DeepEqual(t, got.Rows,
 		[]string{"9007199254740993\t\"first\"", "2\t\"<b>second</b>\""})
@@ -195,7 +198,7 @@ func TestWebOddDefinition(t *testing.T) {
 		Result string
 	}
 	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
-	assert.Equal(t, got.Items, 9)
+	assert.Equal(t, got.Items, 10)
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
 

@@ -151,6 +151,14 @@ const scenarios = {
     await page.locator('.detail details', { hasText: '_meta' }).locator('summary').first().click();
     await page.getByLabel('Members of _meta, as JSON').fill('{"example.com/x": 7}');
     await run();
+    await tool(server, 'visit');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('#questions .question');
+    seen.page = await text('#questions .question');
+    seen.link = await page.locator('#questions .url a').getAttribute('href');
+    await page.getByRole('button', { name: 'I agree' }).click();
+    await page.waitForSelector('.result');
+    seen.visited = await text('.result');
     await tool(server, 'misfit');
     seen.misfit = await run();
     await tool(server, 'rows');

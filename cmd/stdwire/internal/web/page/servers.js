@@ -36,10 +36,11 @@ function card(id) {
   const trouble = element('div');
   const outcome = element('div', { role: 'status' });
   const more = element('div');
+  const log = element('div');
   const actions = element('div', { class: 'row' });
   const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
   let shown = '';
-  const node = element('section', { class: 'card', 'aria-label': id }, head, facts, trouble, actions, outcome, more);
+  const node = element('section', { class: 'card', 'aria-label': id }, head, facts, trouble, actions, outcome, log, more);
   return { node, update(server) {
     const text = JSON.stringify(server);
     if (text === shown) return; // what is open stays open
@@ -61,7 +62,7 @@ function card(id) {
       server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
           button('Restart', () => act('restart')), button('Disable', () => act('disable'))],
-      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(more, id)),
+      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(log, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
       element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
@@ -88,10 +89,10 @@ async function examine(place, id) {
 }
 
 async function showLog(place, id) {
-  const log = await attempt(place, () => api.get(`servers/${api.segments(id)}/log`));
-  if (log) {
+  const written = await attempt(place, () => api.get(`servers/${api.segments(id)}/log`));
+  if (written) {
     replace(place, element('h4', {}, 'Standard error'),
       // eslint-disable-next-line no-control-regex
-      element('pre', { class: 'log', tabindex: '0' }, log.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
+      element('pre', { class: 'log', tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
   }
 }
