@@ -39,6 +39,7 @@ type Client struct {
 	late            cancelledCalls
 	lists           []*watchedList // lists with a callback for changes
 	logs            *logQueue
+	extensions      extensionQueue
 	updates         *updateQueue // nil without OnResourceUpdated
 	listening       subscription
 	stats           lockedStats

@@ -17,7 +17,7 @@ import (
 type ExitError = child.ExitError
 
 // SpawnError says why a process could not be started: the program does not exist, is not
-// executable, or is not on the PATH, which it contains.
+// executable, or is not on the PATH, which is in its field Path.
 type SpawnError = child.StartError
 
 // A StartError says why there is no connection: Spawn and Connect return no other. What it wraps

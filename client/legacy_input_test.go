@@ -43,7 +43,7 @@ func TestLegacyInputRequests(t *testing.T) {
 		"declined": {elicits(&mcp.ElicitResult{Action: "decline"}, nil),
 			"elicitation/create", formParams, `"result":{"action":"decline"}`, ""},
 		"does not fit": {Options{OnElicit: accept(`{"name":7}`)}, "elicitation/create",
-			formParams, sorry, "/name: must be a string"},
+			formParams, sorry, "name must be a string"},
 		"fails": {elicits(nil, errors.New("secret")), "elicitation/create", formParams,
 			sorry, "secret"},
 		"refuses": {elicits(nil, rpc.Errorf(-1, "User rejected")), "elicitation/create",

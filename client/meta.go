@@ -31,7 +31,10 @@ func newRequestMeta(revision mcp.Revision, level mcp.LoggingLevel, o *Options) *
 	if can.Roots != nil {
 		can.Roots = new(mcp.RootsCapability) // a modern client sends no change notifications
 	}
-	can.Extensions = map[string]json.RawMessage{mcp.ExtensionTasks: json.RawMessage(`{}`)}
+	if can.Extensions == nil {
+		can.Extensions = make(map[string]json.RawMessage, 1)
+	}
+	can.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`) // of modern revisions only
 	m.members, _ = mcp.Append(append(m.members, `,"`+mcp.MetaClientCapabilities+`":`...), can)
 	if level != "" {
 		m.level = jsonscan.AppendString(nil, string(level))

@@ -26,6 +26,7 @@ func (c *Client) route() {
 			l.markChanged()
 		}
 	}
+	c.routeExtensions()
 	if c.o.OnResourceUpdated != nil {
 		c.updates = &updateQueue{ready: make(chan struct{}, 1), seen: make(map[string]bool)}
 		c.routes[mcp.NotificationResourceUpdated] = c.updates.put

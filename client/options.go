@@ -42,6 +42,10 @@ type Options struct {
 	// no limit.
 	MaxCallTime time.Duration
 
+	// Extensions are declared to servers of both eras (SEP-2133). The extension of tasks is built
+	// in.
+	Extensions []Extension
+
 	// Output says what happens to structured results of tools that do not match their schema.
 	Output OutputCheck
 
@@ -138,6 +142,9 @@ func (o Options) withDefaults(name string) (Options, error) {
 				mcp.ElicitForm, mcp.ElicitURL)
 		}
 	}
+	if err := checkExtensions(o.Extensions); err != nil {
+		return o, fmt.Errorf("Options.Extensions: %w", err)
+	}
 	if o.Output < OutputWarn || o.Output > OutputUnchecked {
 		return o, fmt.Errorf("Options.Output: there is no %d", o.Output)
 	}
@@ -177,6 +184,13 @@ func (o *Options) Capabilities() mcp.ClientCapabilities {
 		if o.SampleTools {
 			c.Sampling.Tools = new(mcp.Object)
 		}
+	}
+	for _, e := range o.Extensions {
+		if c.Extensions == nil {
+			c.Extensions = make(map[string]json.RawMessage, len(o.Extensions))
+		}
+		// withDefaults has checked it
+		c.Extensions[e.ID], _ = mcp.ExtensionSettings(e.ID, e.Settings)
 	}
 	return c
 }

@@ -40,7 +40,7 @@ func toolServer(tool, result string, lists *int) func(s *scripted) {
 }
 
 func TestOutput(t *testing.T) {
-	const misfit = `server "server": tool "t": its result does not fit its outputSchema: /t: must be a number, is a string`
+	const misfit = `server "server": tool "t": its result does not fit its outputSchema: t must be a number, not "hot"`
 	for _, test := range []struct {
 		name, tool, result string
 		// what the error is with OutputFail, and what the log has in it with OutputWarn
@@ -48,13 +48,13 @@ func TestOutput(t *testing.T) {
 	}{
 		{"it fits", celsius, fits, "", ""},
 		{"it does not fit", celsius, misfits, misfit,
-			`its result does not fit its outputSchema: /t`},
+			`its result does not fit its outputSchema: t must`},
 		{"there is none", celsius, `{"resultType":"complete","content":[]}`,
 			`server "server": tool "t": its result does not fit its outputSchema: there is no structuredContent`,
 			"there is no structuredContent"},
 		{"null does not fit", celsius,
 			`{"resultType":"complete","content":[],"structuredContent":null}`,
-			`server "server": tool "t": its result does not fit its outputSchema: /: must be an object, is null`,
+			`server "server": tool "t": its result does not fit its outputSchema: must be an object, not null`,
 			"must be an object"},
 		{"the tool has failed", celsius,
 			`{"resultType":"complete","content":[],"isError":true,"structuredContent":1}`, "", ""},

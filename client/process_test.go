@@ -268,7 +268,9 @@ func TestSpawnFails(t *testing.T) {
 		{"no program", Command{Path: "no-such-program"}, Options{}, "",
 			func(t *testing.T, err *StartError) {
 				assert.ErrorContains(t, err,
-					`server "no-such-program": cannot start "no-such-program": executable file not found in $PATH (PATH /`)
+					`server "no-such-program": cannot start "no-such-program": executable file not found in $PATH`)
+				assert.Assert(t, len(err.Error()) < 100, "it does not contain the PATH")
+				assert.Equal(t, err.Hint, "install it, or give the path of the program")
 				assert.ErrorIs(t, err, exec.ErrNotFound)
 				_, ok := errors.AsType[*SpawnError](err)
 				assert.Assert(t, ok)

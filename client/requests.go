@@ -17,6 +17,9 @@ func (c *Client) serve(ctx context.Context, req *rpc.Request) (any, error) {
 	}
 	answer := c.inputHandlers[req.Method]
 	if answer == nil {
+		answer = c.extensionHandler(req.Method)
+	}
+	if answer == nil {
 		return nil, rpc.Errorf(rpc.CodeMethodNotFound,
 			"Method not found: this client does not serve %.100s", req.Method)
 	}

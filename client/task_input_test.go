@@ -220,7 +220,7 @@ func TestTaskUnanswered(t *testing.T) {
 		}, question("a", "?"), "", nil},
 		"no sense": {accept(`{}`), elicitation("a", "7"), "requestedSchema: ", rpc.ErrProtocol},
 		"no answer": {accept(`{}`), question("a", "?"),
-			`what Options.OnElicit returned: content: /: missing required property "name"`, nil},
+			`what Options.OnElicit returned: content: missing required property "name"`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -94,9 +94,9 @@ func (t *Task) State() mcp.Task {
 func (t *Task) experimental() bool { return t.c.session.Load().features.ExperimentalTasks }
 
 var (
+	// in legacy revisions tasks are no extension
 	tasksExtension = capability{"extensions." + mcp.ExtensionTasks, func(s *session) bool {
-		_, ok := s.capabilities.Extensions[mcp.ExtensionTasks]
-		return ok && s.features.Extensions
+		return s.features.Extensions && extensionCapability(mcp.ExtensionTasks).in(s)
 	}}
 	tasksCapability = capability{"tasks", func(s *session) bool {
 		return s.features.ExperimentalTasks && s.capabilities.Tasks != nil

@@ -2,10 +2,11 @@ package dispatch
 
 import (
 	"bytes"
-	"cmp"
+	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
@@ -78,8 +79,10 @@ func (b blocklist) text(quoted []byte, path string) error {
 	text := normal(plain)
 	for _, word := range b {
 		if contains(text, word) {
-			return Errorf(Blocked, "%s: the word %q is not allowed in what is to be run",
-				cmp.Or(path, "/"), word).With(map[string]any{"path": path, "keyword": word})
+			reason := fmt.Sprintf("the word %q is not allowed in what is to be run", word)
+			return Errorf(Blocked, "%s",
+				schema.Cause{InstancePath: path, Reason: reason},
+			).With(map[string]any{"path": path, "keyword": word})
 		}
 	}
 	return nil

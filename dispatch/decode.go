@@ -85,16 +85,15 @@ func decodeError(err error) error {
 	if e := asError(err); e != nil {
 		return e
 	}
-	p := problem{Reason: reason(err)}
-	if p.Reason == "" {
+	why, path := reason(err), ""
+	if why == "" {
 		return Errorf(InvalidInput,
 			"invalid arguments: they do not have the form that this operation takes").because(err)
 	}
 	if where, ok := errors.AsType[*jsonexact.DecodeError](err); ok {
-		p.Path = where.Pointer()
+		path = where.Pointer()
 	}
-	return Errorf(InvalidInput, "invalid arguments: %s: %s", p.Path,
-		p.Reason).With(map[string]any{"errors": []problem{p}}).because(err)
+	return InvalidArgument(path, "%s", why).because(err)
 }
 
 // reason returns what is wrong, "" if the caller must not see it.
@@ -108,18 +107,19 @@ func reason(err error) string {
 		if mismatch.Want != "" {
 			return mismatch.Error()
 		}
-		found, target = "number "+mismatch.Found, mismatch.Type
+		found, target = mismatch.Found, mismatch.Type
 	} else if mismatch, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		// from a method of the type
 		found, target = mismatch.Value, mismatch.Type
 	} else {
 		return ""
 	}
-	if len(found) > maxShown {
-		found, _, _ = strings.Cut(found, " ") // "number", without its thousand digits
+	if found = strings.TrimPrefix(found, "number "); len(found) > maxShown {
+		found = found[:maxShown] + "…"
 	}
 	if kind := target.Kind(); reflect.Int <= kind && kind <= reflect.Uint64 {
-		return fmt.Sprintf("must be a %d-bit integer in plain digits, is %s", target.Bits(), found)
+		return fmt.Sprintf("must be a %d-bit integer in plain digits, not %s", target.Bits(),
+			found)
 	}
-	return "cannot be a " + found
+	return "must not be " + found
 }

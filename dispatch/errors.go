@@ -3,6 +3,8 @@ package dispatch
 import (
 	"errors"
 	"fmt"
+
+	"github.com/stdwire/stdwire/dispatch/schema"
 )
 
 // An Error is a failure that is shown to the caller, with all its exported fields. Make one with
@@ -41,11 +43,13 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // InvalidArgument returns an [InvalidInput] error about one argument, with the details that the
 // dispatcher's own validation gives, so that surfaces can show its place. path is a JSON Pointer
-// into the arguments, such as "/size/width".
+// into the arguments, such as "/size/width". If the reason begins with "must ", its subject is the
+// argument: "size.width must be even".
 func InvalidArgument(path, format string, args ...any) *Error {
 	e := Errorf(InvalidInput, format, args...)
+	cause := schema.Cause{InstancePath: path, Reason: e.Message}
 	e.Details = map[string]any{"errors": []problem{{Path: path, Reason: e.Message}}}
-	e.Message = "invalid arguments: " + path + ": " + e.Message
+	e.Message = "invalid arguments: " + cause.String()
 	return e
 }
 

@@ -50,7 +50,7 @@ func Example() {
 	// Output:
 	// {"success":true,"data":{"text":"Buy milk."},"error":null}
 	// {"success":false,"data":null,"error":{"code":"not_found","message":"there is no note \"8\"","details":null,"recoverable":true}}
-	// {"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: /: missing required property \"id\"","details":{"errors":[{"path":"","property":"id","reason":"missing required property \"id\""}]},"recoverable":true}}
+	// {"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: missing required property \"id\"","details":{"errors":[{"path":"","property":"id","reason":"missing required property \"id\""}]},"recoverable":true}}
 }
 
 func ExampleInterceptor() {

@@ -278,16 +278,16 @@ func TestArgumentErrorsHaveTheDispatchersForm(t *testing.T) {
 		message   string
 		details   string
 	}{
-		{`{}`, dispatch.MissingParam, `invalid arguments: /: missing required property "city"`,
+		{`{}`, dispatch.MissingParam, `invalid arguments: missing required property "city"`,
 			`{"errors":[{"path":"","property":"city","reason":"missing required property \"city\""}]}`},
 		{`{"city":"missing","days":9}`, dispatch.MissingParam,
 			`invalid arguments: "units" is missing: more than 9 days are told in units`,
 			`{"errors":[{"path":"","property":"units","reason":"more than 9 days are told in units"}]}`},
 		{`{"city":"x","units":[1]}`, dispatch.InvalidInput,
-			`invalid arguments: /units/0: must be a string, is an integer`,
-			`{"errors":[{"path":"/units/0","reason":"must be a string, is an integer"}]}`},
+			`invalid arguments: units[0] must be a string, not 1`,
+			`{"errors":[{"path":"/units/0","reason":"must be a string, not 1"}]}`},
 		{`{"city":"x","units":["ell"]}`, dispatch.InvalidInput,
-			`invalid arguments: /units/0: there is no unit "ell": file does not exist`,
+			`invalid arguments: units[0]: there is no unit "ell": file does not exist`,
 			`{"errors":[{"path":"/units/0","reason":"there is no unit \"ell\": file does not exist"}]}`},
 	} {
 		e := b.call(t.Context(), tc.arguments)

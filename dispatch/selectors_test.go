@@ -67,7 +67,7 @@ func TestCallAndArgumentMustNotDisagree(t *testing.T) {
 				strings.Contains(string(e.Err.Details.(json.RawMessage)), `{"errors":[{"path":"`+
 					tc.path+`"`), "%s", e.Err.Details)
 			assert.Assert(t, strings.Contains(e.Err.Message, `"other"`) &&
-				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path+": "), e.Err.Message)
+				strings.HasPrefix(e.Err.Message, "invalid arguments: "+tc.path[1:]+": "), e.Err.Message)
 		}
 	}
 }

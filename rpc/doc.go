@@ -10,7 +10,7 @@
 //	rpc.Handle(&router, "add", func(ctx context.Context, terms []int) (int, error) { ... })
 //	server := rpc.NewPeer(stream, rpc.Options{Handler: router.Serve})
 //
-// A stream is standard input and output ([Stdio]), a connection of a listener ([Serve]), or
+// A stream is standard input and output ([Stdio]), a connection of a listener (package socket), or
 // anything else that reads, writes and closes. [Pipe] connects two peers in memory.
 //
 // # The path of a message

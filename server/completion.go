@@ -60,11 +60,11 @@ func (r *request) completer(ref mcp.CompleteReference) (Completer, error) {
 		}
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown prompt: %.200s", ref.Name)
 	case mcp.RefResource:
-		if i := s.templates.listing().byKey[ref.URI]; i != nil &&
+		if i := s.templates.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
 			s.visible(r, KindTemplate, i.key) {
 			return i.value.Complete, nil
 		}
-		if i := s.resources.listing().byKey[ref.URI]; i != nil &&
+		if i := s.resources.listing().byKey[ref.URI]; i != nil && r.permits(i.extension) &&
 			s.visible(r, KindResource, i.key) {
 			return nil, nil
 		}

@@ -51,5 +51,5 @@ func ExampleInterceptor() {
 	// tool divide {"a":6,"b":2} failed: false slow: false
 	// 3 <nil>
 	// tool divide {"a":6} failed: true slow: false
-	// server "server": tool "divide": invalid arguments: /: missing required property "b"
+	// server "server": tool "divide": invalid arguments: missing required property "b"
 }

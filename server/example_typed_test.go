@@ -37,7 +37,7 @@ func ExampleAddTool() {
 	// Output:
 	// {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":"2025-11-25","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":{"name":"calculator","version":"1.0.0"}}}
 	// {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"{\"quotient\":3,\"remainder\":1}"}],"structuredContent":{"quotient":3,"remainder":1}}}
-	// {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"invalid arguments: /b: must not be zero"}],"isError":true}}
+	// {"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"invalid arguments: b must not be zero"}],"isError":true}}
 }
 
 // A handler asks with the form of a Go type.

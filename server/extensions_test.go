@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // Extensions are declared in both eras (SEP-2133); in the legacy one with what initialize answers.
@@ -14,7 +15,7 @@ import (
 func TestExtensionsAreDeclaredInBothEras(t *testing.T) {
 	in(t, allRevisions, func(t *testing.T, revision string) {
 		o := quiet
-		o.Extensions = map[string]json.RawMessage{"com.example/maps": json.RawMessage(`{"zoom":7}`)}
+		o.Extensions = []server.Extension{{ID: "com.example/maps", Settings: map[string]int{"zoom": 7}}}
 		o.Capabilities = func(c *mcp.ServerCapabilities) {
 			c.Extensions["com.example/more"] = json.RawMessage(`{}`)
 		}

@@ -13,6 +13,8 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	if req.IsNotification() {
 		if handle, ok := notifications[req.Method]; ok {
 			handle(c, req)
+		} else {
+			s.notifyExtension(ctx, c, from.link, req)
 		}
 		return nil, nil
 	}
@@ -34,7 +36,13 @@ func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
 	r.era = era
 	m, ok := methods[req.Method]
 	if !ok || !m.in(era) || m.needs != nil && !m.needs(s.declaredKinds()) {
-		return nil, methodNotFound(req.Method, era)
+		m, ok, err = r.extensionMethod()
+		if err != nil {
+			return nil, r.modernError(err)
+		}
+		if !ok {
+			return nil, methodNotFound(req.Method, era)
+		}
 	}
 	if r.meta.progressToken != nil {
 		r.progress = &progress{ctx: r, link: r.link, token: r.meta.progressToken}

@@ -98,6 +98,21 @@ func (i Integration) HeaderParams(tool string) []mcp.HeaderParam { return i.s.he
 // always declared; prompts and templates imply completions.
 func (i Integration) Declare(kinds ...Kind) { i.s.declare(kinds...) }
 
+// DeclareApps declares the extension of apps before [Server.AddApp], for a server that forwards the
+// apps of others. The _meta of its definitions then says which tools have apps, and items of the
+// extension [mcp.ExtensionApps] are those of apps.
+func (i Integration) DeclareApps() { i.s.apps.used.Store(true) }
+
+// ResolveForApp replaces the names of tools and URIs of resources that an app uses, which are those
+// of its own server, by those of a gateway. fn is called for a tools/call or resources/read of a
+// client with apps whose _meta names the app, see [mcp.MetaApp], and, with app "", for a tools/call
+// of an unknown name. It returns the name or URI to use; an error answers the request. fn nil stops
+// it. It must be safe for concurrent use.
+func (i Integration) ResolveForApp(
+	fn func(ctx context.Context, app string, kind Kind, name string) (string, error)) {
+	i.s.setAppResolver(fn)
+}
+
 // DeferListChanged defers list_changed notifications until release is called, so that related
 // changes are announced once. Lists show each change at once. If several callers defer at a time,
 // the last release sends what is due. DeferListChanged does not block, and release may be called

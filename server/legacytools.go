@@ -144,7 +144,7 @@ func legacyListing(all *listing[*tool]) *listing[*tool] {
 		legacy := i.value.legacy
 		if !bytes.Equal(legacy, i.definition) {
 			same = false
-			i = &item[*tool]{key, i.value, legacy, i.sessionOnly}
+			i = &item[*tool]{key, i.value, legacy, i.sessionOnly, i.extension}
 		}
 		if legacy != nil {
 			items[key] = i

@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
-	"maps"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
@@ -13,7 +11,7 @@ import (
 
 // declaredKinds are the kinds of items that a server has or has had. A capability that was declared
 // stays declared.
-type declaredKinds struct{ tools, resources, prompts, completions, tasks bool }
+type declaredKinds struct{ tools, resources, prompts, completions, tasks, apps bool }
 
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
@@ -21,6 +19,7 @@ func (s *Server) declaredKinds() declaredKinds {
 			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
 		completions: s.completions.Load(),
 		tasks:       s.tasks.enabled.Load(),
+		apps:        s.apps.used.Load(),
 	}
 }
 
@@ -40,14 +39,8 @@ func (s *Server) capabilities(e *era) mcp.ServerCapabilities {
 	if has.completions {
 		c.Completions = &mcp.Object{}
 	}
-	c.Extensions = maps.Clone(s.o.Extensions) // in both eras (SEP-2133, Negotiation)
-	switch {
-	case e.modern && has.tasks && c.Extensions[mcp.ExtensionTasks] == nil:
-		if c.Extensions == nil {
-			c.Extensions = map[string]json.RawMessage{}
-		}
-		c.Extensions[mcp.ExtensionTasks] = json.RawMessage(`{}`)
-	case has.tasks && e.experimentalTasks():
+	c.Extensions = s.extensions.declared(e, has) // in both eras (SEP-2133, Negotiation)
+	if has.tasks && e.experimentalTasks() {
 		c.Tasks = &mcp.TasksCapability{
 			List: &mcp.Object{}, Cancel: &mcp.Object{},
 			Requests: &mcp.TaskRequests{Tools: &mcp.ToolTasks{Call: &mcp.Object{}}},
@@ -74,7 +67,7 @@ func discover(r *request) (any, error) {
 	result := s.appendCapabilities(
 		[]byte(`{"supportedVersions":["`+string(mcp.Latest)+`"],"capabilities":`), r.era)
 	result = appendInstructions(result, s)
-	return rawJSON(s.appendCacheable(result)), nil
+	return rawJSON(s.appendCacheable(result, s.o.PublicLists)), nil
 }
 
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;

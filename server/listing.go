@@ -45,6 +45,7 @@ type item[T any] struct {
 	value       T
 	definition  []byte // its JSON in the list
 	sessionOnly bool   // see Tool.NeedsSession
+	extension   string // that the client must have negotiated; "" for none
 }
 
 // encodeDefinition returns an item's JSON in lists: definition if there is one, otherwise the
@@ -64,6 +65,7 @@ type listing[T any] struct {
 	byKey          map[string]*item[T]
 	sorted         []*item[T] // by key
 	hasSessionOnly bool       // for any item
+	hasExtension   bool       // for any item
 }
 
 func newListing[T any](items map[string]*item[T]) *listing[T] {
@@ -71,6 +73,7 @@ func newListing[T any](items map[string]*item[T]) *listing[T] {
 	for _, i := range items {
 		l.sorted = append(l.sorted, i)
 		l.hasSessionOnly = l.hasSessionOnly || i.sessionOnly
+		l.hasExtension = l.hasExtension || i.extension != ""
 	}
 	slices.SortFunc(l.sorted, func(a, b *item[T]) int { return strings.Compare(a.key, b.key) })
 	return l
@@ -158,10 +161,11 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 		from, _ = slices.BinarySearchFunc(l.sorted, string(key)+"\x00",
 			func(i *item[T], key string) int { return strings.Compare(i.key, key) })
 	}
-	p := &page[T]{server: s, era: r.era, name: name,
-		items: l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
+	p := &page[T]{server: s, era: r.era, name: name, hiddenMeta: r.hiddenMeta(),
+		public: s.o.PublicLists && !l.hasExtension && !s.metaIsOffered(),
+		items:  l.sorted[from:min(from+s.o.PageSize, len(l.sorted))], more: from+
 			s.o.PageSize < len(l.sorted)}
-	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() {
+	if s.o.Visible != nil || l.hasSessionOnly && r.conn.isStateless() || l.hasExtension {
 		p.items, p.more = visibleItems(r, kind, l.sorted[from:], s.o.PageSize)
 	}
 	return p, nil
@@ -171,7 +175,8 @@ func list[T any](r *request, kind Kind, name string, l *listing[T]) (any, error)
 func visibleItems[T any](r *request, kind Kind, items []*item[T], most int) (seen []*item[T],
 	more bool) {
 	for _, i := range items {
-		if i.sessionOnly && r.conn.isStateless() || !r.conn.server.visible(r, kind, i.key) {
+		if i.sessionOnly && r.conn.isStateless() || !r.permits(i.extension) ||
+			!r.conn.server.visible(r, kind, i.key) {
 			continue
 		}
 		if len(seen) == most {
@@ -193,6 +198,9 @@ type page[T any] struct {
 	name   string
 	items  []*item[T]
 	more   bool
+	// keys of the _meta of definitions that the client does not get
+	hiddenMeta []string
+	public     bool // the list is the same for all clients
 }
 
 // JSONSize returns the size for [rpc.Appender].
@@ -211,7 +219,11 @@ func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = append(dst, item.definition...)
+		definition := item.definition
+		if len(p.hiddenMeta) > 0 {
+			definition = withoutMeta(definition, p.hiddenMeta)
+		}
+		dst = append(dst, definition...)
 	}
 	dst = append(dst, ']')
 	if p.more {
@@ -220,7 +232,7 @@ func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
 		dst = append(dst, '"')
 	}
 	if p.era.modern {
-		return p.server.appendCacheable(dst), nil
+		return p.server.appendCacheable(dst, p.public), nil
 	}
 	return append(dst, '}'), nil
 }

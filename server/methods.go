@@ -36,9 +36,9 @@ var methods = map[string]method{
 	mcp.MethodListPrompts: {legacy: true, modern: true, needs: hasPrompts, handle: listPrompts},
 	mcp.MethodGetPrompt:   {legacy: true, modern: true, needs: hasPrompts, handle: getPrompt},
 
-	mcp.MethodGetTask:    {legacy: true, modern: true, needs: hasTasks, handle: getTask},
-	mcp.MethodUpdateTask: {modern: true, needs: hasTasks, handle: updateTask},
-	mcp.MethodCancelTask: {legacy: true, modern: true, needs: hasTasks, handle: cancelTask},
+	// the experimental tasks of 2025-11-25; later ones are an extension, see tasksExtension
+	mcp.MethodGetTask:    {legacy: true, needs: hasTasks, handle: getTask},
+	mcp.MethodCancelTask: {legacy: true, needs: hasTasks, handle: cancelTask},
 	mcp.MethodTaskResult: {legacy: true, needs: hasTasks, handle: taskResult},
 	mcp.MethodListTasks:  {legacy: true, needs: hasTasks, handle: listTasks},
 

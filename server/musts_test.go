@@ -180,7 +180,7 @@ func TestExtensionsMustHavePrefixes(t *testing.T) {
 	for id, good := range map[string]bool{"com.example/x": true, "x": false, "": false, "/x": false,
 		"1.a/x": false, "com.example/-": false} {
 		o := quiet
-		o.Extensions = map[string]json.RawMessage{id: json.RawMessage(`{}`)}
+		o.Extensions = []server.Extension{{ID: id}}
 		func() {
 			defer func() { assert.Equal(t, recover() == nil, good, id) }()
 			made(o)

@@ -39,7 +39,7 @@ func (s *Server) AddPrompt(p Prompt) error {
 	if p.Complete != nil {
 		s.completions.Store(true)
 	}
-	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession})
+	s.prompts.add(&item[*Prompt]{p.Name, &p, definition, p.NeedsSession, ""})
 	s.notifyChange(changeNotification{method: mcp.NotificationPromptListChanged})
 	return nil
 }

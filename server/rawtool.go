@@ -56,6 +56,10 @@ type RawTool struct {
 	// function has to refuse the call.
 	NeedsSession bool
 
+	// Extension is the ID of the extension of [Options] that the tool belongs to: it exists only
+	// for clients with which that was negotiated. "": none.
+	Extension string
+
 	typed *typedTool // in place of Call and Forward, see NewTool
 }
 

@@ -125,9 +125,11 @@ func TestToolArguments(t *testing.T) {
 		call("checked", `,"arguments":{"n":1}`).is(k, quoted(`{"n":1,"d":"x"}`))
 		call("checked", `,"arguments":{"d":"y","n":2}`).is(k, quoted(`{"d":"y","n":2}`))
 		for arguments, where := range map[string]string{
-			``: "n", `,"arguments":null`: "n", `,"arguments":{}`: "n", `,"arguments":{"n":0}`: "/n",
-			`,"arguments":{"n":"1"}`: "/n", `,"arguments":{"n":1,"e":1}`: "unknown property",
-			`,"arguments":[]`: "object", `,"arguments":"n"`: "object",
+			``: "n", `,"arguments":null`: "n", `,"arguments":{}`: "n",
+			`,"arguments":{"n":0}`:       "n must be at least 1, not 0",
+			`,"arguments":{"n":"1"}`:     `n must be an integer, not \"1\"`,
+			`,"arguments":{"n":1,"e":1}`: "unknown property",
+			`,"arguments":[]`:            "object", `,"arguments":"n"`: "object",
 			`,"arguments":{"n":1,"n":2}`: "n",
 		} {
 			m := call("checked", arguments) // the model can do something about it

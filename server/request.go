@@ -92,7 +92,7 @@ type member struct{ name, value []byte }
 // missing.
 type meta struct {
 	version, capabilities, logLevel, progressToken []byte
-	traceparent, tracestate, baggage               []byte
+	traceparent, tracestate, baggage, app          []byte
 }
 
 // read finds the members of params, and refuses duplicates.
@@ -171,6 +171,8 @@ func (m *meta) read(raw []byte) error {
 			slot = &m.tracestate
 		case mcp.MetaBaggage:
 			slot = &m.baggage
+		case mcp.MetaApp:
+			slot = &m.app
 		default:
 			continue
 		}

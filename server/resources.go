@@ -25,9 +25,10 @@ type Resource struct {
 	// "Internal error". A panic has the same effect. Read must be safe for concurrent use.
 	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
 
-	// Definition and NeedsSession are like those of [RawTool].
+	// Definition, NeedsSession and Extension are like those of [RawTool].
 	Definition   json.RawMessage
 	NeedsSession bool
+	Extension    string
 }
 
 // A ResourceTemplate is a set of resources whose URIs match a template (RFC 6570, all levels).
@@ -42,9 +43,10 @@ type ResourceTemplate struct {
 	// Complete suggests values for a variable; nil: no suggestions.
 	Complete Completer
 
-	// Definition and NeedsSession are like those of [RawTool] (as in resources.go:28).
+	// Definition, NeedsSession and Extension are like those of [RawTool].
 	Definition   json.RawMessage
 	NeedsSession bool
+	Extension    string
 }
 
 var errNoRead = errors.New("it needs Read")
@@ -77,7 +79,7 @@ func (s *Server) AddResource(r Resource) error {
 	if err = errors.Join(err, encodeErr); err != nil {
 		return fmt.Errorf("server: resource %q: %w", r.URI, err)
 	}
-	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession})
+	s.resources.add(&item[*Resource]{r.URI, &r, definition, r.NeedsSession, r.Extension})
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
@@ -122,7 +124,8 @@ func (s *Server) AddResourceTemplate(t ResourceTemplate) error {
 		s.completions.Store(true)
 	}
 	s.templates.add(
-		&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession})
+		&item[*template]{t.URITemplate, &template{t, parsed}, definition, t.NeedsSession,
+			t.Extension})
 	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
 	return nil
 }
@@ -175,13 +178,14 @@ var paramURI = []byte("uri")
 // Options.Resources, or of [Integration.ReadUnlisted].
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
-	if i := s.resources.listing().byKey[uri]; i != nil && s.visible(r, KindResource, uri) {
+	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
+		s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri)
 		}, nil
 	}
-	if i, values := s.templates.match(uri); i != nil && s.visible(r, KindTemplate, i.key) &&
-		s.visible(r, KindResource, uri) {
+	if i, values := s.templates.match(uri); i != nil && r.permits(i.extension) &&
+		s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri, values)
 		}, nil
@@ -225,6 +229,11 @@ func readResource(r *request) (any, error) {
 	uri, err := r.uri()
 	if err != nil {
 		return nil, err
+	}
+	if r.meta.app != nil {
+		if uri, err = r.resolveForApp(KindResource, uri); err != nil {
+			return r.handlerError(err)
+		}
 	}
 	read, err := r.conn.server.findResource(r, uri)
 	if err != nil {

@@ -43,9 +43,9 @@ const metaSession = `"session_id":`
 
 // appendCacheable is appendModernSuffix with cache hints, for lists (2026-07-28,
 // server/utilities/caching).
-func (s *Server) appendCacheable(dst []byte) []byte {
+func (s *Server) appendCacheable(dst []byte, public bool) []byte {
 	scope := "private"
-	if s.o.PublicLists {
+	if public {
 		scope = "public"
 	}
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)

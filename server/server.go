@@ -73,6 +73,13 @@
 // result, whatever it was added with. [Options].Middleware sees each message, lists and the
 // handshake included, and [Options].Hooks only observe.
 //
+// # Extensions and apps
+//
+// An [Extension] is what MCP leaves to others, with its methods, notifications and keys of _meta;
+// [Options].Extensions declares it to clients of both eras, and only those that declare it too see
+// what it adds. Two extensions are built in: tasks, and apps, the pages that hosts show beside the
+// results of tools: see [Server.AddApp].
+//
 // # Transports
 //
 // [Server.Serve] and [Server.ServeStdio] serve streams; package streamable serves HTTP. Another
@@ -135,10 +142,9 @@ type Options struct {
 	// server asks the client's user by elicitation; if the client does not support that, the call
 	// fails with confirmation_required.
 	TrustClients bool
-	// Extensions are declared to clients of both eras. Each value is an object with the extension's
-	// settings (SEP-2133). A name needs a prefix, as in com.example/name; New panics if it has
-	// none.
-	Extensions map[string]json.RawMessage
+	// Extensions are declared to clients of both eras (SEP-2133). New panics if one is invalid, or
+	// two have the same ID or a method in common. Those of tasks and apps are built in.
+	Extensions []Extension
 	// Capabilities, if set, may remove capabilities before they are declared, for a server that
 	// represents another one. It changes only what is declared.
 	Capabilities func(*mcp.ServerCapabilities)
@@ -201,8 +207,11 @@ type Server struct {
 	prompts        collection[*Prompt]
 	completions    atomic.Bool // a prompt or template with Complete was added
 	tasks          tasks
+	extensions     *extensions
+	apps           apps
 	unlistedReader atomic.Pointer[unlistedReader]
 	missingAwaiter atomic.Pointer[missingAwaiter]
+	appResolver    atomic.Pointer[appResolver]
 
 	mu                    sync.Mutex
 	conns                 map[*Conn]struct{}
@@ -250,10 +259,8 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 		log: o.Logger, conns: make(map[*Conn]struct{}), watchers: make(watchers),
 		deferred: make(map[changeNotification]struct{}),
 	}
-	for id := range o.Extensions {
-		if err := mcp.CheckExtensionID(id); err != nil {
-			panic("server: the Extensions: " + err.Error())
-		}
+	if s.extensions, err = newExtensions(o.Extensions); err != nil {
+		panic("server: the Extensions: " + err.Error())
 	}
 	s.closedAccount = o.Memory.Open("")
 	s.closedAccount.Close()

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -26,7 +25,7 @@ func (r *request) callToolOrTask(found *item[*tool]) (any, error) {
 	ttl := all.TTL
 	switch {
 	case r.era.modern:
-		wanted = isTask(support) && r.declaresTasks()
+		wanted = isTask(support) && r.negotiated(mcp.ExtensionTasks)
 		if support == mcp.TaskRequired && !wanted {
 			return nil, errNeedsTasks()
 		}
@@ -134,11 +133,18 @@ func requestedTTL(task json.RawMessage, most time.Duration) (time.Duration, erro
 	return min(max(wished, time.Second), most), nil
 }
 
-// declaresTasks reports whether the request declares the tasks extension.
-func (r *request) declaresTasks() bool {
-	settings := jsonscan.Member(jsonscan.Member(r.era.capabilities, "extensions"),
-		mcp.ExtensionTasks)
-	return len(settings) > 0 && settings[0] == '{'
+// tasksExtension returns the extension of tasks, which is offered once the server has tasks.
+func tasksExtension() *extension {
+	return &extension{
+		Extension: Extension{ID: mcp.ExtensionTasks},
+		offered:   func(e *era, has declaredKinds) bool { return e.modern && has.tasks },
+		methods: map[string]method{
+			mcp.MethodGetTask:    {modern: true, handle: getTask},
+			mcp.MethodUpdateTask: {modern: true, handle: updateTask},
+			mcp.MethodCancelTask: {modern: true, handle: cancelTask},
+		},
+		undeclared: errNeedsTasks, // tasks extension, "Capability Negotiation"
+	}
 }
 
 // experimentalTasks reports whether tasks of 2025-11-25 are available. A replicated connection has
@@ -193,7 +199,7 @@ func withExecution(items map[string]*item[*tool]) map[string]*item[*tool] {
 			definition := i.definition[: len(i.definition)-1 : len(i.definition)-1]
 			all[key] = &item[*tool]{key, i.value,
 				append(definition, `,"execution":{"taskSupport":"`+string(i.value.tasks)+`"}}`...),
-				i.sessionOnly}
+				i.sessionOnly, i.extension}
 		}
 	}
 	return all

@@ -19,8 +19,6 @@ func hasTasks(has declaredKinds) bool { return has.tasks }
 // needTasks returns an error for a client that cannot have tasks.
 func (r *request) needTasks() error {
 	switch {
-	case r.era.modern && !r.declaresTasks():
-		return errNeedsTasks()
 	case r.era.replicated:
 		return errReplicated
 	case !r.era.modern && !r.era.experimentalTasks():
@@ -277,7 +275,7 @@ func (s *Server) appendTask(ctx context.Context, params rawJSON, n changeNotific
 // notifies their current state, because a task may have ended just before.
 func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accepted []string,
 	err error) {
-	if !r.declaresTasks() {
+	if !r.negotiated(mcp.ExtensionTasks) {
 		return nil, errNeedsTasks()
 	}
 	for _, id := range ids {

@@ -32,6 +32,7 @@ type tool struct {
 type tools struct {
 	operations []*dispatch.Operation // of the catalog that it was made from
 	raw        *listing[*tool]
+	apps       *map[string]mcp.ToolUI
 	*listing[*tool]
 	legacy *listing[*tool] // as revisions before 2026-07-28 list them
 	tasks  *listing[*tool] // as clients with the experimental tasks of 2025-11-25 list them
@@ -44,8 +45,9 @@ func toolName(operation string) string { return strings.ReplaceAll(operation, ".
 // change.
 func (s *Server) toolList() *tools {
 	operations, raw := s.catalog.Operations(), s.addedTools.listing()
-	before := s.tools.Load()
-	if before != nil && before.raw == raw && sameOperations(before.operations, operations) {
+	before, apps := s.tools.Load(), s.apps.tools.Load()
+	if before != nil && before.raw == raw && before.apps == apps &&
+		sameOperations(before.operations, operations) {
 		return before
 	}
 	items := make(map[string]*item[*tool], len(operations)+len(raw.sorted))
@@ -55,7 +57,7 @@ func (s *Server) toolList() *tools {
 				i.key, "operation", i.value.operation)
 			return
 		}
-		items[i.key] = i
+		items[i.key] = s.toolWithApp(i, apps)
 	}
 	single := operations
 	if s.o.Tools == ToolPerService {
@@ -70,7 +72,8 @@ func (s *Server) toolList() *tools {
 		name, support := toolName(op.Name()), s.tasks.support(op)
 		if before != nil {
 			i := before.byKey[name]
-			if i != nil && i.value.definedBy == op && i.value.tasks == support {
+			if i != nil && i.value.definedBy == op && i.value.tasks == support &&
+				before.apps == apps {
 				add(i) // encoding the definition again costs more than all the rest
 				continue
 			}
@@ -81,7 +84,7 @@ func (s *Server) toolList() *tools {
 	for _, i := range raw.sorted {
 		add(i)
 	}
-	now := &tools{operations: operations, raw: raw, listing: newListing(items)}
+	now := &tools{operations: operations, raw: raw, apps: apps, listing: newListing(items)}
 	now.legacy = legacyListing(now.listing)
 	if now.tasks = now.legacy; s.tasks.enabled.Load() {
 		now.tasks = newListing(withExecution(now.legacy.byKey))
@@ -95,7 +98,11 @@ func toolItem(name string, t *tool, definition []byte) *item[*tool] {
 	if legacy, ok := legacyDefinition(definition); ok {
 		t.legacy = legacy
 	}
-	return &item[*tool]{name, t, definition, t.raw != nil && t.raw.NeedsSession}
+	i := &item[*tool]{key: name, value: t, definition: definition}
+	if t.raw != nil {
+		i.sessionOnly, i.extension = t.raw.NeedsSession, t.raw.Extension
+	}
+	return i
 }
 
 func sameOperations(a, b []*dispatch.Operation) bool {
@@ -189,6 +196,13 @@ func callTool(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.meta.app != nil {
+		resolved, err := r.resolveForApp(KindTool, string(name))
+		if err != nil {
+			return r.handlerError(err)
+		}
+		name = []byte(resolved)
+	}
 	found := s.toolList().byKey[string(name)]
 	if found == nil {
 		if err := r.awaitMissing(KindTool, name); err != nil {
@@ -196,7 +210,12 @@ func callTool(r *request) (any, error) {
 		}
 		found = s.toolList().byKey[string(name)]
 	}
-	if found == nil || !s.visible(r, KindTool, found.key) {
+	if found == nil && r.meta.app == nil {
+		if found, err = r.resolveUnknownTool(string(name)); err != nil {
+			return r.handlerError(err)
+		}
+	}
+	if found == nil || !r.permits(found.extension) || !s.visible(r, KindTool, found.key) {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool: %.200s", name)
 	}
 	if s.tasks.enabled.Load() {

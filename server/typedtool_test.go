@@ -86,7 +86,7 @@ const (
 	see   = `"content":[{"type":"text","text":"see"},`
 	audio = `{"type":"audio","data":"bGE=","mimeType":"audio/wav"}]`
 	meta  = `"_meta":{"a/b":1},"content":[]`
-	wrong = `"content":[{"type":"text","text":"invalid arguments: /a: must be a number, is a string"}],"isError":true`
+	wrong = `"content":[{"type":"text","text":"invalid arguments: a must be a number, not \"x\""}],"isError":true`
 )
 
 // textBlock is a result's content of one text.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/jsonexact"
@@ -165,20 +164,5 @@ func (s FileStore) Lock(ctx context.Context, k Key) (unlock func(), err error) {
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	const interval = 20 * time.Millisecond
-	path := strings.TrimSuffix(s.path(k), ".json") + ".lock"
-	for {
-		f, err := lockFile(path)
-		switch {
-		case err != nil:
-			return nil, err
-		case f != nil:
-			return func() { _ = f.Close() }, nil
-		}
-		select {
-		case <-time.After(interval):
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
+	return atomicfile.Lock(ctx, strings.TrimSuffix(s.path(k), ".json")+".lock")
 }

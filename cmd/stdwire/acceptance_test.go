@@ -124,6 +124,11 @@ var acceptance = map[string][]row{
 		{"no orphans", "TestNoOrphans child.TestNothingLeft child.TestParentKilled"},
 		{"every application's configuration, comments and variables in it",
 			"config.TestApplications config.TestStripComments config.TestExpand"},
+		{"Codex's TOML, and Zed's older form", "config.TestCodex config.TestApplications toml.TestParse toml.TestErrors"},
+		{"names that are no ids, in another case too", "config.TestNamesAreRepaired"},
+		{"servers are installed into applications and removed, and nothing else in their files changes",
+			"TestInstall TestInstallSources TestInstallUsage TestInstallRefusals TestInstallAtTheSameTime config.TestInstall config.TestUninstall"},
+		{"what an application cannot do is refused", "config.TestForms config.TestInstallErrors"},
 		{"exit codes for scripts, and JSON", "target.TestExitCodes command.TestFailureAsJSON"},
 		{"tools as signatures, arguments by their schema",
 			"output.TestSignature arguments.TestCoercionBySchema"},
@@ -157,7 +162,8 @@ func TestAcceptance(t *testing.T) {
 		"conformance": "../../internal/conformance", "client": "../../client",
 		"host":    "../../client/host",
 		"gateway": "../../client/host/gateway", "config": "../../client/host/config",
-		"pin": "../../client/host/pin", "server": "../../server",
+		"toml": "../../internal/toml",
+		"pin":  "../../client/host/pin", "server": "../../server",
 		"streamable": "../../server/streamable",
 	})
 	for code := range command.ExitCodes {

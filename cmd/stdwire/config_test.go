@@ -163,8 +163,8 @@ Trusted servers of projects are remembered in /home/.local/state/stdwire/trust.j
 func TestConfigUsage(t *testing.T) {
 	project(t, nil)
 	for _, tt := range []struct{ args, stderr string }{
-		{"config", "stdwire: config: which subcommand?\nhint: there are check, show, where, import\n"},
-		{"config chek", "stdwire: config: \"chek\" is not one of check, show, where, import\nhint: did you mean check?\n"},
+		{"config", "stdwire: config: which subcommand?\nhint: there are check, show, where, import, schema\n"},
+		{"config chek", "stdwire: config: \"chek\" is not one of check, show, where, import, schema\nhint: did you mean check?\n"},
 		{"config check x", "stdwire: config check: unexpected argument \"x\"\n"},
 		{"config show --input a=b", "stdwire: config show: unknown flag --input\n"},
 		{"config check --input secret", "stdwire: config check: --input: the value is not ID=VALUE\n"},

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -73,4 +74,29 @@ func parentOf(t *testing.T, pid int) int {
 	parent, err := strconv.Atoi(strings.Fields(rest)[1])
 	assert.NilError(t, err)
 	return parent
+}
+
+// The socket of a connection whose process was killed is removed by the next command that looks
+// for another connection, and is not suggested.
+func TestKilledConnectionIsForgotten(t *testing.T) {
+	runtime := ownRuntime(t)
+	connected(t, words("@good", fixture("good")...)...)
+	pid := listedConnections(t)[0].Pid
+	assert.NilError(t, syscall.Kill(pid, syscall.SIGKILL))
+	waitFor(t, func() string {
+		if alive(pid) {
+			return "it has not ended"
+		}
+		return ""
+	})
+	files := func() []string {
+		found, err := filepath.Glob(filepath.Join(runtime, "*", "good.*.conn"))
+		assert.NilError(t, err)
+		return found
+	}
+	assert.Equal(t, len(files()), 1)
+	got := run(t, "call", "@goof", "big")
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, !strings.Contains(got.stderr, "@good"), got.stderr)
+	assert.Equal(t, len(files()), 0)
 }

@@ -189,12 +189,23 @@ func TestConnectionRestartsItsServer(t *testing.T) {
 	server := listedConnections(t)[0].Server.Pid
 	assert.NilError(t, syscall.Kill(server, syscall.SIGKILL))
 	waitFor(t, func() string {
-		if alive(server) {
-			return "the server has not ended"
+		if listedConnections(t)[0].Server.Pid == server {
+			return "the connection has not noticed the end of the server"
 		}
 		return ""
 	})
 	got := run(t, "call", "@good", "big")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, listedConnections(t)[0].Server.Pid != server)
+}
+
+// The names of connections are completed, and the tools of their servers.
+func TestCompletionOfConnections(t *testing.T) {
+	ownRuntime(t)
+	connected(t, words("@mill", fixture("good")...)...)
+	assert.DeepEqual(t, completed(t, "tools @"), []string{"@mill"})
+	assert.DeepEqual(t, completed(t, "disconnect @m"), []string{"@mill"})
+	assert.Assert(t, cmp.Contains(completed(t, "call @mill "), "echo"))
+	assert.DeepEqual(t, completed(t, "call @mill echo t"), []string{"text="})
+	assert.Equal(t, len(completed(t, "call @other ")), 0)
 }

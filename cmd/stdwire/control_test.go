@@ -152,11 +152,18 @@ func TestControl(t *testing.T) {
 	g := serving(t, obj{"alpha": good(),
 		"beta": obj{"command": "sh", "args": []string{"-c", "echo boom >&2; exit 3"},
 			"era": "legacy"}, "gamma": good("disabled", true)})
-	about, servers := statuses(t, g.pid)
+	var about ops.About
+	var servers map[string]ops.Status
+	waitFor(t, func() string { // the gateway serves while they start
+		about, servers = statuses(t, g.pid)
+		if a := servers["alpha"]; a.State != "ready" || a.Uses > 0 || servers["beta"].Error == "" {
+			return "the servers are still starting"
+		}
+		return ""
+	})
 	assert.Assert(t, cmp.Regexp(`^http://127\.0\.0\.1:[0-9]+/mcp$`, about.Endpoint))
 	assert.Assert(t, len(about.Files) == 1 && len(about.Profiles) == 1)
 	alpha := servers["alpha"]
-	assert.Equal(t, alpha.State, "ready")
 	assert.Assert(t, alpha.Pid > 0 && *alpha.Tools == 8 && alpha.Revision == "2025-11-25" &&
 		alpha.Era == "legacy" && alpha.Heard != "")
 	assert.Assert(t,
@@ -329,6 +336,13 @@ func TestLogs(t *testing.T) {
 	script := `printf '\033[31mstarting\033[0m \033]0;title\007\342\200\256 no end' >&2; exec "$0" fixture:good`
 	g := serving(t, obj{
 		"loud": obj{"command": "sh", "args": []string{"-c", script, self}, "era": "legacy"}})
+	waitFor(t, func() string { // the gateway serves while it starts
+		_, servers := statuses(t, g.pid)
+		if servers["loud"].State != "ready" {
+			return "it is still starting"
+		}
+		return ""
+	})
 	got := run(t, "logs", "loud")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t,

@@ -86,7 +86,7 @@ func TestDoctor(t *testing.T) {
 			[]string{`broken: exited with status 3 before answering: "boom: missing API key"`}},
 		"gone": {doctor.Broken,
 			[]string{`broken: cannot start "no-such-program-anywhere": ` +
-				exec.ErrNotFound.Error() + ` (PATH `}},
+				exec.ErrNotFound.Error()}},
 		"silent": {doctor.Broken, []string{"broken: no answer to server/discover after "}},
 		"chatty": {doctor.Broken,
 			[]string{"broken: no answer to server/discover", "warning: it wrote " +

@@ -160,6 +160,9 @@ func TestProfilesChange(t *testing.T) {
 	l, _ := listen(t, "serve", "--token-env", "STDWIRE_TEST_TOKEN", "--config", path,
 		"--allow-host")
 	assert.Equal(t, run(t, "tools", "--url", l.url+"/hands").code, 3, "profiles want the token too")
+	got := run(t, "tools", "--url", l.url, "--header",
+		"Authorization: Bearer "+os.Getenv("STDWIRE_TEST_TOKEN")) // lists wait for the servers
+	assert.Equal(t, got.code, 0, got.stderr)
 	for _, era := range []mcp.Era{mcp.Modern, mcp.Legacy} {
 		open := func(profile string) (c *client.Client, changes chan int, updates chan string) {
 			changes, updates = make(chan int, 100), make(chan string, 100)

@@ -7,11 +7,14 @@ import (
 	"slices"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/authcmd"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/bundlecmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/completion"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/configcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/installcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
@@ -24,15 +27,16 @@ import (
 func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
-		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.InspectCommand(),
-		calls.TestCommand(), shell.ShellCommand(), web.WebCommand(),
-		control.ConnectCommand(), control.ConnectionsCommand(),
-		control.DisconnectCommand(), control.StatusCommand(), control.EnableCommand(),
-		control.DisableCommand(), control.RestartCommand(), control.LogsCommand(),
-		tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(), doctor.ScanCommand(),
-		configcmd.PinCommand(), configcmd.ConfigCommand(), control.TrustCommand(),
-		authcmd.AuthCommand(),
-		runCommand(), manifestCommand(), command.VersionCommand(), helpCommand(),
+		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.TaskCommand(),
+		calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(), web.WebCommand(),
+		control.ConnectCommand(),
+		control.ConnectionsCommand(), control.DisconnectCommand(), control.StatusCommand(),
+		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
+		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),
+		doctor.ScanCommand(), configcmd.PinCommand(), configcmd.ConfigCommand(),
+		installcmd.InstallCommand(), installcmd.UninstallCommand(), control.TrustCommand(),
+		authcmd.AuthCommand(), bundlecmd.BundleCommand(), runCommand(), manifestCommand(),
+		completion.CompletionCommand(), command.VersionCommand(), helpCommand(),
 	}
 }
 
@@ -80,10 +84,15 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
-		args = []string{"help"}
+		std.Out.Print(shortHelp())
+		return nil
 	}
-	if args[0] == command.HelpFlag || args[0] == command.ShortHelpFlag {
-		args = append([]string{"help"}, args[1:]...)
+	if name := flagCommands[args[0]]; name != "" {
+		args = append([]string{name}, args[1:]...)
+	}
+	if args[0] == completeCommand {
+		complete(ctx, args[1:], std)
+		return nil
 	}
 	c, err := findCommand(args[0])
 	if err != nil {
@@ -91,6 +100,10 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 	}
 	return c.Run(ctx, args[1:], std)
 }
+
+// flagCommands maps flags that stand in place of a command to commands.
+var flagCommands = map[string]string{command.HelpFlag: "help", command.ShortHelpFlag: "help",
+	"--version": "version", "-v": "version"}
 
 // wantsJSON reports whether errors are printed as JSON. It does not parse the arguments, because
 // these may be wrong.

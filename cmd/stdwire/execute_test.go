@@ -24,7 +24,20 @@ import (
 func TestWithoutArguments(t *testing.T) {
 	c := termtest.Capture(true)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 0)
-	assert.Equal(t, c.Stdout.String(), overview(), "a person wants help")
+	assert.Equal(t, c.Stdout.String(), `stdwire speaks MCP: a server with file and process tools, a client and a gateway.
+
+usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
+
+  ls           list what a server has: tools, resources, templates, prompts
+  call         call a tool of a server, and print its result
+  shell        use a server interactively or by a script
+  serve        run an MCP server with its own tools or those of configured
+               servers
+  tap          record the traffic between a client and a server
+  doctor       check servers, and suggest remedies
+
+stdwire help lists all commands and topics; stdwire help COMMAND explains one.
+`, "a person wants help")
 
 	c = termtest.Capture(false)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 2)
@@ -40,7 +53,7 @@ func TestUsageErrors(t *testing.T) {
 	_, missing := filepath.EvalSymlinks(absolute)
 	for _, tt := range []struct{ args, stderr string }{
 		{"tols", "stdwire: there is no command \"tols\"\nhint: did you mean tools?\n"},
-		{"--version", "stdwire: there is no command \"--version\"\nhint: did you mean version?\n"},
+		{"--verson", "stdwire: there is no command \"--verson\"\nhint: did you mean version?\n"},
 		{"frobnicate", "stdwire: there is no command \"frobnicate\"\nhint: stdwire help lists them\n"},
 		{"serve --rot x", "stdwire: serve: unknown flag --rot\nhint: did you mean --root?\n"},
 		{"serve --htpp :80", "stdwire: serve: unknown flag --htpp\nhint: did you mean --http?\n"},
@@ -81,7 +94,10 @@ func TestUsageErrors(t *testing.T) {
 		{"version -o xml",
 			"stdwire: version: -o: \"xml\" is not one of text, json\nhint: see stdwire version --help\n"},
 		{"help nothing", "stdwire: help: there is no command or topic \"nothing\"\n"},
-		{"help call tools", "stdwire: help: unexpected argument \"tools\"\n"},
+		{"help call tools", "stdwire: help: call has no subcommand \"tools\"\n"},
+		{"help exit-codes here", "stdwire: help: unexpected argument \"here\"\n"},
+		{"help config chekc",
+			"stdwire: config: \"chekc\" is not one of check, show, where, import, schema\nhint: did you mean check?\n"},
 		{"call", "stdwire: call: which tool?\nhint: stdwire tools lists them\n"},
 		{"tools -s", "stdwire: tools: -s wants a value: -s ID\n"},
 		{"tools npx -y x",
@@ -101,6 +117,28 @@ func TestUsageErrors(t *testing.T) {
 	assert.NilError(t, json.Unmarshal(c.Stderr.Bytes(), &e))
 	assert.Equal(t, e.Error.Code, "usage")
 	assert.Equal(t, e.Error.Message, "tools: unknown flag --bogus")
+}
+
+// Flags in place of a command, and several words after help.
+func TestWaysToAsk(t *testing.T) {
+	for _, tt := range []struct{ args, same string }{
+		{"--version", "version"}, {"-v", "version"}, {"-v -o json", "version -o json"},
+		{"-h", "help"}, {"--help", "help"}, {"-h config", "help config"},
+		{"help config check", "config check --help"},
+		{"help auth login", "auth login --help"},
+		{"help run fs read", "run fs read --help"},
+		{"help run fs", "run fs --help"},
+	} {
+		var texts []string
+		for _, args := range []string{tt.args, tt.same} {
+			std := termtest.Capture(false)
+			assert.Equal(t, execute(t.Context(), strings.Fields(args), std.Streams), 0,
+				"%s: %s", args, std.Stderr)
+			texts = append(texts, std.Stdout.String())
+		}
+		assert.Equal(t, texts[0], texts[1], tt.args)
+		assert.Assert(t, texts[0] != "", tt.args)
+	}
 }
 
 func TestEveryCommandHasHelp(t *testing.T) {
@@ -150,7 +188,8 @@ func TestRun(t *testing.T) {
 		{"fs stat --path a.txt -o json", 0, `{"success":true,`, ""},
 		{"fs read --path b.txt", 5, "", "stdwire run: fs read: not_found: "},
 		{"fs read", 2, "", "stdwire run: fs read: missing_param: "},
-		{"fs write --path b.txt --content x", 5, "", "stdwire run: fs write: unknown_operation: "},
+		{"fs write --path b.txt --content x", 7, "",
+			"stdwire run: fs write: permission_denied: it is offered with --write: "},
 		{"--write fs write --path b.txt --content x", 0, "path: ", ""},
 		{"--wirte fs write", 2, "",
 			"stdwire: run: unknown flag --wirte\nhint: did you mean --write?\n"},

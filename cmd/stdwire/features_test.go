@@ -323,7 +323,7 @@ func TestQuestionsAtTheTerminal(t *testing.T) {
 
 	// The declared capabilities are those that are implemented.
 	assert.Equal(t, onTerminal(t, "", "call can", "library").stdout,
-		`{"elicitation":{"form":{},"url":{}}}`+"\n")
+		`{"sampling":{},"elicitation":{"form":{},"url":{}}}`+"\n")
 	assert.Equal(t, against(t, "call can", "library").stdout, "{}\n")
 	for _, half := range []func(*termtest.Captured){func(c *termtest.Captured) {
 		c.InTerminal = false
@@ -368,7 +368,9 @@ func TestQuestionWithoutTerminal(t *testing.T) {
 		{"read x:y", "asking", "elicitation/create", "stdwire: " + self + ": x:y: " + nobody},
 		{"call t", "asking", "capability", "stdwire: " + self + ": t: " + nobody},
 		{"call t", "asking", "sampling/createMessage", "stdwire: " + self +
-			": t: the server asks for sampling/createMessage, which stdwire does not give\n"},
+			": t: the server asks a model, and none can answer it here\nhint: --sample COMMAND answers it, and at a terminal you do: run it with stdin and stderr on one\n"},
+		{"call t", "asking", "roots/list", "stdwire: " + self +
+			": t: the server asks for roots/list, which stdwire does not give\n"},
 	} {
 		got := against(t, tt.args, tt.fixture, tt.more)
 		assert.Equal(t, got, ran{5, "", tt.stderr}, "%s %s", tt.args, tt.more)
@@ -376,9 +378,8 @@ func TestQuestionWithoutTerminal(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	got := run(t, "call", "fs_delete", "path=a", "--write", "--root", dir)
-	assert.Equal(t, got.code, 5)
-	assert.Equal(t, lastLine(got.stderr), "hint: "+term.HintTerminal+
-		"; stdwire's own server asks nobody with --confirm trust")
+	assert.Equal(t, got.code, 7)
+	assert.Equal(t, lastLine(got.stderr), "hint: confirm it with --yes, or at a terminal")
 	assert.Equal(t, run(t, "call", "fs_delete", "path=a", "--write", "--root", dir, "--confirm",
 		"trust").code, 0)
 }

@@ -164,6 +164,8 @@ var fixtures = map[string]func(args []string){
 		}
 		(&fake{}).serve()
 	},
+	// model answers a sampling request, or does what its argument says.
+	"model": answerSample,
 	// cat copies stdin to stdout.
 	"cat": func([]string) { _, _ = io.Copy(os.Stdout, os.Stdin) },
 	// hold takes notes until their reader is gone, beginning with one when it is ready.
@@ -190,6 +192,8 @@ var fixtures = map[string]func(args []string){
 	"modern": serveModern,
 	// later has a tool that becomes a task.
 	"later": serveLater,
+	// tasks has a list of tasks of 2025-11-25.
+	"tasks": serveTasks,
 	// forms asks the user and the model of its client.
 	"forms": serveForms,
 	// rich has everything that the shell completes, lists and shows.
@@ -229,6 +233,7 @@ type message struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 		Cursor    string          `json:"cursor"`
+		TaskID    string          `json:"taskId"`
 		RequestID json.RawMessage `json:"requestId"`
 		Meta      struct {
 			ProgressToken json.RawMessage `json:"progressToken"`

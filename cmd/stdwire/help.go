@@ -3,12 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/man"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/topic"
+	"github.com/stdwire/stdwire/internal/atomicfile"
 	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -16,70 +21,118 @@ import (
 // helpCommand is stdwire help.
 func helpCommand() command.Command {
 	return command.Command{
-		Name: "help", Usage: "[COMMAND|TOPIC]",
+		Name: "help", Usage: "[COMMAND [SUBCOMMAND | OPERATION] | TOPIC] | --man DIR",
 		Summary: "explain a command or a topic",
-		Help:    "stdwire help lists the commands and the topics.",
+		Help: `stdwire help lists the commands and the topics.
+
+--man writes all of it as manual pages, below man1, man5 and man7 of a directory, which is created
+if needed:
+
+  stdwire help --man ~/.local/share/man
+  man stdwire-call`,
 		Make: func() (command.Grammar, command.Runner) {
-			show := func(_ context.Context, std *term.Streams) error {
-				std.Out.Print(overview())
+			var words []string
+			word := func(w string) error {
+				words = append(words, w)
 				return nil
 			}
-			named := false
-			word := func(w string) (err error) {
-				if named {
-					return command.Usagef("unexpected argument %q", w)
+			dir := ""
+			run := func(ctx context.Context, std *term.Streams) error {
+				switch {
+				case dir != "" && words != nil:
+					return command.Usagef("--man writes all pages, not one")
+				case dir != "":
+					return writeManual(std, dir)
+				case words == nil:
+					std.Out.Print(overview())
+					return nil
 				}
-				named = true
-				show, err = helpOn(w)
-				return err
+				return helpOn(ctx, std, words[0], words[1:])
 			}
-			run := func(ctx context.Context, std *term.Streams) error { return show(ctx, std) }
-			return command.Grammar{Word: word}, run
+			flags := []command.Flag{{Name: "--man", Value: "DIR",
+				Help: "write manual pages below this directory",
+				Set: func(value string) error {
+					if value == "" {
+						return errors.New("the name of the directory is empty")
+					}
+					dir = value
+					return nil
+				}}}
+			return command.Grammar{Flags: flags, Word: word}, run
 		},
 	}
 }
 
-// helpOn returns a function that prints the help of a command or the page of a topic. A word that
-// names both, such as config, prints the command's help, followed by the page.
-func helpOn(name string) (command.Runner, error) {
+// writeManual writes the manual pages.
+func writeManual(std *term.Streams, dir string) error {
+	pages := man.Pages(man.Build{Version: command.Version(), Date: command.Date()}, introduction,
+		serverAndExitCodes, commands(), topic.All())
+	for _, p := range pages {
+		path := filepath.Join(dir, filepath.FromSlash(p.File()))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := atomicfile.Write(path, []byte(p.Text), 0o644); err != nil {
+			return err
+		}
+	}
+	std.Err.Printf("%s has %s", dir, command.Plural(len(pages), "page"))
+	return nil
+}
+
+// helpOn prints the help of a command or the page of a topic. A word that names both, such as
+// config, prints the command's help, followed by the page. further are the words after a command
+// that name a subcommand or an operation.
+func helpOn(ctx context.Context, std *term.Streams, name string, further []string) error {
 	page, isTopic := topic.Find(name)
-	printPage := func(_ context.Context, std *term.Streams) error {
+	c, err := findCommand(name)
+	if err == nil {
+		grammar, _ := c.Make()
+		switch {
+		case len(further) > 0 && grammar.Rest != nil:
+			return c.Run(ctx, append(further, command.HelpFlag), std)
+		case len(further) > 0:
+			return command.Usagef("%s has no subcommand %q", name, further[0])
+		}
+		if err := c.ShowHelp(grammar)(ctx, std); err != nil || !isTopic {
+			return err
+		}
+		std.Out.Print("\n")
+	}
+	switch {
+	case isTopic && len(further) > 0:
+		return command.Usagef("unexpected argument %q", further[0])
+	case isTopic:
 		std.Out.Print(page.Text)
 		return nil
-	}
-	c, err := findCommand(name)
-	switch {
-	case err == nil:
-		grammar, _ := c.Make()
-		help := c.ShowHelp(grammar)
-		return func(ctx context.Context, std *term.Streams) error {
-			if err := help(ctx, std); err != nil || !isTopic {
-				return err
-			}
-			std.Out.Print("\n")
-			return printPage(ctx, std)
-		}, nil
-	case isTopic:
-		return printPage, nil
 	}
 	var names []string
 	for _, t := range topic.All() {
 		names = append(names, t.Name)
 	}
-	return nil, command.Usagef("there is no command or topic %q", name).
+	return command.Usagef("there is no command or topic %q", name).
 		WithHint(cmp.Or(near.DidYouMean(name, append(commandNames(), names...)),
 			"stdwire help lists them"))
 }
 
-// overview is the main help.
-func overview() string {
+// shortHelp is what stdwire without arguments prints.
+func shortHelp() string {
 	var b strings.Builder
-	b.WriteString("stdwire speaks MCP on stdio: a server with file and process tools, and a client.\n\nusage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n")
-	for _, c := range commands() {
+	b.WriteString(introduction + "\n\n" + usage)
+	for _, name := range []string{"ls", "call", "shell", "serve", "tap", "doctor"} {
+		c, _ := findCommand(name)
 		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}
-	b.WriteString(`
-The server is what stands behind --, one from the configuration (-s ID), at a
+	b.WriteString("\nstdwire help lists all commands and topics; stdwire help COMMAND explains one.\n")
+	return b.String()
+}
+
+const introduction = "stdwire speaks MCP: a server with file and process tools, a client and a gateway."
+
+const usage = "usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]\n\n"
+
+// serverAndExitCodes follows the list of commands.
+const serverAndExitCodes = `The server is what stands behind --, one from the configuration (-s ID), at a
 URL (--url), a connection (@NAME), or else stdwire's own (--root, --write, …):
 
   stdwire call fs_read path=README.md
@@ -90,11 +143,16 @@ Exit codes: 0 success, 1 unexpected, 2 wrong usage or arguments, 3 not without
 authorization, 4 the server did not start, or no gateway runs, 5 the tool failed,
 or there is no such thing, 6 no answer in time or the server died, 7 refused, 8
 wrong configuration, 10 something was found, or is not the same, 130 and 143
-interrupted.
+interrupted.`
 
-Topics, with stdwire help TOPIC:
-
-`)
+// overview is the main help.
+func overview() string {
+	var b strings.Builder
+	b.WriteString(introduction + "\n\n" + usage)
+	for _, c := range commands() {
+		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+	}
+	b.WriteString("\n" + serverAndExitCodes + "\n\nTopics, with stdwire help TOPIC:\n\n")
 	for _, t := range topic.All() {
 		fmt.Fprintf(&b, "  %-12s%s\n", t.Name, t.Summary)
 	}

@@ -106,6 +106,8 @@ func (l *library) handle(m libraryMessage, send func(string, ...any), version st
 	case "resources/subscribe":
 		l.watching = true
 		return `{}`, ""
+	case "resources/unsubscribe":
+		return `{}`, ""
 	case "prompts/get":
 		if m.Params.Name == "empty" {
 			return `{"messages":[]}`, ""

@@ -59,4 +59,8 @@ func TestListsHaveADeadline(t *testing.T) {
 	assert.Assert(t,
 		cmp.Contains(got.stderr,
 			"warning: quiet: tools/list: the list was not complete after 2s: its definitions were not scanned"))
+	got = run(t, "pin", "diff", "-s", "quiet", "--config", path, "--timeout", "2s")
+	assert.Equal(t, got.code, 6, got.stderr)
+	assert.Equal(t, got.stderr,
+		"stdwire: quiet: tools: the list was not complete after 2s\nhint: it may need longer: --timeout 5m\n")
 }

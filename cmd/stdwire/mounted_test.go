@@ -139,7 +139,8 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_read is new\n"))
 	got = tools()
 	assert.Assert(t, cmp.Contains(got.stdout, "files__fs_read("))
-	assert.Equal(t, pin("diff"), ran{0, "", ""})
+	assert.Equal(t, pin("diff"),
+		ran{0, "files: no difference from what was accepted (4 definitions)\n", ""})
 
 	configure("--write") // more tools, other descriptions
 	got = tools()
@@ -154,23 +155,29 @@ func TestPins(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is new\n"))
 	assert.Assert(t,
 		strings.HasSuffix(got.stderr,
-			"not as accepted\nhint: if that is right: stdwire pin accept\n"), got.stderr)
+			"not as accepted\nhint: if that is right: stdwire pin accept -s files\n"), got.stderr)
 	got = pin("accept", "fs_write", "no_such_tool")
 	assert.Equal(t, got.code, 5)
-	assert.Equal(t, pin("accept", "fs_write"), ran{0, "", ""})
+	assert.Equal(t, pin("accept", "fs_write"),
+		ran{0, "files: accepted tool fs_write, which was new\n", ""})
 	got = tools()
 	assert.Assert(t, strings.Contains(got.stdout, "files__fs_write(") &&
 		!strings.Contains(got.stdout, "files__fs_move("), got.stdout)
-	assert.Equal(t, pin("accept"), ran{0, "", ""})
-	assert.Equal(t, pin("diff"), ran{0, "", ""})
+	assert.Equal(t, pin("accept"), ran{0, `files: accepted tool fs_delete, which was new
+files: accepted tool fs_edit, which was new
+files: accepted tool fs_move, which was new
+`, ""})
+	assert.Equal(t, pin("diff"),
+		ran{0, "files: no difference from what was accepted (8 definitions)\n", ""})
 	configure()
 	got = pin("diff")
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is not there any more\n"))
+	assert.Assert(t, !strings.Contains(got.stdout, "no difference"), got.stdout)
 	assert.Equal(t, got.code, 0)
-	assert.Equal(t, pin("rm"), ran{0, "", ""})
+	assert.Equal(t, pin("rm"), ran{0, "files: deleted the records of all definitions\n", ""})
 	assert.Equal(t, pin("rm").code, 5)
-	for args, want := range map[string]string{"pin": "which subcommand?",
-		"pin dif -s files": "did you mean diff?", "pin diff": "which server?"} {
+	for args, want := range map[string]string{"pin list x": "unexpected argument",
+		"pin dif -s files": "did you mean diff?", "pin accept": "which server?"} {
 		got := run(t, strings.Fields(args)...)
 		assert.Equal(t, got.code, 2)
 		assert.Assert(t, cmp.Contains(got.stderr, want))
@@ -225,7 +232,7 @@ func TestServeControlled(t *testing.T) {
 
 		got = behind("call files__fs_read path=b.txt --era "+era, "--before", deny,
 			"--audit-values")
-		assert.Equal(t, got.code, 5)
+		assert.Equal(t, got.code, 7)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
 				`server "files": tool "fs_read": refused before the call: b is private`))
@@ -240,7 +247,7 @@ func TestServeControlled(t *testing.T) {
 
 		got = behind("call files__fs_read path=a.txt --era "+era, "--before", "true", "--before",
 			"false")
-		assert.Equal(t, got.code, 5)
+		assert.Equal(t, got.code, 7)
 		assert.Assert(t,
 			cmp.Contains(got.stderr,
 				`the hook "false" failed: exited with status 1`))
@@ -311,6 +318,10 @@ func TestServeOthersUsage(t *testing.T) {
 		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2,
 			`--before: "a 'b" is incomplete: the closing ' is missing`},
 		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: the command is missing"},
+		{[]string{"serve", "--config", path, "--before", "true", "--before", "nosuch x"}, 2,
+			`--before: "nosuch" cannot be run: executable file not found in `},
+		{[]string{"serve", "--config", path, "--after", "./nosuch"}, 2,
+			`--after: "./nosuch" cannot be run: no such file or directory`},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},
 		{[]string{"serve", "--config", broken + ".none"}, 8, broken + ".none"},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 )
@@ -105,7 +106,13 @@ func TestProjectProfileAppears(t *testing.T) {
 	t.Run("with a server of the user's", func(t *testing.T) {
 		path := twoServers(t)
 		g := servingHTTP(t, "--servers", "--no-auth")
-		_, servers := statuses(t, g.pid)
+		var servers map[string]ops.Status
+		waitFor(t, func() string { // the gateway serves while it starts
+			if _, servers = statuses(t, g.pid); servers["files"].State != "ready" {
+				return "it is still starting"
+			}
+			return ""
+		})
 		pid, mark := servers["files"].Pid, filepath.Join(t.TempDir(), "mark")
 		assert.NilError(t,
 			os.WriteFile(path, []byte(`{"mcpServers": {"files": `+planted(t, mark)+`}}`), 0o600))

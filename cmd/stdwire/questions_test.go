@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/stdwire/stdwire/dispatch"
@@ -27,11 +28,18 @@ func serveForms([]string) {
 		})
 	dispatch.Add(catalog, dispatch.Spec{Name: "write", Summary: "Writes.", Kind: dispatch.Read},
 		func(ctx context.Context, _ none) (string, error) {
-			_, err := server.Sample(ctx, "text",
+			m, err := server.Sample(ctx, "text",
 				mcp.CreateMessageParams{MaxTokens: 10, Messages: []mcp.SamplingMessage{
 					{Role: mcp.RoleUser,
-						Content: mcp.SamplingContent{&mcp.TextContent{Text: "Write."}}}}})
-			return "", err
+						Content: mcp.SamplingContent{&mcp.TextContent{Text: "Write\x07."}}}}})
+			if err != nil {
+				return "", err
+			}
+			text, ok := m.Content[0].(*mcp.TextContent)
+			if !ok {
+				return "", fmt.Errorf("no text: %T", m.Content[0])
+			}
+			return m.Model + " wrote: " + text.Text, nil
 		})
 	s := server.Options{Logger: slog.New(slog.DiscardHandler)}.New(
 		server.Info{Name: "forms", Version: "1"}, catalog)

@@ -20,7 +20,8 @@ func runCommand() command.Command {
 	return command.Command{
 		Name: "run", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [OPERATION [FLAG]… | SERVER TOOL [FLAG]… | -]",
 		Summary: "run an operation: a built-in one, or a tool of a server",
-		Help: `The words of an operation are followed by its flags, and --help among them explains it. The exit
+		Help: `The words of an operation are followed by its flags, and --help among them explains it. Arguments
+may also be written as for stdwire call: NAME=VALUE, NAME:=JSON, NAME=@FILE and -d JSON. The exit
 code is that of the operation's error code. With - in place of an operation, command lines are
 read from stdin and run one after another; a process that one of them starts is there for the
 next.
@@ -76,6 +77,14 @@ func completionWords(b *target.BuiltinFlags, f *serve.ServerOperations, words []
 	return slices.Concat(words[:2], rest, words[last:])
 }
 
+// flagNames returns the flags of stdwire run itself.
+func flagNames(b *target.BuiltinFlags, f *serve.ServerOperations) (names []string) {
+	for _, flag := range append(b.Flags(), f.Flags()...) {
+		names = append(names, flag.Name)
+	}
+	return names
+}
+
 // runOperation runs the operation that words name.
 func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags,
 	f *serve.ServerOperations, words []string) error {
@@ -87,6 +96,8 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	err = f.Begin(ctx, std, o.Catalog, log)
 	defer f.End()
 	f.CanAsk = std.CanAsk() && words[0] != "-" // which reads stdin itself
+	f.Closed = b.ClosedGate
+	f.Yes = slices.Contains(words, "--yes") || slices.Contains(words, "-y")
 	var without [][2]string
 	switch {
 	case err != nil:
@@ -101,7 +112,7 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	dispatcher := dispatch.NewDispatcher(o.Catalog,
 		dispatch.Options{Logger: log, Interceptors: []dispatch.Interceptor{f.Intercept}})
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
-		Program: "stdwire run", In: std.In, Out: std.Out, Err: std.Err,
+		Program: "stdwire run", Before: flagNames(b, f), In: std.In, Out: std.Out, Err: std.Err,
 		InTerminal: std.InTerminal, OutTerminal: std.Out.Terminal,
 		ErrTerminal: std.Err.Terminal, ErrDumb: std.Err.Dumb, Find: f.Find, Show: f.Show,
 	})

@@ -71,16 +71,22 @@ func TestRunTool(t *testing.T) {
 			`"details":{"structuredContent":{"success":false,`},
 		{"files fs_read", 2, "", "stdwire run: files fs_read: missing_param: --path is missing\n"},
 		{"files fs_read --pth a.txt", 2, "", "unknown flag --pth; did you mean --path?"},
-		{"files fs_read --lines x --path a.txt", 2, "", "invalid_input: --lines: "},
+		{"files fs_read --lines x --path a.txt", 2, "", "invalid_input: --lines must be an integer"},
 		{"files fs_raed", 5, "",
 			"unknown_operation: there is no such operation; did you mean files fs_read?"},
 		{"files fs_list", 5, "", "unknown_operation: "},
 		{"files fs_delete --path a.txt", 7, "", "confirmation_required: Delete a file,"},
-		{"files fs_delete --path a.txt --yes", 5, "",
-			"not_implemented: the server asks a question (elicitation/create), and nobody can answer it here"},
+		{"files fs_read path=a.txt", 0, "hello", ""},
+		{"files fs_read lines=x path=a.txt", 2, "", `invalid_input: --lines must be an integer, not "x"`},
+		{"files fs_read -d {\"path\":\"a.txt\"}", 0, "hello", ""},
 		{"files fs_read --help", 0, "usage: stdwire run files fs_read --path string [FLAG]…", ""},
-		{"files", 2, "",
-			"missing_param: more of the operation's name is missing; stdwire run files --help lists what there is"},
+		{"files", 0, "files fs_delete  Delete a file,", ""},
+		{"fs", 0, "fs list    ", ""},
+		{"fs write --path x", 7, "",
+			"permission_denied: it is offered with --write: stdwire run --write fs write\n"},
+		{"proc", 7, "", "permission_denied: it is offered with --allow-exec: stdwire run --allow-exec proc\n"},
+		{"files fs_read --root x", 2, "",
+			"unknown flag --root; it belongs before the operation: stdwire run --root … files fs_read\n"},
 		{"files --help", 0, "files fs_delete  Delete a file,", ""},
 
 		{"my.hand echo --text x --n 2 --yes", 0, `{"text":"x","n":2}` + "\n", ""},
@@ -98,6 +104,8 @@ func TestRunTool(t *testing.T) {
 			`upstream_error: server "my.hand": tool "die": exited with status 7: "out of memory"`},
 		{"my.hand slow --ms 1 --yes", 0, "done\n", ""},
 		{"my.hand slow --ms x --yes", 2, "", "--ms"},
+		{"files fs_delete --path a.txt --yes", 0, "a.txt", ""},
+		{"old fs_delete --path a.txt --yes", 5, "", "not_found: "},
 		{"my.hand strange --any x --yes", 0, "called\n",
 			"the arguments of an operation are checked by its server only"},
 		{"small echo --text x --yes", 0, `{"text":"x"}`, "checked by its server only"},
@@ -244,13 +252,15 @@ func TestRunToolAsks(t *testing.T) {
 		got := typing(t, "n\n", "run", "--config", config, server, "fs_delete", "--path", "victim")
 		assert.Equal(t, got.code, 7, got.stderr)
 		assert.Assert(t, cmp.Contains(got.stderr, "This cannot be undone. Go on? [y/N] "))
-		got = typing(t, "n\n", "run", "--config", config, server, "fs_delete", "--path", "victim",
-			"--yes")
-		assert.Equal(t, got.code, 5, got.stderr)
-		assert.Assert(t, cmp.Contains(got.stderr, server+" asks:"), "the server asks, too")
 		_, err := os.Stat(victim)
 		assert.NilError(t, err)
-		got = typing(t, "y\n", "run", "--config", config, server, "fs_delete", "--path", "victim",
+		got = typing(t, "y\nn\n", "run", "--config", config, server, "fs_delete", "--path",
+			"victim")
+		assert.Equal(t, got.code, 7, got.stderr)
+		assert.Assert(t, cmp.Contains(got.stderr, server+" asks:"), "the server asks, too")
+		_, err = os.Stat(victim)
+		assert.NilError(t, err)
+		got = typing(t, "", "run", "--config", config, server, "fs_delete", "--path", "victim",
 			"--yes")
 		assert.Equal(t, got.code, 0, got.stderr)
 		_, err = os.Stat(victim)
@@ -282,7 +292,13 @@ func TestRunToolTrustAndPins(t *testing.T) {
 				[]byte(`{"mcpServers":{"files":{"command":"`+filepath.ToSlash(self)+
 					`","args":["serve"`+flags+`]}}}`), 0o600))
 		got = run(t, "run", "--config", path, "files", "fs_write", "--help")
-		assert.Equal(t, got.code, 5)
+		code := 5
+		if flags != "" {
+			code = 7
+			assert.Assert(t, cmp.Contains(got.stderr,
+				`the tool "fs_write" is withheld: it is new since its server was first used; review`))
+		}
+		assert.Equal(t, got.code, code)
 		assert.Equal(t, strings.Contains(got.stderr,
 			"a tool does not match its pin"), flags != "", got.stderr)
 		assert.Equal(t, run(t, "run", "--config", path, "files", "fs_stat", "--path", ".").code, 0)

@@ -86,7 +86,7 @@ func TestScan(t *testing.T) {
 		ran{0, "no findings in 6 tools, 2 prompts, 2 resources, 1 template of 1 server\n", ""})
 	assert.Equal(t, against(t, "scan", "toolless").stdout, "no findings in nothing of 1 server\n")
 	assert.Equal(t, run(t, "scan", "--fail-on=info", "--write"),
-		ran{0, "no findings in 8 tools of 1 server\n", ""})
+		ran{0, "no findings in 8 tools, 1 resource of 1 server\n", ""})
 	assert.Equal(t, against(t, "scan", "crash").code, 4)
 	assert.Equal(t, against(t, "scan", "refuse").code, 4)
 }

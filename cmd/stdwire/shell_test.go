@@ -37,6 +37,8 @@ func TestShellScript(t *testing.T) {
 			`{"content":[{"type":"text","text":"{\"text\":\"a\"}"}],"x-unknown": 1.0}` +
 			"\njson\n"},
 		{".timeout\n.timeout 90s\n.timeout\n.timeout 0\n.timeout", "5m\n1m30s\nfor ever\n"},
+		{"echo {\n \"text\": \"a]}\",\n\"n\": 5\n}\necho text='b\nc'",
+			`{"text":"a]}","n":5}` + "\n" + `{"text":"b\nc"}` + "\n"},
 		{".trace\n.trace on\n.trace", "off\non\n"},
 		{".reload", "tools 8\n"},
 		{".help .read", ".read URI\n    read a resource\n"},
@@ -50,7 +52,7 @@ func TestShellScript(t *testing.T) {
 	got := scripted(t, "", ".tools\n.tools echo\n.info\n.help", "good")
 	assert.Equal(t, got.code, 0, got.stderr)
 	for _, want := range []string{"echo(text: string, [n: integer])\n    Says it again.\n",
-		"{\n  \"name\": \"echo\",\n", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
+		"\nparameter  type ", "protocol      2025-11-25, legacy era", "\n.read URI\n"} {
 		assert.Assert(t, cmp.Contains(got.stdout, want))
 	}
 	got = scripted(t, "-o json", ".info", "good")
@@ -69,9 +71,24 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{"ecko", "good", 5, self +
 			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
 		{"echo n=x", "good", 2, self +
-			": line 1: echo: /n: must be an integer, is a string; /: missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
-		{"echo word", "good", 2,
-			"line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
+			": line 1: echo: n must be an integer, not \"x\"; missing required property \"text\"\nhint: echo(text: string, [n: integer])\n"},
+		{".complete prompt greet", "rich", 2, "line 1: .complete: more is wanted\n"},
+		{".complete tool greet name", "rich", 2,
+			"line 1: .complete: \"tool\" is neither prompt nor resource\n"},
+		{".complete prompt greet nme", "rich", 2, self +
+			": line 1: greet: there is no argument \"nme\"\n"},
+		{".log loud", "rich", 2, "line 1: .log: \"loud\" is not one of debug, info, "},
+		{".log info", "good", 5, ""},
+		{".subscribe file:///c", "rich", 5, self + ": line 1: "},
+		{".unsubscribe file:///c", "rich", 2,
+			"line 1: .unsubscribe: file:///c is not subscribed\nhint: .subscribe lists what is\n"},
+		{"foo bar", "good", 5, self +
+			": line 1: foo: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\n"},
+		{"ecko bar", "good", 5, self +
+			": line 1: ecko: there is no such tool; there are echo, hang, die, fail, refuse, big, slow, strange\nhint: did you mean echo?\n"},
+		{"echo {\n\"text\": 7}\necho", "good", 2, self + ": line 1: echo: "},
+		{"echo word", "good", 2, self +
+			": line 1: echo: unexpected argument \"word\": an argument of the tool is name=value or name:=JSON\n"},
 		{"die", "good", 6, self + ": line 1: die: exited with status 7: \"out of memory\"\n"},
 		{".timeout 300ms\nhang", "good", 6, ""},
 		{".tols", "good", 2,
@@ -86,7 +103,8 @@ func TestShellScriptEndsWithTheFirstFailure(t *testing.T) {
 		{".timeout soon", "good", 2,
 			"line 1: .timeout: \"soon\" is not a duration\nhint: write 500ms, 30s, 5m or 1h\n"},
 		{"echo 'a", "good", 2, "line 1: the quote ' is never closed\n"},
-		{`echo a\`, "good", 2, "line 1: nothing follows the last \\\n"},
+		{`echo a\`, "good", 2, // continues in the next line
+			self + ": line 1: echo: unexpected argument \"aecho\": "},
 		{`echo {"a"`, "good", 2, "line 1: the arguments: "},
 		{`echo {"a":1}x`, "good", 2, "line 1: the arguments: \"x\" follows the object\n"},
 		{".resources", "good", 5, self + ": line 1: .resources: the server has no resources\n"},
@@ -138,6 +156,10 @@ func TestShellResourcesAndPrompts(t *testing.T) {
 			"\n" +
 			`[{"uriTemplate":"log://{day}","name":"log"}]` + "\n",
 		".reload": "tools 5, resources 2, prompts 1\n",
+		".complete prompt greet name\n.complete prompt greet city New name=Ada": "Ada\nNew York\nNewark\n",
+		".complete resource log://{day} day":                                    "monday\n",
+		".log\n.log debug\n.log\n.log off\n.log off\n.log":                      "off\ndebug\noff\n",
+		".subscribe": "",
 	} {
 		assert.Equal(t, scripted(t, "", script, "rich"), ran{0, want, ""}, script)
 	}
@@ -159,11 +181,9 @@ func TestShellTrace(t *testing.T) {
 	assert.Assert(t, !strings.Contains(got.stderr, "quiet"))
 
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 40),
+	assert.Equal(t, shell.FormatFrame(at, rpc.Outbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`)),
 		`03:04:05.006 → {"a":"\u202e字字字字字"}`)
-	assert.Equal(t, shell.FormatFrame(at, rpc.Inbound, []byte(`{"a":"`+"\u202e"+`字字字字字"}`), 36),
-		`03:04:05.006 ← {"a":"\u202e字字字…`)
-	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)), 0)
+	long := shell.FormatFrame(at, rpc.Inbound, []byte(strings.Repeat("x", shell.MaxFrame+1500)))
 	assert.Assert(t, strings.HasSuffix(long, "x… (1.5 kB more)"))
 
 	c := termtest.Capture(false)

@@ -72,13 +72,27 @@ func TestShellAsksForAForm(t *testing.T) {
 	}
 }
 
-func TestShellRefusesSampling(t *testing.T) {
+// A request to a model is answered by the person, or declined.
+func TestShellAsksForASample(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		s := newSession(t, words("shell --era "+era, fixture("forms")...)...)
 		s.expect(ready)
-		printed := s.Line("write")
-		assert.Assert(t, strings.HasPrefix(printed, "stdwire: "+self+": write: ") &&
-			strings.Contains(printed, "sampling"), printed)
+		s.typeText("write\r")
+		asks := self + " asks a model, of at most 10 tokens, and you may answer:\r\nuser:\r\n  Write\\u0007.\r\n"
+		s.expect(asks)
+		for _, line := range []string{"one\r", "two\r", "\r"} {
+			s.expect(pasteMarks)
+			s.typeText(line)
+		}
+		s.expect("human wrote: one\r\ntwo\r\n")
+		s.expect(ready)
+		s.typeText("write\r")
+		s.expect(asks)
+		s.expect(pasteMarks)
+		s.typeText("\r")
+		s.expect("Declined.\r\n")
+		s.expect("stdwire: " + self + ": write: ")
+		s.expect(ready)
 		assert.Assert(t, strings.Contains(s.Line(".info"), "forms"), "the server lives")
 		s.typeText("\x04")
 		assert.Equal(t, s.wait(), 0)

@@ -22,7 +22,7 @@ func TestQuestionOnARealTerminal(t *testing.T) {
 		answer string
 		code   int
 		gone   bool
-	}{{"n\n", 5, false}, {"\x04", 5, false}, {"\x03", 130, false}, {"y\n", 0, true}} {
+	}{{"n\n", 7, false}, {"\x04", 7, false}, {"\x03", 130, false}, {"y\n", 0, true}} {
 		master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 		if err != nil {
 			t.Skipf("there are no terminals here: %v", err)

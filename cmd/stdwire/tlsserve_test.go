@@ -115,6 +115,39 @@ func TestServeClientCertificates(t *testing.T) {
 	assert.Equal(t, got.code, 0, got.stderr)
 }
 
+// A configured server has files for TLS, for commands and gateways alike.
+func TestConfiguredServerWithTLS(t *testing.T) {
+	ownRuntime(t)
+	certificate, key := selfSigned(t)
+	s := servingHTTP(t, "--root", t.TempDir(), "--tls-cert", certificate, "--tls-key", key,
+		"--tls-client-ca", certificate)
+	path := filepath.Join(filepath.Dir(certificate), "mcp.json")
+	write := func(server obj) {
+		assert.NilError(t, os.WriteFile(path, configText(t, obj{"far": server}), 0o600))
+	}
+	write(obj{"url": s.endpoint(), "tlsCA": certificate, "tlsClientCert": certificate,
+		"tlsClientKey": key})
+	got := run(t, "tools", "-s", "far", "--config", path)
+	assert.Equal(t, got.code, 0, got.stderr)
+	gateway := servingFile(t, path, "--no-auth")
+	got = run(t, "tools", "--url", gateway.endpoint())
+	assert.Equal(t, got.code, 0, got.stderr)
+	assert.Assert(t, strings.Contains(got.stdout, "far__fs_list"), got.stdout)
+	got = run(t, "config", "show", "--config", path)
+	assert.Assert(t, strings.Contains(got.stdout, `"tlsClientKey"`), got.stdout)
+
+	write(obj{"url": s.endpoint(), "tlsCA": key})
+	got = run(t, "tools", "-s", "far", "--config", path)
+	assert.Equal(t, got.code, 8, got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr, "tlsCA: "+key+" has no certificate in PEM"),
+		got.stderr)
+	write(obj{"url": s.endpoint(), "tlsClientCert": certificate})
+	got = run(t, "config", "check", "--config", path)
+	assert.Equal(t, got.code, 8, got.stderr)
+	assert.Assert(t, strings.Contains(got.stderr+got.stdout,
+		"tlsClientCert and tlsClientKey belong together"), got.stderr)
+}
+
 // Flags for tokens and TLS that are wrong, or have no effect, are refused with a remedy.
 func TestTLSFlagsRefused(t *testing.T) {
 	certificate, key := selfSigned(t)

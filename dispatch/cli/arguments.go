@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/form"
@@ -73,7 +74,9 @@ func (g given) value(from *sources) (v form.Value, err error) {
 		wanted = wanted.items()
 	}
 	v.Text = g.text
-	if types := wanted.Types(); types == nil || slices.Contains(types, "string") {
+	// no value of another type begins with @
+	if types := wanted.Types(); types == nil || slices.Contains(types, "string") ||
+		strings.HasPrefix(g.text, "@") {
 		encoding, _ := jsonscan.Unquote(wanted.Annotation("contentEncoding"))
 		v.Text, err = from.text(g.name(), g.text, string(encoding) == "base64")
 	}

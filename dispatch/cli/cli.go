@@ -15,7 +15,8 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// IO is the input and output of [Run]. Everything but the bools is required, except Find and Show.
+// IO is the input and output of [Run]. Everything but the bools is required, except Before, Find
+// and Show.
 type IO struct {
 	// Program is how the program is called: "notes", or with subcommands, "stdwire run".
 	Program string
@@ -31,6 +32,9 @@ type IO struct {
 	ErrTerminal bool      // Err is a terminal, and progress is shown
 	ErrDumb     bool      // Err ignores escape sequences, so progress is not shown
 
+	// Before lists flags that the program itself takes before the operation, for the hint about one
+	// that is given after it.
+	Before []string
 	// Find, if set, is called with the words of a command line that neither name an operation nor
 	// begin the name of one. It may add operations to the catalog. It returns the words to look up
 	// instead, or the error of the command line.
@@ -85,6 +89,8 @@ func (s *surface) run(ctx context.Context, args []string) int {
 		err = s.print(s.scriptManual())
 	case l.help && (len(l.words) == 0 || s.has(l.name())):
 		err = s.print(s.overview(l.words))
+	case err != nil && s.isPrefix(l, args):
+		err = s.print(s.overview(l.words)) // more of the operation's name is missing
 	case err != nil:
 	case s.isCompletion(l.words):
 		err = s.printScript(l.words[1:])

@@ -37,18 +37,12 @@ func (s *surface) complete(words []string) string {
 			continue
 		}
 		b.WriteString(c.word)
-		if doc := firstSentence(c.doc); doc != "" {
+		if doc := printable.FirstSentence(c.doc); doc != "" {
 			b.WriteString("\t" + doc)
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
-}
-
-// firstSentence returns the first sentence of a text, truncated to fit on a line.
-func firstSentence(text string) string {
-	text, _, _ = strings.Cut(printable.Line(text), ". ")
-	return strings.TrimSuffix(printable.TruncateRunes(text, printable.Width), ".")
 }
 
 // candidates returns the candidates for the word after before. The current word limits the kinds of

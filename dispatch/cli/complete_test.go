@@ -27,7 +27,7 @@ func TestComplete(t *testing.T) {
 		{"-o j", "json"},
 		{"-o=", "-o=text|-o=json"},
 		{"-o json n", "note: Say how many notes there are"},
-		{"completion ", "bash|zsh|fish"},
+		{"completion ", "bash|zsh|fish|powershell"},
 		{"completion f", "fish"},
 		{"completion fish ", ""},
 		{"completion fish -", ""},

@@ -27,6 +27,7 @@ _FUNCTION() {
 	COMPREPLY=()
 	while IFS= read -r line; do
 		line=${line%%$'\t'*}
+		[[ $line == *[=./] ]] && compopt -o nospace
 		printf -v line %q "${line#"$head"}"
 		COMPREPLY+=("$line")
 	done < <(command PROGRAM __complete "${words[@]:1}" 2>/dev/null)

@@ -209,16 +209,16 @@ func TestYesFlag(t *testing.T) {
 		{"note delete --title a --yes:=true", "",
 			"notes: note delete: invalid_input: --yes is not for a property; only --json takes one of that name\n"},
 		{"note delete --title a --no-yes", "",
-			"notes: note delete: invalid_input: unknown flag --no-yes; there are --title, --yes, --json, -o, --help\n"},
+			"notes: note delete: invalid_input: unknown flag --no-yes; notes note delete --help lists the flags\n"},
 		{"note delete --title a --yse", "",
 			"notes: note delete: invalid_input: unknown flag --yse; did you mean --yes?\n"},
 		{`note delete --yes --json {"title":"a","yes":true}`, `{"title":"a","yes":true}`, ""},
 		{`note delete --yes --json {"title":"a","yes":1}`, `{"title":"a","yes":1}`,
-			"notes: note delete: invalid_input: /yes: must be a boolean, is an integer\n"},
+			"notes: note delete: invalid_input: yes must be a boolean, not 1\n"},
 		{"note add --title a --yes", `{"title":"a","yes":true}`, ""}, // a property
 		{"note add --title a --no-yes", `{"title":"a","yes":false}`, ""},
 		{"note add --title a -y", "",
-			"notes: note add: invalid_input: unknown flag -y; there are --title, --yes, --json"},
+			"notes: note add: invalid_input: unknown flag -y; notes note add --help lists the flags"},
 		{"note put --title new --yes", `{"title":"new"}`, ""},
 		{"--yes note put", "",
 			"notes: missing_param: no operation is named; notes --help lists them\n"},
@@ -231,7 +231,7 @@ func TestYesFlag(t *testing.T) {
 		})
 	}
 	assert.Equal(t, run(t, nil, "test", "wait", "--yes").err,
-		"notes: test wait: invalid_input: unknown flag --yes; there are --json, -o, --help\n")
+		"notes: test wait: invalid_input: unknown flag --yes; notes test wait --help lists the flags\n")
 
 	help := runOn(t, shelf(), nil, "note", "delete", "--help").out
 	assert.Assert(t, strings.Contains(help, "\n  --yes, -y "), help)

@@ -34,9 +34,10 @@
 //	--tags a --tags b       array, one element at a time
 //	--size.width 3          property of an object; --env.NAME value, if the object takes any name
 //	--size:='{"width":3}'   any value as JSON; of an array, all of it if given once
-//	--title @FILE           content of a file, where a string is wanted; @@text is the text "@text"
+//	--title @FILE           content of a file; @@text is the text "@text"
 //	--title -, --title @-   standard input, once
-//	--json '{"count":5}'    all arguments as one object, or @FILE, or -; flags go on top of it
+//	--json, -d '{…}'        all arguments as one object, or @FILE, or -; flags go on top of it
+//	title=012, size:='{}'   the same without --, after the name of the operation
 //
 // Only --json sets a property named json or help, or yes if that is a flag; see below. Text that
 // does not fit the type becomes a string, because only the dispatcher validates arguments. The

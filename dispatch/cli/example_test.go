@@ -56,7 +56,7 @@ func ExampleRun() {
 	// exit code 2
 	// hello: greet: invalid_input: unknown flag --nam; did you mean --name?
 	// exit code 2
-	// {"success":false,"data":null,"error":{"code":"invalid_input","message":"invalid arguments: /times: must be an integer, is a string","details":{"errors":[{"path":"/times","reason":"must be an integer, is a string"}]},"recoverable":true}}
+	// {"success":false,"data":null,"error":{"code":"invalid_input","message":"invalid arguments: times must be an integer, not \"often\"","details":{"errors":[{"path":"/times","reason":"must be an integer, not \"often\""}]},"recoverable":true}}
 	// exit code 2
 }
 

@@ -24,7 +24,7 @@ func TestFind(t *testing.T) {
 		{"note.archive.old --yes", "", 0, "", ""},
 		{"note add more --title x", "", 2, "",
 			"notes: note add: invalid_input: unexpected argument"},
-		{"note archive", "", 2, "",
+		{"note archive -o text", "", 2, "",
 			"notes: note archive: missing_param: more of the operation's name is missing"},
 		{"test later", "test later", 0, "too\n", ""},
 		{"test never", "test never", 5, "",

@@ -13,6 +13,7 @@ const (
 	helpFlag, shortHelpFlag = "--help", "-h"
 	outputFlag              = "-o"
 	wholeFlag               = "--json"
+	shortWholeFlag          = "-d"
 	yesFlag, shortYesFlag   = "--yes", "-y"
 )
 

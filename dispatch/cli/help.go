@@ -67,7 +67,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 				"Confirm the operation in advance."})
 	}
 	rows = append(rows,
-		[2]string{wholeFlag + " JSON|@FILE|-",
+		[2]string{wholeFlag + ", " + shortWholeFlag + " JSON|@FILE|-",
 			"All arguments as one object, in which other flags are set."},
 		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
 			"How to print the result. (default " + outputs[0] + ")"})
@@ -102,10 +102,10 @@ func valueNotes(input shape, flags []flag) string {
 		text  string
 	}{
 		{func(f flag) bool { return f.shape.Is("string") || f.shape.items().Is("string") },
-			"For a string, @FILE is the content of a file and - is standard input; write @@ for a leading @."},
+			"@FILE is the content of a file and, for a string, - is standard input; write @@ for a leading @."},
 		{func(f flag) bool { return f.shape.Is("array") }, "A flag with … may be repeated."},
 		{func(f flag) bool { return !f.shape.isSwitch() },
-			"A value as JSON is given with --FLAG:=JSON."},
+			"A value as JSON is given with --FLAG:=JSON. FLAG=VALUE and FLAG:=JSON, without --, are the same."},
 	} {
 		if slices.ContainsFunc(flags, note.about) {
 			notes = append(notes, note.text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/internal/near"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
@@ -62,7 +63,15 @@ func (s *surface) parse(args []string) (*line, error) {
 				err = dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s", name)
 				break
 			}
-			args, err = l.parseFlag(name, text, hasText, args)
+			args, err = s.parseFlag(l, name, text, hasText, args)
+		case hasText && isName(strings.TrimSuffix(name, ":")) && len(l.words) > 0:
+			switch err = settle(); {
+			case err != nil:
+			case l.op == nil:
+				l.words = append(l.words, arg)
+			default:
+				args, err = s.parseFlag(l, "--"+name, text, hasText, args)
+			}
 		case !settled:
 			l.words = append(l.words, arg)
 		case l.op != nil:
@@ -100,9 +109,10 @@ func (l *line) setOutput(name string) error {
 }
 
 // parseFlag parses a flag of the operation and its value, and returns the arguments after them.
-func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]string, error) {
+func (s *surface) parseFlag(l *line, name, text string, hasText bool,
+	args []string) ([]string, error) {
 	var err error
-	if name == wholeFlag {
+	if name == wholeFlag || name == shortWholeFlag {
 		if l.whole != nil {
 			return args, dispatch.Errorf(dispatch.InvalidInput, "%s is given twice", wholeFlag)
 		}
@@ -144,7 +154,7 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	switch {
 	case !known:
 		return args, dispatch.Errorf(dispatch.InvalidInput, "unknown flag %s%s", name,
-			instead(name, l.flagNames()))
+			s.flagHint(l, name))
 	case !hasText && g.shape.isSwitch():
 		g.text = "true"
 	default:
@@ -152,6 +162,25 @@ func (l *line) parseFlag(name, text string, hasText bool, args []string) ([]stri
 	}
 	l.given = append(l.given, g)
 	return args, err
+}
+
+// isName reports whether the text before "=" is meant as the name of a property.
+func isName(text string) bool {
+	return text != "" && !strings.ContainsAny(text, " /\\")
+}
+
+// flagHint returns the end of a message about an unknown flag: where it belongs, the flag that was
+// probably meant, or how to list all.
+func (s *surface) flagHint(l *line, name string) string {
+	typed := s.Program + " " + strings.Join(l.words, " ")
+	if slices.Contains(s.Before, name) {
+		return "; it belongs before the operation: " + s.Program + " " + name + " … " +
+			strings.Join(l.words, " ")
+	}
+	if hint := near.DidYouMean(name, append(l.flagNames(), s.Before...)); hint != "" {
+		return "; " + hint
+	}
+	return "; " + typed + " " + helpFlag + " lists the flags"
 }
 
 // flagNames returns the flags of the operation as they are typed.

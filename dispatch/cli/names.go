@@ -21,6 +21,12 @@ func (s *surface) below(name string) (ops []*dispatch.Operation) {
 // has reports whether name is the name of an operation or the beginning of one.
 func (s *surface) has(name string) bool { return len(s.below(name)) > 0 }
 
+// isPrefix reports whether args are words that begin the names of operations, outside of a script.
+func (s *surface) isPrefix(l *line, args []string) bool {
+	return s.line == 0 && l.op == nil && len(args) > 0 && len(l.words) == len(args) &&
+		s.has(l.name())
+}
+
 // typed returns the name of an operation as it is typed.
 func typed(op *dispatch.Operation) string { return strings.ReplaceAll(op.Name(), ".", " ") }
 

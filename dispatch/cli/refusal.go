@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
@@ -64,15 +65,14 @@ func (r *refusal) explain(p problem) string {
 			return name + " is missing"
 		}
 	}
+	cause := schema.Cause{InstancePath: p.Path, Reason: p.Reason}
 	switch name, covered := input.flagOf(path); {
 	case covered > 0 && covered == len(path):
-		return name + ": " + p.Reason
-	case covered > 0:
-		return name + " (" + p.Path + "): " + p.Reason
-	case p.Path != "":
-		return p.Path + ": " + p.Reason
+		return cause.About(name)
+	case covered > 0: // the place is in the value of the flag
+		return name + ": " + cause.String()
 	}
-	return p.Reason
+	return cause.String()
 }
 
 // lacks reports whether the object at a path of the arguments lacks a property.

@@ -56,7 +56,7 @@ func TestExitCodes(t *testing.T) {
 // stands.
 func TestFailureAsJSON(t *testing.T) {
 	for _, c := range []struct{ args, code, message string }{
-		{"note add --nope 5 -o json", "invalid_input", "unknown flag --nope"},
+		{"note add --nope 5 -o json", "invalid_input", "unknown flag --nope; notes note add --help lists the flags"},
 		{"-o json nope", "unknown_operation", "there is no such operation; did you mean note?"},
 		{"note add milk -o=json", "invalid_input",
 			`unexpected argument \"milk\"; did you mean --title milk?`},
@@ -68,7 +68,7 @@ func TestFailureAsJSON(t *testing.T) {
 	// The dispatcher's words stay what they are on every other surface.
 	r := run(t, nil, "note", "add", "-o", "json")
 	assert.Equal(t, r.err,
-		`{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: /: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+
+		`{"success":false,"data":null,"error":{"code":"missing_param","message":"invalid arguments: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}`+
 			"\n")
 }
 
@@ -170,7 +170,7 @@ func flagsInHelp(t *testing.T, schema string) string {
 		dispatch.Spec{Name: "go", Summary: "Go.", Kind: dispatch.Read, Input: []byte(schema)},
 		anything)
 	_, rest, _ := strings.Cut(runOn(t, catalog, nil, "go", "--help").out, "Flags:\n")
-	own, _, _ := strings.Cut(rest, "  --json JSON")
+	own, _, _ := strings.Cut(rest, "  --json, -d JSON")
 	var heads []string
 	for line := range strings.Lines(own) {
 		if head, ok := strings.CutPrefix(line, "  "); ok && head[0] != ' ' {
@@ -271,7 +271,7 @@ func TestTerminalSafety(t *testing.T) {
 		"json")
 	assert.Assert(t, strings.Contains(r.err, `"message":"\u202e"`), r.err)
 	r = run(t, nil, "note", "add", "--x\x1b[2J")
-	assert.Equal(t, r.err, `notes: note add: invalid_input: unknown flag --x`+"\n")
+	assert.Equal(t, r.err, `notes: note add: invalid_input: unknown flag --x; notes note add --help lists the flags`+"\n")
 }
 
 func TestRunsAtOnce(t *testing.T) {

@@ -38,18 +38,18 @@ func TestScript(t *testing.T) {
 		{"own exit code", "-", "test fail --code overdrawn --message ''", "",
 			"notes: line 1: test fail: overdrawn: There is no money left.\n", 42},
 		{"wrong flag", "-", "note --x 1", "",
-			"notes: line 1: note: invalid_input: unknown flag --x; there are --json, -o, --help\n",
+			"notes: line 1: note: invalid_input: unknown flag --x; notes note --help lists the flags\n",
 			2},
 		{"-o before", "-o json -", "note\nnote -o text", `{"success":true,"data":3,"error":null}` +
 			"\n3\n", "", 0},
 		{"-o behind", "- -o=json", "note", `{"success":true,"data":3,"error":null}` + "\n", "", 0},
 		{"failure as JSON", "-o json -", "note add", "",
-			`{"success":false,"data":null,"error":{"code":"missing_param","message":"line 1: invalid arguments: /: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}` +
+			`{"success":false,"data":null,"error":{"code":"missing_param","message":"line 1: invalid arguments: missing required property \"title\"","details":{"errors":[{"path":"","property":"title","reason":"missing required property \"title\""}]},"recoverable":true}}` +
 				"\n", 2},
 		{"one line as JSON", "-", "note\ntest fail -o json --code not_found --message gone", "3\n",
 			`{"success":false,"data":null,"error":{"code":"not_found","message":"line 2: gone","details":null,"recoverable":true}}` +
 				"\n", 5},
-		{"help", "-", "completion --help", "usage: notes completion bash|zsh|fish\n", "", 0},
+		{"help", "-", "completion --help", "usage: notes completion bash|zsh|fish|powershell\n", "", 0},
 		{"standard input is taken", "-", "note\nnote add --title -", "3\n",
 			"notes: line 2: note add: invalid_input: --title: - is standard input, which is where the command lines come from; give @FILE\n",
 			2},

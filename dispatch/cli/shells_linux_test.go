@@ -25,7 +25,7 @@ var completions = []completion{
 	{"notes te", []string{"test"}},
 	{"notes test ", []string{"fail", "print", "wait"}},
 	{"notes ", []string{"-", "completion", "note", "open", "test"}},
-	{"notes completion ", []string{"bash", "fish", "zsh"}},
+	{"notes completion ", []string{"bash", "fish", "powershell", "zsh"}},
 	{"notes note archive old --y", []string{"--yes"}},
 	{"notes note add --dr", []string{"--dry_run"}},
 	{"notes note add --dry-", []string{"--dry-run"}},

@@ -110,7 +110,8 @@ func (v *run) checkArray(s *subschema, n uint32, evaluated bitset) bool {
 	}
 	if a.unique && count > 1 {
 		if i, j, found := v.repeated(n); found {
-			ok = v.fail(s, n, "uniqueItems", "", "items %d and %d are equal; all must differ", i, j)
+			ok = v.fail(s, n, "uniqueItems", "", "must not have equal items, as %d and %d are", i,
+				j)
 		}
 	}
 	return ok

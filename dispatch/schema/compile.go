@@ -45,6 +45,7 @@ type subschema struct {
 	applied     *logicRules
 	unevaluated *unevaluatedRules
 	fallback    []byte // the default, compact; nil if there is none
+	secret      bool   // messages do not show the values to which it applies
 }
 
 // A verdict says whether a subschema has the same result for every instance.
@@ -263,7 +264,7 @@ func (c *compiler) compile(s *subschema) error {
 
 // findLoop returns an error if a subschema applies itself to the same instance, which would never
 // end. As it returns, it gives a subschema without a default the first default of the subschemas
-// that it always applies.
+// that it always applies, and makes one secret if a subschema for the same instance is.
 func (s *subschema) findLoop() error {
 	switch s.search {
 	case running:
@@ -277,6 +278,7 @@ func (s *subschema) findLoop() error {
 		if err := next.findLoop(); err != nil {
 			return err
 		}
+		s.secret = s.secret || next.secret
 	}
 	s.search = over
 	for part := range s.always {

@@ -148,6 +148,7 @@ var keywords = []keyword{
 
 	{"contentSchema", in2020, content, oneSchema, nil},
 	{"default", inBoth, metaData, noSchema, compileDefault},
+	{"writeOnly", inBoth, metaData, noSchema, compileWriteOnly},
 }
 
 // A dialect is a set of keywords.

@@ -41,7 +41,10 @@ func (e *SchemaError) Unwrap() error { return e.Err }
 // An Error says why a document is invalid. Its text lists the causes in words that the author of
 // the document, who may be a language model, can act on:
 //
-//	/count: must be an integer, is a string; /: missing required property "path"
+//	count must be an integer, not "three"; missing required property "path"
+//
+// It shows at most about 40 characters of a scalar, nothing in arrays and objects, and nothing of a
+// value that the schema makes writeOnly or gives the format password.
 type Error struct {
 	Causes  []Cause // at least one, at most MaxCauses, in the order in which they were found
 	Omitted int     // how many more there are
@@ -58,7 +61,9 @@ type Cause struct {
 	// the property that is missing, unknown or refused, if the cause is about a property of the
 	// value
 	Property string
-	Reason   string // in words: "must be an integer, is a string"
+	// in words: "must be an integer, not "three"", of which the value is the subject, or "missing
+	// required property "path""
+	Reason string
 }
 
 func (e *Error) Error() string {
@@ -75,10 +80,18 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// String returns the path, "/" for the whole document, and the reason.
-func (c Cause) String() string {
-	if c.InstancePath == "" {
-		return "/: " + c.Reason
+// String returns the reason with the name of the value in front, as programmers write it:
+// size.height, points[0]. The whole document has no name.
+func (c Cause) String() string { return c.About(valueName(c.InstancePath)) }
+
+// About returns the reason with this name of the value in front, unless it is "": "size must be a
+// number", "point: missing required property "x"".
+func (c Cause) About(name string) string {
+	switch {
+	case name == "":
+		return c.Reason
+	case strings.HasPrefix(c.Reason, "must "):
+		return name + " " + c.Reason
 	}
-	return c.InstancePath + ": " + c.Reason
+	return name + ": " + c.Reason
 }

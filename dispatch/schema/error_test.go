@@ -15,77 +15,83 @@ import (
 // What a wrong document is told, word for word.
 func TestErrorText(t *testing.T) {
 	for _, tc := range []struct{ schema, document, want string }{
-		{`{"type":"integer"}`, `"x"`, `/: must be an integer, is a string`},
-		{`{"type":"integer"}`, `1.5`, `/: must be an integer, is a number`},
+		{`{"type":"integer"}`, `"x"`, `must be an integer, not "x"`},
+		{`{"type":"integer"}`, `1.5`, `must be an integer, not 1.5`},
 		{`{"type":["null","string","array"]}`, `{}`,
-			`/: must be a string, an array or null, is an object`},
-		{`{"type":"boolean"}`, `7`, `/: must be a boolean, is an integer`},
+			`must be a string, an array or null, not {}`},
+		{`{"type":"boolean"}`, `7`, `must be a boolean, not 7`},
 		{`{"properties":{"count":{"type":"integer"}},"required":["path"]}`, `{"count":"1"}`,
-			`/count: must be an integer, is a string; /: missing required property "path"`},
+			`count must be an integer, not "1"; missing required property "path"`},
 		{`{"properties":{"cwd":true,"command":true},"additionalProperties":false}`, `{"cmd":1}`,
-			`/: unknown property "cmd" (did you mean "command"?)`},
+			`unknown property "cmd" (did you mean "command"?)`},
 		{`{"properties":{"path":true},"additionalProperties":false}`, `{"pth":1}`,
-			`/: unknown property "pth" (did you mean "path"?)`},
+			`unknown property "pth" (did you mean "path"?)`},
 		{`{"properties":{"path":true,"n":true},"additionalProperties":false}`, `{"zzz":1}`,
-			`/: unknown property "zzz" (known: path, n)`},
+			`unknown property "zzz" (known: path, n)`},
 		{`{"allOf":[{"properties":{"path":true}}],"unevaluatedProperties":false}`,
 			`{"path":1,"Path":1}`,
-			`/: unknown property "Path" (did you mean "path"?)`},
-		{`{"additionalProperties":false}`, `{"x":1}`, `/: unknown property "x"`},
-		{`{"properties":{"a":false}}`, `{"a":1}`, `/a: is not allowed here`},
-		{`{"enum":["a","b",3]}`, `"c"`, `/: must be "a", "b" or 3, is "c"`},
-		{`{"enum":[1]}`, `[]`, `/: must be 1, is []`},
-		{`{"const":{"a":1}}`, `{}`, `/: must be {"a":1}, is {}`},
-		{`{"minimum":1}`, `0.5`, `/: must be at least 1, is 0.5`},
-		{`{"maximum":1}`, `2`, `/: must be at most 1, is 2`},
+			`unknown property "Path" (did you mean "path"?)`},
+		{`{"additionalProperties":false}`, `{"x":1}`, `unknown property "x"`},
+		{`{"properties":{"a":false}}`, `{"a":1}`, `a must not be there`},
+		{`{"enum":["a","b",3]}`, `"c"`, `must be "a", "b" or 3, not "c"`},
+		{`{"enum":[1]}`, `[]`, `must be 1, not []`},
+		{`{"const":{"a":1}}`, `{}`, `must be {"a":1}, not {}`},
+		{`{"minimum":1}`, `0.5`, `must be at least 1, not 0.5`},
+		{`{"maximum":1}`, `2`, `must be at most 1, not 2`},
 		{`{"exclusiveMinimum":1,"exclusiveMaximum":1}`, `1`,
-			`/: must be greater than 1, is 1; /: must be less than 1, is 1`},
-		{`{"multipleOf":0.1}`, `0.15`, `/: must be a multiple of 0.1, is 0.15`},
-		{`{"minLength":1}`, `""`, `/: must have at least 1 character, has 0`},
-		{`{"maxLength":2}`, `"äöü"`, `/: must have at most 2 characters, has 3`},
-		{`{"pattern":"^a"}`, `"b"`, `/: must match the pattern ^a`},
-		{`{"minItems":2}`, `[1]`, `/: must have at least 2 items, has 1`},
-		{`{"maxItems":0}`, `[1]`, `/: must have at most 0 items, has 1`},
-		{`{"uniqueItems":true}`, `[1,2,1.0]`, `/: items 0 and 2 are equal; all must differ`},
+			`must be greater than 1, not 1; must be less than 1, not 1`},
+		{`{"multipleOf":0.1}`, `0.15`, `must be a multiple of 0.1, not 0.15`},
+		{`{"minLength":1}`, `""`, `must have at least 1 character, has 0`},
+		{`{"maxLength":2}`, `"äöü"`, `must have at most 2 characters, has 3`},
+		{`{"pattern":"^a"}`, `"b"`, `must match the pattern ^a, not "b"`},
+		{`{"minItems":2}`, `[1]`, `must have at least 2 items, has 1`},
+		{`{"maxItems":0}`, `[1]`, `must have at most 0 items, has 1`},
+		{`{"uniqueItems":true}`, `[1,2,1.0]`, `must not have equal items, as 0 and 2 are`},
 		{`{"contains":{"type":"string"}}`, `[1]`,
-			`/: must have at least 1 item as "contains" wants, has 0`},
+			`must have at least 1 item as "contains" wants, has 0`},
 		{`{"contains":true,"minContains":2}`, `[1]`,
-			`/: must have at least 2 items as "contains" wants, has 1`},
+			`must have at least 2 items as "contains" wants, has 1`},
 		{`{"contains":true,"maxContains":1}`, `[1,2]`,
-			`/: must have at most 1 item as "contains" wants, has 2`},
+			`must have at most 1 item as "contains" wants, has 2`},
 		{`{"items":{"items":{"type":"string"}}}`, `[[],["a",1]]`,
-			`/1/1: must be a string, is an integer`},
+			`[1][1] must be a string, not 1`},
 		{`{"properties":{"a/b":{"properties":{"~":{"type":"null"}}}}}`, `{"a/b":{"~":1}}`,
-			`/a~1b/~0: must be null, is an integer`},
-		{`{"minProperties":1}`, `{}`, `/: must have at least 1 property, has 0`},
-		{`{"maxProperties":1}`, `{"a":1,"b":2}`, `/: must have at most 1 property, has 2`},
+			`["a/b"]["~"] must be null, not 1`},
+		{`{"minProperties":1}`, `{}`, `must have at least 1 property, has 0`},
+		{`{"maxProperties":1}`, `{"a":1,"b":2}`, `must have at most 1 property, has 2`},
 		{`{"propertyNames":{"pattern":"^a"}}`, `{"b":1}`,
-			`/: the property name "b" must match the pattern ^a`},
+			`the property name "b" must match the pattern ^a`},
 		{`{"dependentRequired":{"a":["b"]}}`, `{"a":1}`,
-			`/: missing property "b", which is required when "a" is present`},
+			`missing property "b", which is required when "a" is present`},
 		{`{"not":{"type":"string"}}`, `"x"`,
-			`/: must not be what the schema under "not" describes`},
+			`must not be what the schema under "not" describes`},
 		{`{"anyOf":[{"type":"string"},{"type":"null"}]}`, `1`,
-			`/: must be a string, is an integer, or must be null, is an integer`},
+			`must be a string or null, not 1`},
 		{`{"anyOf":[{"type":"string"},{"properties":{"a":{"type":"string"}}}]}`, `{"a":1}`,
-			`/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /a: must be a string, is an integer`},
+			`must fit one of 2 alternatives, of which number 1 (from 0) is the closest; a must be a string, not 1`},
 		{`{"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}}},{"properties":{"kind":{"const":"b"},"x":{"type":"null"}}}]}`,
 			`{"kind":"b","x":"1"}`,
-			`/: fits none of 2 alternatives, of which number 1 (from 0) is the closest; /x: must be null, is a string`},
+			`must fit one of 2 alternatives, of which number 1 (from 0) is the closest; x must be null, not "1"`},
 		{`{"oneOf":[{"minimum":1},true,{"minimum":5}]}`, `3`,
-			`/: must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
+			`must fit exactly one of 3 alternatives, fits 2 of them (numbers 0, 1 from 0)`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"a"`,
-			`/: must have at least 2 characters, has 1`},
+			`must have at least 2 characters, has 1`},
 		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `1`,
-			`/: must be null, is an integer`},
+			`must be null, not 1`},
 		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1,"\u0061":2}`,
-			`/: property "a" occurs more than once`},
+			`property "a" occurs more than once`},
 		{`{"not":{"properties":{"a":{"const":1}}}}`, `{"a":1,"a":2}`,
-			`/: property "a" occurs more than once`},
+			`property "a" occurs more than once`},
 		{`{"items":{"type":"null"}}`, `[1,1,1,1,1,1,1,1,1,1,1,1]`,
-			strings.Join([]string{`/0`, `/1`, `/2`, `/3`, `/4`, `/5`, `/6`, `/7`, `/8`, `/9`},
-				`: must be null, is an integer; `) +
-				`: must be null, is an integer; and 2 more`},
+			`[0] must be null, not 1; ` + `[1] must be null, not 1; ` + `[2] must be null, not 1; ` +
+				`[3] must be null, not 1; ` + `[4] must be null, not 1; ` +
+				`[5] must be null, not 1; ` + `[6] must be null, not 1; ` +
+				`[7] must be null, not 1; ` + `[8] must be null, not 1; ` +
+				`[9] must be null, not 1; and 2 more`},
+		{`{"anyOf":[{"type":"null"},{"minLength":2}]}`, `"x"`,
+			`must be null, or must have at least 2 characters, has 1`},
+		{`{"properties":{"a":{"properties":{"b c":{"items":{"required":["x"]}}}}}}`,
+			`{"a":{"b c":[{},{"x":1}]}}`, `a["b c"][0]: missing required property "x"`},
 	} {
 		s, err := Compile([]byte(tc.schema))
 		assert.NilError(t, err, tc.schema)
@@ -94,6 +100,72 @@ func TestErrorText(t *testing.T) {
 		assert.Assert(t, errors.As(err, &failure), "%s %s: %v", tc.schema, tc.document, err)
 		assert.Equal(t, err.Error(), tc.want)
 	}
+}
+
+// A long value is cut short, and nothing in an array or object is shown.
+func TestErrorShowsTheBeginningOfAValue(t *testing.T) {
+	digits := strings.Repeat("7", 41)
+	for _, tc := range []struct{ schema, document, want string }{
+		{`{"type":"integer"}`, `"` + strings.Repeat("ä", 41) + `"`,
+			`must be an integer, not "` + strings.Repeat("ä", 40) + `…"`},
+		{`{"type":"integer"}`, `"` + strings.Repeat(`\u00e4`, 40) + `"`,
+			`must be an integer, not "` + strings.Repeat("ä", 40) + `"`},
+		{`{"type":"string"}`, digits, `must be a string, not ` + digits[1:] + `…`},
+		{`{"type":"string"}`, `{"password":"x"}`, `must be a string, not an object`},
+		{`{"type":"string"}`, `["x"]`, `must be a string, not an array`},
+		{`{"type":"string"}`, `[
+		]`, `must be a string, not []`},
+	} {
+		assert.Error(t, MustCompile(tc.schema).Validate([]byte(tc.document)), tc.want)
+	}
+}
+
+// Names and patterns of any length do not make a long message.
+func TestErrorIsShort(t *testing.T) {
+	long := strings.Repeat("x", 1<<16)
+	for _, tc := range []struct{ schema, document string }{
+		{`{"additionalProperties":false}`, `{"` + long + `":1}`},
+		{`{"properties":{"` + long + `":{"type":"null"}}}`, `{"` + long + `":1}`},
+		{`{"required":["` + long + `"]}`, `{}`},
+		{`{"properties":{"` + long + `":true},"additionalProperties":false}`, `{"a":1}`},
+		{`{"dependentRequired":{"` + long + `":["` + long + `y"]}}`, `{"` + long + `":1}`},
+		{`{"propertyNames":{"maxLength":1}}`, `{"` + long + `":1}`},
+		{`{"properties":{"a":{"pattern":"^y` + long[:900] + `"}}}`, `{"a":"` + long + `"}`},
+		{`{"const":"` + long + `"}`, `"` + long + `y"`},
+		{`{"enum":["` + long + `"]}`, `"` + long + `y"`},
+		{`{"properties":{"` + long + `":true}}`, `{"` + long + `":1,"` + long + `":2}`},
+	} {
+		s := MustCompile(tc.schema)
+		err := s.Validate([]byte(tc.document))
+		assert.Assert(t, err != nil && len(err.Error()) < 400, "%.100s: %.500v", tc.schema, err)
+	}
+}
+
+// No keyword shows a value that the schema calls secret, wherever the schema says so.
+func TestErrorShowsNoSecret(t *testing.T) {
+	const document = `{"p":"hunter2"}`
+	for _, tc := range []struct{ schema, want string }{
+		{`{"type":"integer","writeOnly":true}`, `p must be an integer`},
+		{`{"type":"integer","format":"password"}`, `p must be an integer`},
+		{`{"enum":["a"],"writeOnly":true}`, `p must be "a"`},
+		{`{"const":"a","writeOnly":true}`, `p must be "a"`},
+		{`{"pattern":"^a","writeOnly":true}`, `p must match the pattern ^a`},
+		{`{"type":"integer","writeOnly":false}`, `p must be an integer, not "hunter2"`},
+		{`{"type":"integer","writeOnly":"yes"}`, `p must be an integer, not "hunter2"`},
+		{`{"type":"integer","$ref":"#/$defs/secret"}`, `p must be an integer`},
+		{`{"allOf":[{"type":"integer"},{"writeOnly":true}]}`, `p must be an integer`},
+		{`{"anyOf":[{"type":"integer"},{"type":"null","format":"password"}]}`,
+			`p must be an integer or null`},
+	} {
+		s := MustCompile(`{"properties":{"p":` + tc.schema +
+			`},"$defs":{"secret":{"writeOnly":true}}}`)
+		assert.Error(t, s.Validate([]byte(document)), tc.want, tc.schema)
+	}
+	s := MustCompile(`{"writeOnly":true,"properties":{"p":{"items":{"type":"null"}}}}`)
+	assert.Error(t, s.Validate([]byte(`{"p":[1]}`)), `p[0] must be null`)
+	s = MustCompile(`{"allOf":[{"properties":{"p":{"type":"null"}}},
+		{"properties":{"p":{"writeOnly":true}}}]}`)
+	assert.Error(t, s.Validate([]byte(document)), `p must be null`)
 }
 
 // Long lists are cut short, but a near miss is still told.
@@ -105,13 +177,13 @@ func TestLongEnum(t *testing.T) {
 	s := MustCompile(`{"enum":[` + strings.Join(values, ",") + `]}`)
 	err := s.Validate([]byte(`"valu-29"`))
 	assert.ErrorContains(t, err,
-		`"value-18", "value-19" or 10 other values, is "valu-29" (did you mean "value-29"?)`)
+		`"value-18", "value-19" or 10 other values, not "valu-29" (did you mean "value-29"?)`)
 }
 
 func TestFormatText(t *testing.T) {
 	s := MustCompile(`{"format":"date-time"}`, AssertFormats())
 	assert.Error(t, s.Validate([]byte(`"noon"`)),
-		"/: must be a date and time, as 2006-01-02T15:04:05Z")
+		`must be a date and time, as 2006-01-02T15:04:05Z, not "noon"`)
 	assert.NilError(t, MustCompile(`{"format":"date-time"}`).Validate([]byte(`"noon"`)))
 }
 
@@ -261,7 +333,7 @@ func TestValidateValue(t *testing.T) {
 	assert.NilError(t, s.ValidateValue(map[string]any{"path": "<&>", "limit": json.Number("5")}))
 	assert.ErrorContains(t, s.ValidateValue(struct {
 		Path int `json:"path"`
-	}{5}), "/path: must be a string, is an integer")
+	}{5}), "path must be a string, not 5")
 	assert.ErrorContains(t, s.ValidateValue(math.Inf(1)), "unsupported value")
 	assert.ErrorContains(t, s.Validate([]byte(`{"path":"a",}`)), "invalid JSON")
 	assert.ErrorContains(t, MustCompile("true").Validate([]byte(`{`)), "invalid JSON")

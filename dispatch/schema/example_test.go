@@ -26,7 +26,7 @@ func Example() {
 	fmt.Println(s.Validate([]byte(`{"pth": "a.txt", "count": "3"}`)))
 	// Output:
 	// <nil>
-	// /: unknown property "pth" (did you mean "path"?); /count: must be an integer, is a string; /: missing required property "path"
+	// unknown property "pth" (did you mean "path"?); count must be an integer, not "3"; missing required property "path"
 }
 
 // A caller that treats some causes differently looks at them one by one.
@@ -125,6 +125,6 @@ func ExampleLoader() {
 	_, err = schema.Compile([]byte(`{"$ref": "https://elsewhere.example/s"}`), load)
 	fmt.Println(errors.Is(err, schema.ErrReference), err)
 	// Output:
-	// /1: must have at least 2 items, has 1
+	// [1] must have at least 2 items, has 1
 	// true schema #/$ref: unresolved reference: the document "https://elsewhere.example/s": not one of ours
 }

@@ -417,10 +417,10 @@ func TestForErrors(t *testing.T) {
 		}{}, `want a number, not a string`},
 		{struct {
 			N int `max:"5" default:"6"`
-		}{}, `must be at most 5, is 6`},
+		}{}, `must be at most 5, not 6`},
 		{struct {
 			S string `enum:"a,b" default:"c"`
-		}{}, `must be "a" or "b", is "c"`},
+		}{}, `must be "a" or "b", not "c"`},
 		{struct {
 			T time.Time `default:"yesterday"`
 		}{}, `cannot parse`},

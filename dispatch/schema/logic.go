@@ -194,14 +194,14 @@ func (v *run) checkOneOf(s *subschema, n uint32, evaluated bitset) bool {
 // probably meant.
 func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*subschema) {
 	outer, omitted := v.found, v.omitted
-	var reasons []string
+	var reasons []finding
 	var closest []finding
 	closestAt, closestOmitted, least := 0, 0, 0
 	for i, alternative := range alternatives {
 		v.found, v.omitted = nil, 0
 		v.eval(alternative, n, nil)
 		if len(v.found) == 1 && v.found[0].node == n {
-			reasons = append(reasons, v.found[0].reason)
+			reasons = append(reasons, v.found[0])
 		}
 		if d := distance(v.found, n); i == 0 || d < least {
 			closestAt, closest, closestOmitted, least = i, v.found, v.omitted, d
@@ -209,15 +209,35 @@ func (v *run) explain(s *subschema, n uint32, keyword string, alternatives []*su
 	}
 	v.found, v.omitted = outer, omitted
 	if len(reasons) == len(alternatives) {
-		v.fail(s, n, keyword, "", "%s", strings.Join(slices.Compact(reasons), ", or "))
+		f := merge(reasons)
+		f.node, f.schema, f.keyword = n, s, keyword
+		v.add(f)
 		return
 	}
-	v.fail(s, n, keyword, "", "fits none of %s, of which number %d (from 0) is the closest",
+	v.fail(s, n, keyword, "", "must fit one of %s, of which number %d (from 0) is the closest",
 		plural(len(alternatives), "alternative"), closestAt)
 	for _, f := range closest {
 		v.add(f)
 	}
 	v.omitted += closestOmitted
+}
+
+// merge returns the reason that consists of the reasons of all alternatives, at least one.
+func merge(all []finding) finding {
+	merged := finding{types: all[0].types, refused: all[0].refused}
+	var reasons []string
+	for _, f := range all {
+		reasons = append(reasons, f.reason)
+		merged.refused = merged.refused && f.refused
+		if merged.types |= f.types; f.types == 0 {
+			merged.types = 0
+		}
+	}
+	merged.reason = strings.Join(slices.Compact(reasons), ", or ")
+	if !slices.ContainsFunc(all, func(f finding) bool { return f.types == 0 }) {
+		merged.reason = "must be " + merged.types.String()
+	}
+	return merged
 }
 
 // distance estimates how far an instance is from an alternative: an instance of another type is

@@ -70,8 +70,7 @@ func (v *run) checkNumber(s *subschema, n uint32) bool {
 			if v.quick {
 				return false
 			}
-			ok = v.fail(s, n, b.keyword, "", "must be %s %s, is %s", b.words,
-				s.res.doc.describe(b.at), v.doc.describe(n))
+			ok = v.refuse(s, n, b.keyword, "must be %s %s", b.words, s.res.doc.describe(b.at))
 		}
 	}
 	if rules.multipleOf.large != nil && !v.step(stepsPerDivision) {
@@ -81,8 +80,8 @@ func (v *run) checkNumber(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "multipleOf", "", "must be a multiple of %s, is %s",
-			s.res.doc.describe(rules.multipleAt), v.doc.describe(n))
+		ok = v.refuse(s, n, "multipleOf", "must be a multiple of %s",
+			s.res.doc.describe(rules.multipleAt))
 	}
 	return ok
 }

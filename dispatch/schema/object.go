@@ -230,7 +230,7 @@ func (v *run) checkRequired(s *subschema, n uint32, present bitset) bool {
 			return false
 		}
 		ok = v.fail(s, n, "required", o.slots[i].name, "missing required property %q",
-			o.slots[i].name)
+			clip(o.slots[i].name))
 	}
 	return ok
 }
@@ -245,8 +245,8 @@ func (v *run) checkDependency(s *subschema, d *dependency, n uint32, present,
 		if !present.has(i) {
 			name := o.slots[i].name
 			ok = v.fail(s, n, d.keyword, name,
-				"missing property %q, which is required when %q is present", name,
-				o.slots[d.slot].name)
+				"missing property %q, which is required when %q is present", clip(name),
+				clip(o.slots[d.slot].name))
 		}
 	}
 	return ok
@@ -262,7 +262,8 @@ func (v *run) checkName(names *subschema, name uint32) bool {
 	for i := before; i < len(v.found); i++ {
 		f := &v.found[i]
 		f.property = string(v.doc.text(name))
-		f.reason = fmt.Sprintf("the property name %q %s", f.property, f.reason)
+		f.reason = fmt.Sprintf("the property name %q %s", clip(f.property), f.reason)
+		f.refused = false // the name is in the reason
 	}
 	return false
 }
@@ -272,7 +273,7 @@ func (v *run) checkName(names *subschema, name uint32) bool {
 func (v *run) repeatedName(n uint32, name string) bool {
 	v.stop(&Error{Causes: []Cause{{
 		InstancePath: v.doc.pointer(0, n), Property: name,
-		Reason: fmt.Sprintf("property %q occurs more than once", name),
+		Reason: fmt.Sprintf("property %q occurs more than once", clip(name)),
 	}}})
 	return false
 }

@@ -18,9 +18,10 @@ func (v *run) failUnknown(s *subschema, n uint32, keyword string, name []byte) b
 	if meant := near.Match(string(name), known); meant != "" {
 		hint = fmt.Sprintf(" (did you mean %q?)", meant)
 	} else if 0 < len(known) && len(known) <= most {
-		hint = " (known: " + strings.Join(known, ", ") + ")"
+		hint = " (known: " + clip(strings.Join(known, ", ")) + ")"
 	}
-	return v.fail(s, n, keyword, string(name), "unknown property %q%s", string(name), hint)
+	return v.fail(s, n, keyword, string(name), "unknown property %q%s", clip(string(name)),
+		hint)
 }
 
 // properties returns the names of properties that the schema, and the schemas that it always

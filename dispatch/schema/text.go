@@ -34,6 +34,7 @@ func compileFormat(c *compiler, s *subschema, at uint32) error {
 	if x.kind(at) != str {
 		return fmt.Errorf("must be the name of a format, is %s", x.describe(at))
 	}
+	s.secret = s.secret || string(x.text(at)) == "password"
 	if f, ok := formats[string(x.text(at))]; ok &&
 		(c.assertFormats || s.res.dialect.assertFormats) {
 		s.strings().format = &f
@@ -69,7 +70,7 @@ func (v *run) checkString(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "pattern", "", "must match the pattern %s", rules.pattern.source)
+		ok = v.refuse(s, n, "pattern", "must match the pattern %s", clip(rules.pattern.source))
 	}
 	if rules.format != nil && !v.step(len(text)) {
 		return false
@@ -78,7 +79,7 @@ func (v *run) checkString(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "format", "", "must be %s", rules.format.words)
+		ok = v.refuse(s, n, "format", "must be %s", rules.format.words)
 	}
 	return ok
 }

@@ -87,6 +87,7 @@ type run struct {
 
 	found   []finding
 	omitted int
+	secret  []uint32 // the values to which secret schemas apply, in the second pass
 
 	room *room // nil in a run that is not reused
 }
@@ -105,6 +106,9 @@ type finding struct {
 	keyword  string
 	property string
 	reason   string
+	types    typeSet // the types that it requires, if it requires nothing else
+	refused  bool    // the reason is followed by the value
+	hint     string  // a suggestion, which follows the value
 }
 
 func (v *run) validate(data []byte) error {
@@ -139,20 +143,24 @@ func (v *run) cause(f finding) Cause {
 	if f.keyword != "" {
 		path += "/" + f.keyword
 	}
-	return Cause{v.doc.pointer(0, f.node), path, f.keyword, f.property, f.reason}
+	reason := f.reason
+	if f.refused && !v.isSecret(f.node) {
+		reason += ", not " + v.doc.show(f.node)
+	}
+	return Cause{v.doc.pointer(0, f.node), path, f.keyword, f.property, reason + f.hint}
 }
 
 func (v *run) begin(quick bool) {
 	v.quick, v.err, v.depth = quick, nil, 0
 	// With an int of 32 bits, the product would overflow for a document of 64 MiB.
 	v.steps = baseSteps + stepsPerByte*min(len(v.doc.data), math.MaxInt/2/stepsPerByte)
-	v.words, v.scope = v.words[:0], v.scope[:0]
+	v.words, v.scope, v.secret = v.words[:0], v.scope[:0], v.secret[:0]
 }
 
 // forget drops the references to the caller's memory, and memory that only an unusually large
 // document needs.
 func (v *run) forget() {
-	v.doc.data, v.found, v.omitted, v.err = nil, nil, 0, nil
+	v.doc.data, v.found, v.omitted, v.err, v.secret = nil, nil, 0, nil, nil
 	if v.doc.nodes == nil || cap(v.doc.nodes) > keptNodes {
 		v.doc.nodes = v.room.nodes[:0]
 	}
@@ -174,11 +182,14 @@ func (v *run) eval(s *subschema, n uint32, evaluated bitset) bool {
 	if !v.step(cost) {
 		return false
 	}
+	if s.secret && !v.quick {
+		v.hide(n)
+	}
 	if s.verdict == accepts {
 		return true
 	}
 	if s.verdict == refuses {
-		return v.fail(s, n, "", "", "is not allowed here")
+		return v.fail(s, n, "", "", "must not be there")
 	}
 	if v.depth == maxNesting {
 		v.stop(fmt.Errorf("%w: schemas apply each other without end", ErrLimit))
@@ -200,7 +211,11 @@ func (v *run) check(s *subschema, n uint32, evaluated bitset) bool {
 		if v.quick {
 			return false
 		}
-		return v.fail(s, n, "type", "", "must be %s, is %s", s.types, v.doc.typeName(n))
+		if !v.quiet() {
+			v.found = append(v.found, finding{node: n, schema: s, keyword: "type",
+				reason: "must be " + s.types.String(), types: s.types, refused: true})
+		}
+		return false
 	}
 	outer := evaluated
 	if s.unevaluated != nil {
@@ -279,7 +294,17 @@ func (v *run) take(n int) bitset {
 // fail records a cause, unless this pass records none, and returns false.
 func (v *run) fail(s *subschema, n uint32, keyword, property, format string, args ...any) bool {
 	if !v.quiet() {
-		v.found = append(v.found, finding{n, s, keyword, property, fmt.Sprintf(format, args...)})
+		v.found = append(v.found, finding{node: n, schema: s, keyword: keyword, property: property,
+			reason: fmt.Sprintf(format, args...)})
+	}
+	return false
+}
+
+// refuse is fail for a reason that the value follows: "must be at least 1, not 0".
+func (v *run) refuse(s *subschema, n uint32, keyword, format string, args ...any) bool {
+	if !v.quiet() {
+		v.found = append(v.found, finding{node: n, schema: s, keyword: keyword,
+			reason: fmt.Sprintf(format, args...), refused: true})
 	}
 	return false
 }

@@ -167,8 +167,7 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 		if v.quick {
 			return false
 		}
-		ok = v.fail(s, n, "const", "", "must be %s, is %s", allowed.describe(rules.constant),
-			v.doc.describe(n))
+		ok = v.refuse(s, n, "const", "must be %s", allowed.describe(rules.constant))
 	}
 	if rules.enum == 0 {
 		return ok
@@ -184,11 +183,15 @@ func (v *run) checkValue(s *subschema, n uint32) bool {
 	if v.quiet() {
 		return false
 	}
-	return v.fail(s, n, "enum", "", "%s", v.enumReason(rules, allowed, n))
+	f := finding{node: n, schema: s, keyword: "enum", refused: true}
+	f.reason, f.hint = v.enumReason(rules, allowed, n)
+	v.found = append(v.found, f)
+	return false
 }
 
-// enumReason lists the allowed values, up to a readable number.
-func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
+// enumReason lists the allowed values, up to a readable number. Of more, hint names the one that
+// was probably meant.
+func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) (reason, hint string) {
 	const most = 20
 	var words []string
 	for item := range allowed.items(rules.enum) {
@@ -198,7 +201,6 @@ func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
 		}
 		words = append(words, allowed.describe(item))
 	}
-	reason := fmt.Sprintf("must be %s, is %s", either(words), v.doc.describe(n))
 	if v.doc.kind(n) == str {
 		var texts []string
 		for item := range allowed.items(rules.enum) {
@@ -207,8 +209,8 @@ func (v *run) enumReason(rules *valueRules, allowed *index, n uint32) string {
 			}
 		}
 		if meant := near.Match(string(v.doc.text(n)), texts); meant != "" && len(words) > most {
-			reason += fmt.Sprintf(" (did you mean %q?)", meant)
+			hint = fmt.Sprintf(" (did you mean %q?)", meant)
 		}
 	}
-	return reason
+	return "must be " + either(words), hint
 }

@@ -113,7 +113,7 @@ func TestEqual(t *testing.T) {
 			err := unique.Validate([]byte("[" + strings.Join(items, ",") + "]"))
 			assert.Equal(t, err != nil, tc.same, "%s and %s with %d between", tc.a, tc.b, padding)
 			if tc.same {
-				assert.ErrorContains(t, err, fmt.Sprintf("items 0 and %d", padding+1))
+				assert.ErrorContains(t, err, fmt.Sprintf("as 0 and %d are", padding+1))
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -178,6 +179,32 @@ func TestRetryOfAnotherError(t *testing.T) {
 	other, n := errors.New("other"), 0
 	assert.ErrorIs(t, Retry(func() error { n++; return other }), other)
 	assert.Equal(t, n, 1)
+}
+
+// A lock is held until it is released, and waiting for it ends with the context.
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := Lock(t.Context(), path)
+	assert.NilError(t, err)
+	if Permissions || runtime.GOOS == "windows" { // elsewhere there may be no locks
+		ctx, cancel := context.WithCancelCause(t.Context())
+		enough := errors.New("enough")
+		cancel(enough)
+		_, err = Lock(ctx, path)
+		assert.ErrorIs(t, err, enough)
+	}
+	waiting := make(chan error)
+	go func() {
+		unlock, err := Lock(t.Context(), path)
+		if err == nil {
+			unlock()
+		}
+		waiting <- err
+	}()
+	unlock()
+	assert.NilError(t, <-waiting)
+	_, err = Lock(t.Context(), filepath.Join(path, "none", "lock"))
+	assert.Assert(t, err != nil)
 }
 
 func TestOpen(t *testing.T) {

@@ -79,7 +79,7 @@ func (a echoServer) tools() []byte {
 
 // serveLines responds to each line. It writes the responses to one Read with one Write.
 func (a echoServer) serveLines(in io.Reader, out io.Writer) error {
-	lines := bufio.NewReaderSize(in, 1<<20)
+	lines := bufio.NewReaderSize(in, 2<<20)
 	var answers []byte
 	for {
 		line, err := lines.ReadSlice('\n')

@@ -16,21 +16,13 @@ import (
 
 // clientBudgets limit the cost of a call to a part of what it costs with other clients.
 func clientBudgets(transport string) (budgets []budget) {
-	for _, era := range []string{"legacy", "modern"} {
-		for _, callers := range clientCallers {
-			for _, cost := range []string{"time", "bytes"} {
-				what := clientWhat(transport, era, callers, cost)
-				budgets = append(budgets, budget{what, "go-sdk", 0.35}, budget{what, "mcp-go", 0.6})
-			}
+	for _, l := range clientLoads {
+		for _, cost := range []string{"time", "bytes"} {
+			what := l.what(transport, cost)
+			budgets = append(budgets, budget{what, "go-sdk", 0.35}, budget{what, "mcp-go", 0.6})
 		}
 	}
 	return budgets
-}
-
-var clientCallers = []int{1, 32}
-
-func clientWhat(transport, era string, callers int, cost string) string {
-	return fmt.Sprintf("%s %s, %d in flight: %s", transport, era, callers, cost)
 }
 
 // A clientCost is the total cost of the calls in a client's process.
@@ -42,40 +34,55 @@ type clientCost struct {
 
 func (c clientCost) per(total float64) float64 { return total / float64(c.Calls) }
 
-// clientSuite measures the clients with calls of 64 B. Each client and its server run in processes
-// of their own.
+// A clientLoad is a number of calls in flight, and the size of their text.
+type clientLoad struct {
+	era           string
+	callers, size int
+}
+
+func (l clientLoad) what(transport, cost string) string {
+	size := ""
+	if l.size > 64 {
+		size = ", 1 MiB"
+	}
+	return fmt.Sprintf("%s %s, %d in flight%s: %s", transport, l.era, l.callers, size, cost)
+}
+
+var clientLoads = []clientLoad{
+	{"legacy", 1, 64}, {"legacy", 32, 64}, {"modern", 1, 64}, {"modern", 32, 64},
+	{"modern", 1, 1 << 20},
+}
+
+// clientSuite measures the clients with calls of 64 B and of 1 MiB. Each client and its server run
+// in processes of their own.
 func clientSuite(transport string) func(o options) ([]measure, error) {
 	return func(o options) ([]measure, error) {
 		var all []measure
-		for _, era := range []string{"legacy", "modern"} {
-			for _, callers := range clientCallers {
-				costs := map[string][]measure{}
-				kinds := []string{"time", "CPU", "bytes"}
-				for _, p := range clientPrograms {
-					if !o.measures(p.name) {
-						continue
-					}
-					cost, err := measureClient(p.name, transport, era, callers, o)
-					if errors.Is(err, errors.ErrUnsupported) {
-						continue
-					}
-					if err != nil {
-						return nil, fmt.Errorf("%s, %s: %w", p.name, era, err)
-					}
-					add := func(kind string, value float64, unit, extra string) {
-						costs[kind] = append(costs[kind],
-							measure{clientWhat(transport, era, callers, kind), p.name, value, unit,
-								false, extra})
-					}
-					add("time", cost.per(microseconds(cost.Took)), "µs",
-						fmt.Sprintf("%.0f calls/s", float64(cost.Calls)/cost.Took.Seconds()))
-					add("CPU", cost.per(microseconds(cost.CPU)), "µs", "of the client")
-					add("bytes", cost.per(float64(cost.Bytes)), "B",
-						fmt.Sprintf("%.0f allocs", cost.per(float64(cost.Allocs))))
+		for _, load := range clientLoads {
+			costs := map[string][]measure{}
+			for _, p := range clientPrograms {
+				if !o.measures(p.name) {
+					continue
 				}
-				for _, kind := range kinds {
-					all = append(all, costs[kind]...)
+				cost, err := measureClient(p.name, transport, load, o)
+				if errors.Is(err, errors.ErrUnsupported) {
+					continue
 				}
+				if err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", p.name, load.era, err)
+				}
+				add := func(kind string, value float64, unit, extra string) {
+					costs[kind] = append(costs[kind],
+						measure{load.what(transport, kind), p.name, value, unit, false, extra})
+				}
+				add("time", cost.per(microseconds(cost.Took)), "µs",
+					fmt.Sprintf("%.0f calls/s", float64(cost.Calls)/cost.Took.Seconds()))
+				add("CPU", cost.per(microseconds(cost.CPU)), "µs", "of the client")
+				add("bytes", cost.per(float64(cost.Bytes)), "B",
+					fmt.Sprintf("%.0f allocs", cost.per(float64(cost.Allocs))))
+			}
+			for _, kind := range []string{"time", "CPU", "bytes"} {
+				all = append(all, costs[kind]...)
 			}
 		}
 		return all, nil
@@ -84,7 +91,7 @@ func clientSuite(transport string) func(o options) ([]measure, error) {
 
 // measureClient runs a client process.
 func measureClient(
-	name, transport, era string, callers int, o options,
+	name, transport string, load clientLoad, o options,
 ) (cost clientCost, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -92,7 +99,7 @@ func measureClient(
 	}
 	url := ""
 	if transport == "HTTP" {
-		server, err := start(self, "-answer", "http", "-era", era)
+		server, err := start(self, "-answer", "http", "-era", load.era)
 		if err != nil {
 			return cost, err
 		}
@@ -103,8 +110,9 @@ func measureClient(
 	} else if name == "net/http" {
 		return cost, errors.ErrUnsupported
 	}
-	c, err := start(self, "-client", name, "-url", url, "-era", era, "-callers",
-		fmt.Sprint(callers), "-time", o.time.String(), "-profile", o.profiles)
+	c, err := start(self, "-client", name, "-url", url, "-era", load.era, "-callers",
+		fmt.Sprint(load.callers), "-size", fmt.Sprint(load.size), "-time", o.time.String(),
+		"-profile", o.profiles)
 	if err != nil {
 		return cost, err
 	}
@@ -118,25 +126,26 @@ func measureClient(
 
 // runClient is the main function of a client process. It calls for a fifth of the time to warm up,
 // then for the whole time, and prints the cost.
-func runClient(name, url, era string, callers int, o options) error {
+func runClient(name, url string, load clientLoad, o options) error {
 	i := slices.IndexFunc(clientPrograms, func(p clientProgram) bool { return p.name == name })
 	if i < 0 {
 		return fmt.Errorf("there is no client %q", name)
 	}
 	ctx := context.Background()
-	s, err := clientPrograms[i].connect(ctx, clientTarget{url, era})
+	s, err := clientPrograms[i].connect(ctx, clientTarget{url, load.era})
 	if err != nil {
 		return err
 	}
-	if _, err := s.run(ctx, callers, o.time/5); err != nil {
+	if _, err := s.run(ctx, load, o.time/5); err != nil {
 		return err
 	}
 	stop, err := profile(o.profiles,
-		fmt.Sprintf("%s-%s-%d", strings.ReplaceAll(name, "/", "-"), era, callers))
+		fmt.Sprintf("%s-%s-%d-%d", strings.ReplaceAll(name, "/", "-"), load.era, load.callers,
+			load.size))
 	if err != nil {
 		return err
 	}
-	cost, err := s.run(ctx, callers, o.time)
+	cost, err := s.run(ctx, load, o.time)
 	if err != nil {
 		return err
 	}
@@ -147,18 +156,18 @@ func runClient(name, url, era string, callers int, o options) error {
 	return nil
 }
 
-// run keeps callers calls in flight for about d.
+// run calls for about d.
 func (s *session) run(
-	ctx context.Context, callers int, d time.Duration,
+	ctx context.Context, load clientLoad, d time.Duration,
 ) (cost clientCost, err error) {
-	text := strings.Repeat("x", 64)
-	counts, errs := make([]int, callers), make([]error, callers)
+	text := strings.Repeat("x", load.size)
+	counts, errs := make([]int, load.callers), make([]error, load.callers)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	cpu, begin := cpuTime(), time.Now()
 	var wg sync.WaitGroup
-	for i := range callers {
+	for i := range load.callers {
 		wg.Go(func() {
 			for ; errs[i] == nil && time.Since(begin) < d; counts[i]++ {
 				echoed, err := s.call(ctx, text)

@@ -88,7 +88,7 @@ func (f *gatewayServer) open(c *httpClient) error {
 		return fmt.Errorf("the gateway says %.300s", answer)
 	}
 	if answer, err = c.exchange(f.post(head, initializedFrame)); err != nil ||
-		!bytes.HasPrefix(answer, []byte("HTTP/1.1 202 ")) {
+		!bytes.HasPrefix(answer, []byte("HTTP/1.1 20")) {
 		return fmt.Errorf("the gateway says %.300s: %w", answer, err)
 	}
 	c.call = f.post(head, string(callFrame(f.tool, 1, string(httpEcho))))
@@ -205,10 +205,7 @@ func gatewayHTTPSuite(o options) (all []measure, err error) {
 	}
 	defer floor.stop()
 	if err := add(gatewayLegacy, "net/http", &gatewayServer{floor, "", ""},
-		func(c *httpClient) error {
-			c.call = httpCall(floor.address)
-			return nil
-		}); err != nil {
+		floor.open); err != nil {
 		return nil, err
 	}
 	binary := os.Getenv(proxyVariable)

@@ -63,9 +63,15 @@ func (g *gatewayBinary) load(s *scenario) (m measure, err error) {
 // callInBatches makes calls, 64 at a time.
 func (w *route) callInBatches(calls int) error {
 	const batch = 64
-	frames := []byte(strings.Repeat(string(callFrame(w.tool, 1, strings.Repeat("x", 64))), batch))
-	for sent := batch; sent-batch < calls; sent += batch {
-		if _, err := w.out.Write(numberRequests(frames, sent)); err != nil {
+	call := newNumberedCall(callFrame(w.tool, 1, strings.Repeat("x", 64)))
+	var frames []byte
+	for sent := 0; sent < calls; {
+		frames = frames[:0]
+		for range batch {
+			sent++
+			frames = call.append(frames, sent)
+		}
+		if _, err := w.out.Write(frames); err != nil {
 			return err
 		}
 		for range batch {

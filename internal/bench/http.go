@@ -11,8 +11,10 @@ import (
 )
 
 const (
-	http32 = "HTTP, 64 B, 32 connections"
-	http1  = "HTTP, 64 B, 1 connection"
+	http32       = "HTTP, 64 B, 32 connections"
+	http1        = "HTTP, 64 B, 1 connection"
+	httpLegacy32 = "HTTP legacy, 64 B, 32 connections"
+	httpLarge32  = "HTTP, 64 KiB, 32 connections"
 )
 
 var httpBudgets = []budget{{http32, "go-sdk", 15}, {http32, "mcp-go", 3}, {http32, "net/http", 0.5}}
@@ -89,11 +91,20 @@ func (r *httpRun) cpuPerCall() float64 {
 
 // run calls over several connections: for a fifth of d to warm up, and then for d.
 func (p *httpProcess) run(connections int, d time.Duration) (r *httpRun, err error) {
-	request := httpCall(p.address)
-	return p.runClients(connections, d, func(c *httpClient) error {
-		c.call = request
-		return nil
-	})
+	return p.runClients(connections, d, p.open)
+}
+
+// open prepares a call of the modern era.
+func (p *httpProcess) open(c *httpClient) error {
+	c.call = httpCall(p.address, httpEcho)
+	return nil
+}
+
+// openLarge prepares a call of 64 KiB.
+func (p *httpProcess) openLarge(c *httpClient) error {
+	c.call = httpCall(p.address, bytes.Repeat(httpEcho, 1024))
+	c.buf = make([]byte, 1<<20)
+	return nil
 }
 
 // runClients is like run, with connections that open prepares.
@@ -128,10 +139,10 @@ func (p *httpProcess) runClients(connections int, d time.Duration,
 	return r, err
 }
 
-// httpSuite measures tools/call of 2026-07-28 over loopback and persistent connections, with
-// servers in processes of their own.
+// httpSuite measures tools/call over loopback and persistent connections, with servers in
+// processes of their own.
 func httpSuite(o options) ([]measure, error) {
-	var many, single []measure
+	rows := make([][]measure, len(httpLoads))
 	for _, program := range httpPrograms {
 		if !o.measures(program.name) {
 			continue
@@ -140,26 +151,45 @@ func httpSuite(o options) ([]measure, error) {
 		if err != nil {
 			return nil, err
 		}
-		loaded, err := p.run(32, o.time)
-		var alone *httpRun
-		if err == nil {
-			alone, err = p.run(1, o.time)
+		for i, load := range httpLoads {
+			r, err := p.runClients(load.connections, o.time, load.open(p))
+			if err != nil {
+				p.stop()
+				return nil, fmt.Errorf("%s: %s: %w", program.name, load.what, err)
+			}
+			rows[i] = append(rows[i], r.measure(load.what, program.name, load.connections > 1))
 		}
 		p.stop()
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", program.name, err)
-		}
-		many = append(many,
-			measure{http32, program.name, loaded.rate(), "calls/s", true,
-				fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
-					milliseconds(loaded.quantile(0.5)), milliseconds(loaded.quantile(0.99)),
-					loaded.cpuPerCall(), loaded.lateRSS)})
-		single = append(single,
-			measure{http1, program.name, microseconds(alone.quantile(0.5)), "µs (p50)", false,
-				fmt.Sprintf("p99 %.0f µs, %.0f calls/s", microseconds(alone.quantile(0.99)),
-					alone.rate())})
 	}
-	return slices.Concat(many, single), nil
+	return slices.Concat(rows...), nil
+}
+
+// An httpLoad keeps one call in flight on each connection.
+type httpLoad struct {
+	what        string
+	connections int
+	open        func(p *httpProcess) func(*httpClient) error
+}
+
+var httpLoads = []httpLoad{
+	{http32, 32, func(p *httpProcess) func(*httpClient) error { return p.open }},
+	{http1, 1, func(p *httpProcess) func(*httpClient) error { return p.open }},
+	{httpLegacy32, 32, func(p *httpProcess) func(*httpClient) error {
+		return (&gatewayServer{p, "/mcp", "echo"}).open
+	}},
+	{httpLarge32, 32, func(p *httpProcess) func(*httpClient) error { return p.openLarge }},
+}
+
+// measure returns the rate of the calls, or else their median time.
+func (r *httpRun) measure(what, program string, rate bool) measure {
+	if !rate {
+		return measure{what, program, microseconds(r.quantile(0.5)), "µs (p50)", false,
+			fmt.Sprintf("p99 %.0f µs, %.0f calls/s", microseconds(r.quantile(0.99)), r.rate())}
+	}
+	return measure{what, program, r.rate(), "calls/s", true,
+		fmt.Sprintf("p50 %.2f ms, p99 %.2f ms, %.1f µs CPU a call, RSS %.0f MiB",
+			milliseconds(r.quantile(0.5)), milliseconds(r.quantile(0.99)), r.cpuPerCall(),
+			r.lateRSS)}
 }
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }

@@ -29,9 +29,9 @@ func httpRequest(address, method, name, params string) []byte {
 		address, method, name, len(body), body)
 }
 
-func httpCall(address string) []byte {
+func httpCall(address string, text []byte) []byte {
 	return httpRequest(address, "tools/call", "echo",
-		fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, httpEcho))
+		fmt.Sprintf(`"name":"echo","arguments":{"text":"%s"},`, text))
 }
 
 // An httpClient sends one request at a time over one connection, and only checks that the response
@@ -42,8 +42,10 @@ type httpClient struct {
 	call []byte // the request that [load] sends
 }
 
-func dialHTTP(address string) (*httpClient, error) {
-	conn, err := net.Dial("tcp", address)
+// dialHTTP dials from the loopback address with this number, of which each has ports of its own.
+func dialHTTP(address string, from int) (*httpClient, error) {
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+from))}}
+	conn, err := dialer.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -106,6 +108,9 @@ func checkResponse(answer []byte) error {
 	return nil
 }
 
+// portsPerAddress is how many connections one loopback address makes to one server.
+const portsPerAddress = 20_000
+
 // dialAll opens n connections, eight at a time, and calls f with each.
 func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, error) {
 	clients, errs := make([]*httpClient, n), make([]error, n)
@@ -114,7 +119,7 @@ func dialAll(address string, n int, f func(*httpClient) error) ([]*httpClient, e
 	for first := range workers {
 		wg.Go(func() {
 			for i := first; i < n; i += workers {
-				if clients[i], errs[i] = dialHTTP(address); errs[i] == nil {
+				if clients[i], errs[i] = dialHTTP(address, i/portsPerAddress); errs[i] == nil {
 					errs[i] = f(clients[i])
 				}
 				if errs[i] != nil {

@@ -2,13 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -17,7 +15,7 @@ import (
 func httpLoadSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, connections := range []int{32, 1000} {
-		m, err := httpLoad(connections, o)
+		m, err := loadFor(connections, o)
 		if err != nil {
 			return nil, fmt.Errorf("%d connections: %w", connections, err)
 		}
@@ -30,7 +28,7 @@ func httpLoadSuite(o options) ([]measure, error) {
 	return append(all, listening...), nil
 }
 
-func httpLoad(connections int, o options) (m measure, err error) {
+func loadFor(connections int, o options) (m measure, err error) {
 	p, err := startHTTP("stdwire", o.profiles)
 	if err != nil {
 		return m, err
@@ -75,7 +73,7 @@ func (p *process) waitForGoroutines(want string) error {
 // httpListeners opens as many subscriptions as allowed, keeps them idle for some time, and then
 // changes the list of tools.
 func httpListeners(o options) (all []measure, err error) {
-	n, err := allowedListeners()
+	n, err := allowedListeners(o.listeners)
 	if err != nil {
 		return nil, err
 	}
@@ -185,25 +183,16 @@ func (c *httpClient) waitForMethod(method string, within time.Duration) error {
 	}
 }
 
-// allowedListeners returns how many subscriptions the limit of open files allows, which is the same
-// for both processes. The Go runtime has raised it to the maximum.
-func allowedListeners() (int, error) {
-	limits, err := os.ReadFile("/proc/self/limits")
-	if err != nil {
+// allowedListeners returns how many of n subscriptions the limit of open files allows, which is the
+// same for both processes. The Go runtime has raised it to the maximum.
+func allowedListeners(n int) (int, error) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(limits)) {
-		if rest, ok := strings.CutPrefix(line, "Max open files"); ok {
-			files, err := strconv.Atoi(strings.Fields(rest)[0])
-			if err != nil { // "unlimited"
-				return maxListeners, nil
-			}
-			n := min(maxListeners, files-100)
-			if n < maxListeners {
-				fmt.Fprintf(os.Stderr, "bench: only %d listeners: more files may not be open\n", n)
-			}
-			return n, nil
-		}
+	if allowed := int(limit.Max) - 100; allowed < n {
+		fmt.Fprintf(os.Stderr, "bench: only %d listeners: more files may not be open\n", allowed)
+		return allowed, nil
 	}
-	return 0, errors.New("no limit of open files in /proc")
+	return n, nil
 }

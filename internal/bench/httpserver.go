@@ -22,7 +22,7 @@ import (
 	"github.com/stdwire/stdwire/server/streamable"
 )
 
-const maxListeners = 10_000
+const maxListeners = 100_000
 
 // An httpProgram is a typed and validated echo over Streamable HTTP in its library's fastest
 // configuration: without sessions, with JSON responses.

@@ -54,6 +54,8 @@ type options struct {
 	time     time.Duration // for each number
 	own      bool          // measure no other library
 	profiles string        // the folder for profiles; "" for none
+	// how many idle subscriptions the suite http-load opens
+	listeners int
 }
 
 // measures reports whether a program is measured.
@@ -90,6 +92,8 @@ func main() {
 	flag.DurationVar(&o.time, "time", time.Second, "duration of each measurement")
 	repeat := flag.Int("repeat", 3, "number of rounds")
 	flag.BoolVar(&o.own, "own", false, "measure stdwire only, and what its rows refer to")
+	flag.IntVar(&o.listeners, "listeners", 10_000,
+		"idle subscriptions of the suite http-load, at most 100000")
 	revision := flag.String("against", "",
 		"compare stdwire of the work tree with stdwire of this commit")
 	flag.StringVar(&o.profiles, "profile", "",
@@ -105,6 +109,7 @@ func main() {
 		"the URL of that client's server; without it, a server over stdio")
 	era := flag.String("era", "modern", "era of that server or client")
 	callers := flag.Int("callers", 1, "calls in flight of that client")
+	size := flag.Int("size", 64, "size of the text of its calls, in bytes")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "bench: unused argument %q\n", flag.Arg(0))
@@ -119,7 +124,9 @@ func main() {
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":
-		role = func() error { return runClient(*clientName, *url, *era, *callers, o) }
+		role = func() error {
+			return runClient(*clientName, *url, clientLoad{*era, *callers, *size}, o)
+		}
 	}
 	if role != nil {
 		if err := role(); err != nil {

@@ -31,6 +31,7 @@ type payload struct {
 
 // A connection is a pair of peers of one library, connected by two os.Pipes.
 type connection struct {
+	void  func(ctx context.Context) error // a call without params and result; nil if not measured
 	call  func(ctx context.Context, in *payload) (payload, error)
 	close func()
 }
@@ -52,18 +53,21 @@ func rpcSuite(o options) ([]measure, error) {
 	var all []measure
 	for _, size := range []struct {
 		name string
-		text string
-	}{{"32 B", "hello"}, {"16 KiB", strings.Repeat("a", 16<<10)}} {
+		text string // "" for a void call
+	}{{"void", ""}, {"echo 32 B", "hello"}, {"echo 16 KiB", strings.Repeat("a", 16<<10)}} {
 		for _, callers := range []int{1, 64} {
 			for _, p := range rpcPrograms {
 				if !o.measures(p.name) {
 					continue
 				}
 				m, err := measureRPC(p.connect, size.text, callers, o.time)
+				if errors.Is(err, errors.ErrUnsupported) {
+					continue
+				}
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", p.name, err)
 				}
-				m.what, m.program = fmt.Sprintf("echo %s, %d callers", size.name, callers), p.name
+				m.what, m.program = fmt.Sprintf("%s, %d callers", size.name, callers), p.name
 				all = append(all, m)
 			}
 		}
@@ -82,6 +86,12 @@ func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), 
 		return measure{}, err
 	}
 	defer c.close()
+	if text == "" {
+		if c.void == nil {
+			return measure{}, errors.ErrUnsupported
+		}
+		return benchmark(d, callers, func() error { return c.void(context.Background()) })
+	}
 	return benchmark(d, callers, func() error {
 		out, err := c.call(context.Background(), &payload{text, 42})
 		if err == nil && (out.N != 42 || len(out.Text) != len(text)) {
@@ -153,12 +163,16 @@ func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
 	server := rpc.NewPeer(far,
 		rpc.Options{Framing: framing.ContentLength,
 			Handler: func(_ context.Context, req *rpc.Request) (any, error) {
+				if req.Method == "void" {
+					return nil, nil
+				}
 				var p payload
 				err := json.Unmarshal(req.Params, &p)
 				return &p, err
 			}})
 	client := rpc.NewPeer(near, rpc.Options{Framing: framing.ContentLength})
 	return connection{
+		void: func(ctx context.Context) error { return client.Call(ctx, "void", nil, nil) },
 		call: func(ctx context.Context, in *payload) (out payload, err error) {
 			err = client.Call(ctx, "echo", in, &out)
 			return out, err
@@ -185,6 +199,9 @@ func expRPC(near, far io.ReadWriteCloser) (connection, error) {
 		fixedBinder{exprpc.ConnectionOptions{Framer: exprpc.HeaderFramer(),
 			Handler: exprpc.HandlerFunc(
 				func(_ context.Context, req *exprpc.Request) (any, error) {
+					if req.Method == "void" {
+						return json.RawMessage("null"), nil
+					}
 					var p payload
 					err := json.Unmarshal(req.Params, &p)
 					return &p, err
@@ -199,21 +216,31 @@ func expRPC(near, far io.ReadWriteCloser) (connection, error) {
 			err = client.Call(ctx, "echo", in).Await(ctx, &out)
 			return out, err
 		},
+		void: func(ctx context.Context) error {
+			return client.Call(ctx, "void", nil).Await(ctx, nil)
+		},
 		close: func() { near.Close(); far.Close(); _, _ = client, server },
 	}, err
 }
 
 func jrpc2RPC(near, far io.ReadWriteCloser) (connection, error) {
 	server := jrpc2.NewServer(
-		handler.Map{"echo": handler.New(func(_ context.Context, p *payload) (*payload, error) {
-			return p, nil
-		})},
+		handler.Map{
+			"echo": handler.New(func(_ context.Context, p *payload) (*payload, error) {
+				return p, nil
+			}),
+			"void": handler.New(func(context.Context) error { return nil }),
+		},
 		&jrpc2.ServerOptions{Concurrency: 64}).Start(channel.LSP(far, far))
 	client := jrpc2.NewClient(channel.LSP(near, near), nil)
 	return connection{
 		call: func(ctx context.Context, in *payload) (out payload, err error) {
 			err = client.CallResult(ctx, "echo", in, &out)
 			return out, err
+		},
+		void: func(ctx context.Context) error {
+			_, err := client.Call(ctx, "void", nil)
+			return err
 		},
 		close: func() { client.Close(); server.Stop() },
 	}, nil
@@ -224,6 +251,9 @@ func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
 	server := sgrpc.NewConn(ctx, sgrpc.NewBufferedStream(far, sgrpc.VSCodeObjectCodec{}),
 		sgrpc.AsyncHandler(sgrpc.HandlerWithError(
 			func(_ context.Context, _ *sgrpc.Conn, req *sgrpc.Request) (any, error) {
+				if req.Method == "void" {
+					return nil, nil
+				}
 				var p payload
 				err := json.Unmarshal(*req.Params, &p)
 				return &p, err
@@ -236,6 +266,7 @@ func sourcegraphRPC(near, far io.ReadWriteCloser) (connection, error) {
 			err = client.Call(ctx, "echo", in, &out)
 			return out, err
 		},
+		void:  func(ctx context.Context) error { return client.Call(ctx, "void", nil, nil) },
 		close: func() { client.Close(); server.Close() },
 	}, nil
 }
@@ -249,6 +280,9 @@ func lspRPC(wrap func(lsprpc.Handler) lsprpc.Handler) func(near,
 		ctx := context.Background()
 		server := lsprpc.NewConn(lsprpc.NewHeaderStream(far))
 		server.Go(ctx, wrap(func(_ context.Context, req *lsprpc.Request) (any, error) {
+			if req.Method() == "void" {
+				return nil, nil
+			}
 			var p payload
 			err := lsprpc.DefaultCodec.Unmarshal(req.Params(), &p)
 			return &p, err
@@ -259,6 +293,10 @@ func lspRPC(wrap func(lsprpc.Handler) lsprpc.Handler) func(near,
 			call: func(ctx context.Context, in *payload) (out payload, err error) {
 				_, err = client.Call(ctx, "echo", in, &out)
 				return out, err
+			},
+			void: func(ctx context.Context) error {
+				_, err := client.Call(ctx, "void", nil, nil)
+				return err
 			},
 			close: func() { client.Close(); server.Close() },
 		}, nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -74,16 +76,18 @@ func stdioSuite(o options) ([]measure, error) {
 	add := func(what, program string, value float64, unit string, rate bool, extra string) {
 		all = append(all, measure{what, program, value, unit, rate, extra})
 	}
-	for _, name := range stdioPrograms {
-		if !o.measures(name) {
-			continue
+	for _, load := range stdioLoads {
+		for _, name := range stdioPrograms {
+			if !o.measures(name) {
+				continue
+			}
+			calls, took, cpu, err := load.run(filepath.Join(dir, name), o.time)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			add(load.what, name, float64(calls)/took.Seconds(), "calls/s", true,
+				fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
 		}
-		calls, took, cpu, err := inFlight(filepath.Join(dir, name), 64, 64, o.time)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		add("64 B, 64 in flight", name, float64(calls)/took.Seconds(), "calls/s", true,
-			fmt.Sprintf("%.1f µs CPU a call", float64(cpu.Microseconds())/float64(calls)))
 	}
 	for _, size := range []struct {
 		name  string
@@ -104,18 +108,35 @@ func stdioSuite(o options) ([]measure, error) {
 	return all, nil
 }
 
-// inFlight keeps n calls in flight for about d.
-func inFlight(
-	path string, n, size int, d time.Duration,
+// A stdioLoad keeps 64 calls in flight.
+type stdioLoad struct {
+	what   string
+	modern bool
+	size   int // of the text that is echoed
+}
+
+var stdioLoads = []stdioLoad{
+	{"64 B, 64 in flight", false, 64},
+	{"64 B, 64 in flight, modern", true, 64},
+	{"64 KiB, 64 in flight", false, 64 << 10},
+	{"1 MiB, 64 in flight", false, 1 << 20},
+}
+
+// run calls the server for about d.
+func (l stdioLoad) run(
+	path string, d time.Duration,
 ) (calls int, took, cpu time.Duration, err error) {
 	p, err := start(path)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if err := p.open(); err != nil {
+	frame := callFrame("echo", 1, strings.Repeat("x", l.size))
+	if l.modern {
+		frame = bytes.Replace(frame, []byte(`"name"`), []byte(modernMeta+`,"name"`), 1)
+	} else if err := p.open(); err != nil {
 		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
 	}
-	return p.inFlight(n, callFrame("echo", 1, strings.Repeat("x", size)), d)
+	return p.inFlight(64, frame, d)
 }
 
 // inFlight keeps n calls in flight for about d, and ends the server. The id in frame is 1.
@@ -123,66 +144,58 @@ func (p *process) inFlight(
 	n int, frame []byte, d time.Duration,
 ) (calls int, took, cpu time.Duration, err error) {
 	// One goroutine writes requests up to n in flight, with one Write for several; the other reads
-	// responses.
-	places := make(chan struct{}, n)
+	// responses, one for each value of sent.
+	sent := make(chan struct{}, n-1)
 	failed := make(chan error, 1)
-	stop := make(chan struct{})
-	sent := 0
+	call := newNumberedCall(frame)
+	begin := time.Now()
 	go func() {
-		defer close(failed)
+		defer close(sent)
 		var batch []byte
-		for {
-			select {
-			case places <- struct{}{}:
-			case <-stop:
-				return
+		for id := 0; time.Since(begin) < d; {
+			batch = batch[:0]
+			for {
+				sent <- struct{}{}
+				id++
+				batch = call.append(batch, id)
+				if len(sent) == cap(sent) || len(batch) > 256<<10 {
+					break
+				}
 			}
-			batch = append(batch[:0], frame...)
-			sent++
-			for len(places) < cap(places) {
-				places <- struct{}{}
-				batch = append(batch, frame...)
-				sent++
-			}
-			// The server refuses an id that is in flight.
-			if _, err := p.out.Write(numberRequests(batch, sent)); err != nil {
+			if _, err := p.out.Write(batch); err != nil {
 				failed <- err
 				return
 			}
 		}
 	}()
-	begin := time.Now()
-	for time.Since(begin) < d {
+	for range sent {
 		if _, err := p.response(); err != nil {
 			return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
 		}
 		calls++
-		<-places
 	}
 	took = time.Since(begin)
-	close(stop)
-	if err := <-failed; err != nil {
-		return 0, 0, 0, err
+	cpu = p.stop()
+	select {
+	case err = <-failed:
+	default:
 	}
-	for ; calls < sent; calls++ {
-		if _, err := p.response(); err != nil {
-			return 0, 0, 0, err
-		}
-	}
-	took = time.Since(begin)
-	return calls, took, p.stop(), nil
+	return calls, took, cpu, err
 }
 
-// numberRequests sets the id of each frame of a batch; last is that of the last one.
-func numberRequests(batch []byte, last int) []byte {
-	frames := strings.SplitAfter(string(batch), "\n")
-	frames = frames[:len(frames)-1]
-	var out []byte
-	for i, frame := range frames {
-		out = append(out,
-			strings.Replace(frame, `"id":1,`, fmt.Sprintf(`"id":%d,`, last-len(frames)+i+1), 1)...)
-	}
-	return out
+// A numberedCall is a call that is sent with different ids, because a server refuses an id that is
+// in flight.
+type numberedCall struct{ head, tail []byte }
+
+// newNumberedCall returns the call of a frame, whose id is 1.
+func newNumberedCall(frame []byte) numberedCall {
+	head, tail, _ := bytes.Cut(frame, []byte(`"id":1,`))
+	return numberedCall{head, tail}
+}
+
+func (c numberedCall) append(dst []byte, id int) []byte {
+	dst = append(append(dst, c.head...), `"id":`...)
+	return append(append(strconv.AppendInt(dst, int64(id), 10), ','), c.tail...)
 }
 
 func measureLatency(path string, size int, d time.Duration) (median time.Duration, err error) {

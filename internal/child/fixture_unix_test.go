@@ -160,41 +160,44 @@ func TestStartErrors(t *testing.T) {
 		cfg  Config
 		is   error
 		want string
+		hint string
 	}{
 		{
 			"not on the PATH", Config{Command: "no-such-command", Dir: dir, Env: env},
 			exec.ErrNotFound,
-			`cannot start "no-such-command": executable file not found in $PATH (PATH /nonexistent:.:DIR, working directory DIR)`,
+			`cannot start "no-such-command": executable file not found in $PATH`,
+			"install it, or give the path of the program",
 		},
 		{
 			"empty PATH", Config{Command: "no-such-command", Dir: dir,
 				Env: map[string]string{"PATH": ""}}, exec.ErrNotFound,
-			`cannot start "no-such-command": executable file not found in $PATH (PATH (empty), working directory DIR)`,
+			`cannot start "no-such-command": executable file not found in $PATH`,
+			"the variable PATH is empty: set it, or give the path of the program",
 		},
 		{
 			"not executable", Config{Command: "plain", Dir: dir, Env: env}, fs.ErrPermission,
-			`cannot start "plain": DIR/plain is not executable: permission denied (PATH /nonexistent:.:DIR, working directory DIR)`,
+			`cannot start "plain": DIR/plain is not executable: permission denied (working directory DIR)`, "",
 		},
 		{
 			"path, not executable", Config{Command: "./plain", Dir: dir}, fs.ErrPermission,
-			`cannot start "./plain": permission denied (working directory DIR)`,
+			`cannot start "./plain": permission denied (working directory DIR)`, "",
 		},
 		{
 			"no such path", Config{Command: "./missing", Dir: dir}, fs.ErrNotExist,
-			`cannot start "./missing": no such file or directory (working directory DIR)`,
+			`cannot start "./missing": no such file or directory (working directory DIR)`, "",
 		},
 		{
 			"no interpreter", Config{Command: "./lost", Dir: dir}, fs.ErrNotExist,
-			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory (working directory DIR)`,
+			`cannot start "./lost": the file exists, the interpreter or loader it names does not: no such file or directory (working directory DIR)`, "",
 		},
 		{
 			"no working directory", Config{Command: "sh", Dir: dir + "/missing", Env: env},
 			fs.ErrNotExist,
-			`cannot start "sh": the working directory cannot be used: no such file or directory (PATH /nonexistent:.:DIR, working directory DIR/missing)`,
+			`cannot start "sh": the working directory cannot be used: no such file or directory (working directory DIR/missing)`, "",
 		},
 		{
 			"a file for a working directory", Config{Command: "/bin/sh", Dir: dir + "/plain"}, nil,
-			`cannot start "/bin/sh": the working directory is not a directory (working directory DIR/plain)`,
+			`cannot start "/bin/sh": the working directory is not a directory (working directory DIR/plain)`, "",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,7 +207,8 @@ func TestStartErrors(t *testing.T) {
 			assert.Equal(t, strings.ReplaceAll(err.Error(), dir, "DIR"), c.want)
 			assert.Assert(t, c.is == nil || errors.Is(err, c.is))
 			assert.Equal(t, startErr.Command, c.cfg.Command)
-			assert.Equal(t, startErr.Hint, "")
+			assert.Equal(t, startErr.Hint, c.hint)
+			assert.Assert(t, strings.Contains(startErr.Path, c.cfg.Env["PATH"]))
 		})
 	}
 }

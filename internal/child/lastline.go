@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,11 +12,16 @@ import (
 // maxLine is the maximum number of characters of a line in an error.
 const maxLine = 256
 
-// lastLine returns the last informative line of printable text. It passes over advice, noise and
-// indented lines, which are stack frames or a dump that belongs to the line above, unless there is
-// nothing else.
+// nearLines is the number of informative lines at the end of stderr among which lastLine prefers an
+// error.
+const nearLines = 8
+
+// lastLine returns the last informative line of printable text that says it is an error, or the
+// last informative line if none of the last few does. It passes over advice, noise and indented
+// lines, which are stack frames or a dump that belongs to the line above, unless there is nothing
+// else.
 func lastLine(text string) string {
-	fallback, below := "", ""
+	last, fallback, below, seen := "", "", "", 0
 	for _, line := range slices.Backward(strings.Split(text, "\n")) {
 		trimmed := strings.TrimSpace(line)
 		if trimmed == "" {
@@ -23,13 +29,37 @@ func lastLine(text string) string {
 		}
 		frame := strings.HasPrefix(below, "\t/") // a Go function, followed by its file
 		if strings.HasPrefix(line, trimmed) && !frame && !isNoise(trimmed) && !isAdvice(trimmed) {
-			return printable.TruncateRunes(trimmed, maxLine)
+			if seen++; isError(trimmed) {
+				last = trimmed
+				break
+			}
+			if last == "" {
+				last = trimmed
+			}
+			if seen == nearLines {
+				break
+			}
 		}
 		if below = line; fallback == "" {
 			fallback = trimmed
 		}
 	}
-	return printable.TruncateRunes(fallback, maxLine)
+	return printable.TruncateRunes(cmp.Or(last, fallback), maxLine)
+}
+
+// isError reports whether a line says that it is an error: "ValueError: x", "[FATAL] x",
+// level=error, {"level":"error"}.
+func isError(line string) bool {
+	line = strings.ToLower(line)
+	for _, word := range []string{"error", "exception", "fatal", "panic", "critical"} {
+		before, after, found := strings.Cut(line, word)
+		before, after = strings.TrimRight(before, `"' `), strings.TrimLeft(after, `"' `)
+		if found && (strings.HasSuffix(before, "level=") || strings.HasSuffix(before, `level":`) ||
+			after != "" && strings.ContainsRune(":[]", rune(after[0]))) {
+			return true
+		}
+	}
+	return false
 }
 
 // advices lists the starts, in lower case, of lines that say what to do about the error above.

@@ -27,17 +27,17 @@ const (
 type StartError struct {
 	Command string
 	Dir     string // the working directory, absolute unless it is unknown
-	Path    string // the PATH that was searched; empty if Command is a path
+	Path    string // the PATH that was searched; empty if Command is a path; not part of the text
 	Hint    string // how to fix it, or empty; not part of the text
 	Err     error
 }
 
 func (e *StartError) Error() string {
-	where := fmt.Sprintf("working directory %s", e.Dir)
-	if e.Path != "" {
-		where = fmt.Sprintf("PATH %s, %s", e.Path, where)
+	text := fmt.Sprintf("cannot start %q: %v", e.Command, e.Err)
+	if errors.Is(e.Err, exec.ErrNotFound) {
+		return text
 	}
-	return fmt.Sprintf("cannot start %q: %v (%s)", e.Command, e.Err, where)
+	return text + " (working directory " + e.Dir + ")"
 }
 
 func (e *StartError) Unwrap() error { return e.Err }
@@ -139,10 +139,16 @@ func startError(cfg Config, env []string, err error) *StartError {
 		e.Dir = dir
 	}
 	if !isPath(cfg.Command) {
-		e.Path = cmp.Or(processgroup.Getenv(env, "PATH"), "(empty)")
+		e.Path = processgroup.Getenv(env, "PATH")
 	}
-	if errors.Is(err, exec.ErrNotFound) && strings.ContainsAny(cfg.Command, " \t") {
+	switch {
+	case !errors.Is(err, exec.ErrNotFound):
+	case strings.ContainsAny(cfg.Command, " \t"):
 		e.Hint = "the command contains a space: give the program and its arguments separately"
+	case e.Path == "":
+		e.Hint = "the variable PATH is empty: set it, or give the path of the program"
+	default:
+		e.Hint = "install it, or give the path of the program"
 	}
 	return e
 }

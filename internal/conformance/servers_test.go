@@ -113,7 +113,7 @@ func TestServerEverything(t *testing.T) {
 			stdout: "completed"},
 		call{args: []string{"trigger-long-running-operation", "duration=60", "steps=2", "--timeout",
 			"1s"}, code: 6, stderr: "no answer after 1s"},
-		call{args: []string{"get-sum", "a=x", "b=3"}, code: 2, stderr: "/a: must be a number"},
+		call{args: []string{"get-sum", "a=x", "b=3"}, code: 2, stderr: "a must be a number, not \"x\""},
 		call{args: []string{"get-sum", "a=x", "b=3", "--no-validate"}, code: 5,
 			stderr: "expected number"},
 		call{args: []string{"nothing"}, code: 5, stderr: "no such tool"},

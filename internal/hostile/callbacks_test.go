@@ -20,8 +20,9 @@ import (
 
 // packages take callbacks of an application.
 var packages = []string{
-	"rpc", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable", "server/auth",
-	"client", "client/streamable", "client/auth", "client/host", "client/host/gateway",
+	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable",
+	"server/auth", "client", "client/streamable", "client/auth", "client/apps", "client/host",
+	"client/host/gateway",
 }
 
 // foreign lists types of other packages with methods that the application implements.
@@ -168,10 +169,10 @@ func own(f func()) {
 
 // A scenario calls the callbacks of a package, each by its name, and returns.
 var scenarios = map[string]func(w *world){
-	"rpc": rpcScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
+	"rpc": rpcScenario, "rpc/socket": socketScenario, "dispatch": dispatchScenario, "dispatch/api": apiScenario,
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
-	"client": clientScenario, "client/auth": authScenario,
+	"client": clientScenario, "client/auth": authScenario, "client/apps": appsScenario,
 	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
 }
 
@@ -180,7 +181,7 @@ var apart = map[string]string{
 	"rpc.Chain":                                   "what the middleware returns is the Handler",
 	"rpc.NewPeer":                                 "rpc.Options.Framing reads and writes the stream",
 	"rpc.Pipe":                                    "as NewPeer",
-	"rpc.ListenAndServe":                          "calls Serve",
+	"rpc/socket.ListenAndServe":                   "calls Serve",
 	"rpc.Appender.AppendJSON":                     "rpc.Options.Handler covers results",
 	"dispatch.New":                                "as Add",
 	"server.Conn.Handle":                          "server.Link",

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -112,6 +113,24 @@ func serverScenario(w *world) {
 				w.at("server.ResourceSource.Read")
 				return nil, server.ResourceNotFound(uri)
 			}},
+		Extensions: []server.Extension{{
+			ID: "com.example/x",
+			Accepts: func(json.RawMessage) bool {
+				w.at("server.Extension.Accepts")
+				return true
+			},
+			Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+				"x/do": func(context.Context, json.RawMessage) (any, error) {
+					w.at("server.Extension.Methods")
+					return struct{}{}, nil
+				},
+			},
+			Notifications: map[string]func(context.Context, json.RawMessage){
+				"notifications/x": func(context.Context, json.RawMessage) {
+					w.at("server.Extension.Notifications")
+				},
+			},
+		}},
 		Interceptors: []server.Interceptor{func(next server.Handler) server.Handler {
 			return func(ctx context.Context, c *server.Call) (server.Result, error) {
 				w.at("server.Options.Interceptors")
@@ -202,6 +221,12 @@ func serverScenario(w *world) {
 		w.at("server.Integration.AwaitMissing")
 		return nil
 	})
+	s.Integration().DeclareApps()
+	s.Integration().ResolveForApp(
+		func(_ context.Context, _ string, _ server.Kind, name string) (string, error) {
+			w.at("server.Integration.ResolveForApp")
+			return name, nil
+		})
 	ready, gone := make(chan struct{}, 99), make(chan struct{}, 99)
 	s.Integration().OnClientEvent(func(*server.Conn, server.ClientEvent) {
 		w.at("server.Integration.OnClientEvent")
@@ -232,8 +257,12 @@ func serverScenario(w *world) {
 		say(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`)
 	}
 	ask("initialize",
-		`{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
+		`{"protocolVersion":"2025-11-25","capabilities":{"extensions":{"com.example/x":{},`+
+			`"io.modelcontextprotocol/ui":{"mimeTypes":["text/html;profile=mcp-app"]}}},`+
+			`"clientInfo":{"name":"c","version":"1"}}`)
 	say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	say(`{"jsonrpc":"2.0","method":"notifications/x"}`)
+	ask("x/do", `{}`)
 	ask("tools/list", `{}`)
 	ask("tools/call", `{"name":"call","_meta":{"progressToken":1}}`)
 	ask("tools/call", `{"name":"forward"}`)
@@ -331,7 +360,8 @@ func streamableScenario(w *world) {
 
 // upstream serves a server that sends all notifications, on a stream.
 func upstream(w *world) (s *server.Server, stream net.Conn) {
-	s = server.New(server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
+	s = server.Options{Extensions: []server.Extension{{ID: "com.example/x"}}}.New(
+		server.Info{Name: "up", Version: "1"}, dispatch.NewCatalog())
 	form := mcp.ElicitParams{Message: "Who?",
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}
 	add := func(name string, f func(ctx context.Context) error) {
@@ -357,6 +387,10 @@ func upstream(w *world) (s *server.Server, stream net.Conn) {
 	add("log", func(ctx context.Context) error {
 		return server.Log(ctx,
 			mcp.LoggingMessageParams{Level: mcp.LevelError, Data: json.RawMessage(`1`)})
+	})
+	add("extended", func(ctx context.Context) error {
+		_ = server.NotifyExtension(ctx, "com.example/x", "notifications/x", struct{}{})
+		return server.CallExtension(ctx, "com.example/x", "x/ask", struct{}{}, nil)
 	})
 	s.Integration().Declare(server.KindResource, server.KindPrompt)
 	here, there := net.Pipe()
@@ -431,6 +465,20 @@ func clientScenario(w *world) {
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
 			OnRawLog:          func(json.RawMessage) { w.at("client.Options.OnRawLog") },
+			Extensions: []client.Extension{{
+				ID: "com.example/x",
+				Methods: map[string]func(context.Context, json.RawMessage) (any, error){
+					"x/ask": func(context.Context, json.RawMessage) (any, error) {
+						w.at("client.Extension.Methods")
+						return struct{}{}, nil
+					},
+				},
+				Notifications: map[string]func(json.RawMessage){
+					"notifications/x": func(json.RawMessage) {
+						tell("client.Extension.Notifications")
+					},
+				},
+			}},
 		}
 		if w.name == "client.Options.OnListChanged" {
 			o.OnListChanged = func(string) { tell("client.Options.OnListChanged") }
@@ -445,7 +493,7 @@ func clientScenario(w *world) {
 			if err != nil {
 				return
 			}
-			for _, name := range []string{"plain", "elicit", "sample", "roots", "log"} {
+			for _, name := range []string{"plain", "elicit", "sample", "roots", "log", "extended"} {
 				own(func() { _, _ = c.CallTool(w.ctx, name, nil) })
 			}
 			w.must(up.AddResource(
@@ -461,7 +509,7 @@ func clientScenario(w *world) {
 			_ = c.Subscribe(w.ctx, "x:1")
 			up.ResourceUpdated("x:1")
 			deadline := time.After(5 * time.Second)
-			for range 5 { // the log, three lists and the resource
+			for range 6 { // the log, the extension, three lists and the resource
 				select {
 				case <-told:
 				case <-c.Done():
@@ -546,4 +594,75 @@ func gatewayScenario(w *world) {
 	}
 	_ = c.Close()
 	g.Close()
+}
+
+// A frame is the stream of an app that misbehaves.
+type frame struct {
+	net.Conn
+	at func(string)
+}
+
+func (f frame) Write(b []byte) (int, error) {
+	f.at("client/apps.Open")
+	return f.Conn.Write(b)
+}
+
+// appsScenario shows an app whose page asks for everything.
+func appsScenario(w *world) {
+	s := server.New(server.Info{Name: "s", Version: "1"}, dispatch.NewCatalog())
+	server.AddTool(s, mcp.Tool{Name: "show"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	w.must(s.AddApp(server.App{URI: "ui://a/b", Name: "a", HTML: []byte("<!doctype html>"),
+		Tools: map[string][]string{"show": nil}}))
+	here, there := net.Pipe()
+	go func() { _ = s.Serve(w.ctx, there) }()
+	o := client.Options{}
+	apps.Declare(&o)
+	c, err := o.Connect(w.ctx, client.Stream(here))
+	w.must(err)
+	app, err := apps.Read(w.ctx, c, "ui://a/b")
+	w.must(err)
+	page, host := net.Pipe()
+	p := rpc.NewPeer(page, rpc.Options{})
+	v := apps.Open(frame{host, w.at}, c, app, apps.Options{
+		Logger:  w.logger("client/apps.Options.Logger"),
+		Context: mcp.HostContext{AvailableDisplayModes: []string{"pip"}},
+		Approve: func(context.Context, *mcp.Tool, json.RawMessage) error {
+			w.at("client/apps.Options.Approve")
+			return nil
+		},
+		OnOpenLink: func(context.Context, string) error {
+			w.at("client/apps.Options.OnOpenLink")
+			return errors.New("for the log")
+		},
+		OnMessage: func(context.Context, mcp.AppMessageParams) error {
+			w.at("client/apps.Options.OnMessage")
+			return nil
+		},
+		OnModelContext: func(context.Context, mcp.ModelContextParams) error {
+			w.at("client/apps.Options.OnModelContext")
+			return nil
+		},
+		OnDisplayMode: func(_ context.Context, mode string) (string, error) {
+			w.at("client/apps.Options.OnDisplayMode")
+			return mode, nil
+		},
+		OnSizeChanged: func(float64, float64) { w.at("client/apps.Options.OnSizeChanged") },
+		OnLog:         func(mcp.LoggingMessageParams) { w.at("client/apps.Options.OnLog") },
+	})
+	for _, m := range []struct{ method, params string }{
+		{"ui/initialize", `{"appInfo":{"name":"a","version":"1"},"appCapabilities":{},"protocolVersion":"x"}`},
+		{"tools/call", `{"name":"show"}`}, {"ui/open-link", `{"url":"https://a.example"}`},
+		{"ui/message", `{"role":"user","content":[]}`}, {"ui/update-model-context", `{}`},
+		{"ui/request-display-mode", `{"mode":"pip"}`},
+	} {
+		own(func() { _ = p.Call(w.ctx, m.method, json.RawMessage(m.params), nil) })
+	}
+	_ = p.Notify(w.ctx, "ui/notifications/size-changed", json.RawMessage(`{"width":1}`))
+	_ = p.Notify(w.ctx, "notifications/message", json.RawMessage(`{"level":"info","data":1}`))
+	_ = p.Call(w.ctx, "ping", nil, nil) // it is answered after the notifications
+	_ = v.Close()
+	<-v.Done()
+	_ = p.Close()
+	_ = c.Close()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch/cli"
 	"github.com/stdwire/stdwire/framing"
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/socket"
 )
 
 // A logs is a slog.Handler that misbehaves.
@@ -144,7 +145,9 @@ func serveScenario(w *world) {
 	_ = client.Call(w.ctx, "request", nil, nil)
 	_ = client.Close()
 	_ = server.Wait()
+}
 
+func socketScenario(w *world) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		w.t.Fatal(err)
@@ -152,10 +155,10 @@ func serveScenario(w *world) {
 	ctx, cancel := context.WithCancel(w.ctx)
 	served := make(chan error, 1)
 	go func() {
-		served <- rpc.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
-			w.at("rpc.Serve")
+		served <- socket.Serve(ctx, ln, func(conn net.Conn) *rpc.Peer {
+			w.at("rpc/socket.Serve")
 			return nil
-		}, rpc.ServeOptions{})
+		}, socket.Options{})
 	}()
 	if conn, err := net.Dial("tcp", ln.Addr().String()); err == nil {
 		_, _ = io.Copy(io.Discard, conn) // until Serve closes it

@@ -34,6 +34,7 @@ var layers = []struct {
 	{"internal/printable", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
+	{"internal/toml", []string{"internal/jsonscan"}},
 	{"internal/near", nil},
 	{"internal/atomicfile", nil},
 	{"internal/shellwords", nil},
@@ -56,6 +57,7 @@ var layers = []struct {
 	{"dispatch", []string{"internal/contain", "internal/jsonscan", "internal/jsonexact",
 		"dispatch/schema", "dispatch/quota"}},
 
+	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
 	{"dispatch/cli",
@@ -78,12 +80,14 @@ var layers = []struct {
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
+	{"client/apps", []string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "client"}},
 	{"client/host", []string{"internal/contain", "rpc", "rpc/mcp", "client"}},
 	{"client/host/pin", []string{"internal/atomicfile", "internal/jsonscan", "internal/jsondiff"}},
 	{"client/host/gateway",
 		[]string{"internal/contain", "internal/printable", "internal/atomicfile",
 			"internal/jsonscan", "internal/jsondiff", "internal/uritemplate", "rpc", "rpc/mcp",
-			"dispatch", "dispatch/quota", "client", "client/host", "client/host/pin", "server"}},
+			"dispatch", "dispatch/quota", "client", "client/apps", "client/host", "client/host/pin",
+			"server"}},
 	{"client/streamable",
 		[]string{"internal/contain", "internal/jsonscan", "internal/printable", "internal/sse",
 			"framing", "rpc", "rpc/mcp", "client"}},
@@ -97,7 +101,7 @@ var layers = []struct {
 
 	{"client/host/config",
 		[]string{"internal/atomicfile", "internal/jsonscan", "internal/near", "internal/oauth",
-			"internal/shellwords", "rpc/mcp", "client", "client/host"}},
+			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
 		"internal/atomicfile", "internal/terminal",
@@ -112,6 +116,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
 	}},
+	{"cmd/stdwire/internal/bundle", []string{
+		"internal/atomicfile", "dispatch/schema",
+	}},
+	{"cmd/stdwire/internal/registry", []string{"client/host/config"}},
 	{"cmd/stdwire/internal/ops/fs", []string{
 		"internal/atomicfile", "dispatch/quota", "dispatch",
 	}},
@@ -131,7 +139,8 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
-		"internal/jsonscan", "internal/printable", "internal/form", "cmd/stdwire/internal/command",
+		"internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
+		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
@@ -141,14 +150,15 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/elicit", []string{
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/oauth",
-		"dispatch/schema", "rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/arguments",
+		"dispatch/schema", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
 	}},
 	{"cmd/stdwire/internal/socket", []string{"internal/near"}},
 	{"cmd/stdwire/internal/target", []string{
-		"internal/atomicfile", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
+		"internal/atomicfile", "internal/child", "internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
 		"internal/oauth", "framing", "rpc", "dispatch", "rpc/mcp", "server", "client",
 		"client/host", "client/host/pin", "client/streamable", "client/auth", "client/host/config",
-		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
+		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/scan", "cmd/stdwire/internal/ops/fs",
 		"cmd/stdwire/internal/ops/proc", "cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/socket",
@@ -158,14 +168,20 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/calls", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
-		"rpc/mcp", "client", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
+		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
-		"cmd/stdwire/internal/target", "cmd/stdwire/internal/savedcall",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
+		"cmd/stdwire/internal/savedcall",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
 		"client/host/gateway", "client/host/config", "cmd/stdwire/internal/term",
-		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
+		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
+	}},
+	{"cmd/stdwire/internal/installcmd", []string{
+		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
 		"internal/printable", "client/auth", "client/host/config", "cmd/stdwire/internal/term",
@@ -177,11 +193,12 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/serve", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
-		"internal/shellwords", "internal/terminal", "internal/child", "internal/lograte",
-		"framing", "dispatch/quota", "dispatch", "rpc/mcp", "dispatch/api", "server",
-		"server/streamable", "client", "client/host", "client/host/pin", "client/host/gateway",
-		"server/auth", "client/host/config", "cmd/stdwire/internal/guard", "rpc",
-		"cmd/stdwire/internal/tap", "cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",
+		"internal/shellwords", "internal/terminal", "internal/processgroup", "internal/child",
+		"internal/lograte", "framing", "dispatch/quota", "rpc", "dispatch", "rpc/mcp",
+		"dispatch/api", "server", "server/streamable", "client", "client/host", "client/host/pin",
+		"client/host/gateway", "server/auth", "client/host/config", "cmd/stdwire/internal/guard",
+		"cmd/stdwire/internal/tap", "cmd/stdwire/internal/ops/fs", "cmd/stdwire/internal/ops/host",
+		"cmd/stdwire/internal/term",
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/elicit", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/relay",
@@ -195,8 +212,8 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/doctor", []string{
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/shellwords",
-		"dispatch/schema", "rpc", "rpc/mcp", "client", "client/host", "client/host/pin",
-		"client/host/gateway", "client/streamable", "client/host/config",
+		"dispatch/schema", "rpc", "rpc/mcp", "client", "client/apps", "client/host",
+		"client/host/pin", "client/host/gateway", "client/streamable", "client/host/config",
 		"cmd/stdwire/internal/scan", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/output", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/socket",
@@ -223,15 +240,30 @@ var layers = []struct {
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/serve",
 	}},
-	{"cmd/stdwire/internal/topic", nil},
+	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
+		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
+		"cmd/stdwire/internal/target"}},
+	{"cmd/stdwire/internal/topic", []string{"internal/printable", "client/host/config"}},
+	{"cmd/stdwire/internal/man", []string{"internal/printable", "cmd/stdwire/internal/command",
+		"cmd/stdwire/internal/topic"}},
+	{"cmd/stdwire/internal/completion", []string{
+		"internal/form", "internal/jsonscan", "internal/printable", "rpc/mcp", "server", "client",
+		"client/host/config", "client/host/gateway", "dispatch/cli", "cmd/stdwire/internal/term",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/arguments",
+		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/target", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/topic",
+	}},
 	{"cmd/stdwire", []string{
 		"internal/printable", "internal/near", "dispatch", "dispatch/cli", "cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 		"cmd/stdwire/internal/calls", "cmd/stdwire/internal/configcmd",
-		"cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/installcmd", "cmd/stdwire/internal/authcmd", "cmd/stdwire/internal/relay", "cmd/stdwire/internal/serve",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/tapcmd", "cmd/stdwire/internal/shell", "cmd/stdwire/internal/web",
 		"cmd/stdwire/internal/topic",
+		"cmd/stdwire/internal/completion",
+		"cmd/stdwire/internal/man", "cmd/stdwire/internal/bundlecmd", "internal/atomicfile",
 	}},
 }
 
@@ -241,6 +273,10 @@ var mayLinkHTTP = []string{"internal/httpdeadline", "dispatch/api", "server/stre
 
 // unshipped lists the packages that are not shipped. They may import any package of this module.
 var unshipped = []string{"examples", "internal/conformance", "internal/growth", "internal/layers"}
+
+// withoutNet are packages that link neither net nor, through it, the C library: a program that
+// speaks on standard input and output starts faster and is smaller.
+var withoutNet = []string{"framing", "rpc", "rpc/mcp", "dispatch", "server", "client", "dispatch/cli"}
 
 type goPackage struct {
 	ImportPath string
@@ -335,6 +371,9 @@ func TestOnlyTheStandardLibraryIsLinked(t *testing.T) {
 			if dep == "net/http" && !slices.Contains(mayLinkHTTP, name) &&
 				!strings.HasPrefix(name, "cmd/stdwire/") {
 				t.Errorf("%s links net/http: avoid that, or add it to mayLinkHTTP", name)
+			}
+			if dep == "net" && slices.Contains(withoutNet, name) {
+				t.Errorf("%s links net", name)
 			}
 		}
 	}

@@ -179,3 +179,13 @@ func Methods(r Revision) iter.Seq[Method] {
 		}
 	}
 }
+
+// IsMethod reports whether any revision, or the extension of tasks, defines a method of that name.
+func IsMethod(name string) bool {
+	for i := range methodTable {
+		if methodTable[i].Name == name {
+			return true
+		}
+	}
+	return false
+}

@@ -28,6 +28,7 @@ type Handler struct {
 	requestSlots  *quota.Pool
 	streamSlots   *quota.Pool
 	eventStore    eventStore
+	card          *cardDocuments // nil: none
 	running       sync.WaitGroup // requests and streams
 	workers       workers        // for requests in sessions
 
@@ -51,6 +52,12 @@ func newHandler(o Options, s *server.Server) *Handler {
 		streamSlots:  quota.NewPool(int64(o.MaxStreams)),
 		sessionSlots: quota.NewPool(int64(o.MaxSessions)), idleHeaps: map[string]*idleHeap{},
 		eventStore: eventStore{maxBytes: o.MaxStored, owners: map[string]*ownerEvents{}},
+	}
+	if o.Card != nil {
+		var err error
+		if h.card, err = newCardDocuments(*o.Card); err != nil {
+			o.Logger.Error("the server card is not served", "error", err)
+		}
 	}
 	h.closedAccount = h.budget.Open("")
 	h.closedAccount.Close()

@@ -26,6 +26,9 @@ type httpRequest struct {
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.card.serve(w, r) {
+		return
+	}
 	x := &httpRequest{Handler: h, w: w, r: r}
 	x.memory.handler = h
 	x.deadlines = httpdeadline.New(w, r)

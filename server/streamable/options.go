@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -69,6 +70,12 @@ type Options struct {
 	// HTTPSSE also serves the HTTP+SSE transport of 2024-11-05: a GET without a session opens a
 	// stream, whose first event is the address for messages.
 	HTTPSSE bool
+
+	// Card describes the server to everybody, without authorization, in answer to GET at paths that
+	// end with /server-card and, in a list, at /.well-known/ai-catalog.json (SEP-2127). Its first
+	// remote is the endpoint, which must be set; its Schema need not be. An invalid card is logged
+	// and not served. nil: there is none.
+	Card *mcp.ServerCard
 
 	// Logger receives refused callers, at most once a second for each address, panics of Principal
 	// and Authorize, and requests that failed with an internal error; never headers or bodies. nil:

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/toml"
 )
 
 const (
@@ -95,17 +96,22 @@ func overwriteWithSpaces(data []byte) {
 // A text is the content of a file as plain JSON.
 type text struct {
 	name string
-	data []byte // as long as the file: see stripComments
+	raw  []byte         // the file
+	data []byte         // as long as the file, see stripComments; that of toml if it is not nil
+	toml *toml.Document // nil for JSON
 }
 
 // newText validates a file. The error is a [Diagnostic].
 func newText(name string, data []byte) (*text, error) {
-	t := &text{name: name, data: data}
+	t := &text{name: name, raw: data, data: data}
 	switch {
 	case len(data) > MaxFile:
 		return t, t.diagnostic(0, "the file has more than %d MiB", MaxFile>>20)
 	case bytes.HasPrefix(data, []byte("\xFE\xFF")), bytes.HasPrefix(data, []byte("\xFF\xFE")):
 		return t, t.diagnostic(0, "the file is UTF-16; save it as UTF-8")
+	}
+	if isTOML(name, data) {
+		return t, t.readTOML()
 	}
 	out, err := stripComments(data)
 	if err == nil {
@@ -152,7 +158,10 @@ func (t *text) root() (value, bool) {
 
 // position returns the position of a byte in the file.
 func (t *text) position(offset int) Position {
-	before := t.data[:min(offset, len(t.data))]
+	if t.toml != nil {
+		offset = t.toml.Offset(offset)
+	}
+	before := t.raw[:min(offset, len(t.raw))]
 	line := bytes.LastIndexByte(before, '\n') + 1
 	return Position{t.name, 1 + bytes.Count(before, []byte("\n")), 1 +
 		utf8.RuneCount(before[line:])}

@@ -18,45 +18,22 @@
 //
 // # Files
 //
-// A file is JSON with comments and trailing commas; a byte order mark and an empty file are valid.
-// A duplicate key is an error. The first of these members that exists holds the servers:
+// A file is JSON with comments and trailing commas or, if its name ends with .toml, TOML 1.0; a
+// byte order mark and an empty file are valid. A duplicate key is an error. The first of these
+// members that exists holds the servers:
 //
 //	mcpServers                       Claude Desktop, Claude Code, Cursor, Windsurf, mcp-proxy and
 //	                                 most others; stdwire's own form
 //	servers                          VS Code, Dispatch
 //	context_servers                  Zed
+//	mcp_servers                      Codex
 //	mcp.servers                      opencode 2, VS Code's older settings
 //	mcp                              opencode, Crush
 //	projects.DIRECTORY.mcpServers    Claude Code's settings, for the working directory
 //	the whole file                   .agents/mcp.json
 //
-// These members of a server are known. Others cause a warning and are kept for [Server.JSON].
-//
-//	command          the program, or an array of it and its arguments; a command line that is not
-//	                 the name of a file is split, with a warning
-//	args, env, cwd   also: environment
-//	envFile          a file of NAME=value lines; env has precedence
-//	inheritEnv       true, or ["AWS_*"]: variables to inherit beyond those that every program needs;
-//	                 credentials in HTTPS_PROXY, UV_* and npm_config_* only if named
-//	url, headers     also: serverUrl, httpUrl
-//	oauth            false, or {clientId, clientSecret, issuer, scope, redirectUri, allowPrivate,
-//	                 grantType}, see [OAuth]; also: auth, if it is an object, and the names that
-//	                 applications have for its members, callbackPort and enabled among them
-//	type             stdio, local; http, streamable-http, remote, sse; optional; also: transport,
-//	                 transportType
-//	disabled, enabled
-//	tools            {allow: ["read_*"], deny: […]}, see [host.Filter]; also: includeTools,
-//	                 excludeTools, disabledTools
-//	era              auto, modern, legacy
-//	startTimeoutMs   for the start and the handshake
-//	callTimeoutMs    for a call
-//	timeout          as the application defines it: milliseconds of a call; in Zed seconds; in
-//	                 opencode milliseconds of the start; in mcp-proxy nanoseconds
-//	idleStop         "10m": the server is stopped after this time without calls
-//	perSession       true: the server is not shared; requests without a session, such as those of
-//	                 modern clients over HTTP, cannot use it
-//	maxArguments     bytes of the arguments of a call through stdwire serve; default 8 MiB
-//	maxResult        bytes of a result; default 8 MiB, at most 1 GiB; over stdio at most 10 MiB
+// [Fields] lists the members that are known, of a server and of the file, with their types, and
+// [Schema] is a JSON Schema of them. Others cause a warning and are kept for [Server.JSON].
 //
 // A file may also define profiles, which are sets of servers:
 //

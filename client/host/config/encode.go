@@ -22,6 +22,9 @@ type definition struct {
 	URL            string            `json:"url,omitempty"`
 	Headers        map[string]string `json:"headers,omitempty"`
 	OAuth          *oauthJSON        `json:"oauth,omitempty"`
+	TLSCA          string            `json:"tlsCA,omitempty"`
+	TLSClientCert  string            `json:"tlsClientCert,omitempty"`
+	TLSClientKey   string            `json:"tlsClientKey,omitempty"`
 	Era            string            `json:"era,omitempty"`
 	StartTimeoutMs *int64            `json:"startTimeoutMs,omitempty"`
 	CallTimeoutMs  *int64            `json:"callTimeoutMs,omitempty"`
@@ -43,6 +46,7 @@ func (s *Server) definition() definition {
 	d := definition{
 		Command: s.Command, Args: s.Args, Cwd: s.Dir, Env: s.Env, EnvFile: s.EnvFile,
 		InheritEnv: s.InheritEnv, URL: s.URL, Headers: s.Headers, OAuth: (*oauthJSON)(s.OAuth),
+		TLSCA: s.TLS.CA, TLSClientCert: s.TLS.ClientCert, TLSClientKey: s.TLS.ClientKey,
 		StartTimeoutMs: milliseconds(s.StartTimeout), CallTimeoutMs: milliseconds(s.CallTimeout),
 		PerSession: s.PerSession, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
@@ -75,6 +79,7 @@ func (s *Server) Settings() (all []Setting) {
 	d := s.definition()
 	d.Command, d.Args, d.Cwd, d.Env, d.EnvFile, d.InheritEnv = "", nil, "", nil, "", nil
 	d.Type, d.URL, d.Headers, d.OAuth = "", "", nil, nil
+	d.TLSCA, d.TLSClientCert, d.TLSClientKey = "", "", ""
 	for name, value := range jsonscan.Members(encode(d)) {
 		text, ok := jsonscan.Text(value)
 		if !ok {
@@ -137,7 +142,7 @@ func Encode(servers []*Server, inputs []Input, profiles map[string][]string) []b
 	if len(profiles) > 0 {
 		text = append(append(text, `,"profiles":`...), encode(profiles)...)
 	}
-	return indent(append(text, '}'), "")
+	return indent(append(text, '}'), "", "  ")
 }
 
 // serversJSON returns an object of servers by id.
@@ -172,12 +177,9 @@ func encode(v any) []byte {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// indent formats JSON over several lines, with prefix before all but the first.
-func indent(text []byte, prefix string) []byte {
-	step := "  "
-	if strings.HasPrefix(prefix, "\t") {
-		step = "\t"
-	}
+// indent formats JSON over several lines, with prefix before all but the first, and step for each
+// level.
+func indent(text []byte, prefix, step string) []byte {
 	var b bytes.Buffer
 	_ = json.Indent(&b, text, prefix, step)
 	return b.Bytes()

@@ -105,7 +105,9 @@ func (r *resolver) endpoint() *Endpoint {
 	s := r.server
 	if s.URL != "" {
 		e := &Endpoint{URL: r.expand("url", s.URL), Headers: r.pairs("headers", s.Headers),
-			OAuth: r.oauth(s.OAuth)}
+			OAuth: r.oauth(s.OAuth), TLS: TLS{CA: r.file("tlsCA", s.TLS.CA),
+				ClientCert: r.file("tlsClientCert", s.TLS.ClientCert),
+				ClientKey:  r.file("tlsClientKey", s.TLS.ClientKey)}}
 		if problem := urlProblem(e.URL); problem != "" && r.missing == nil {
 			r.fail("%s", problem)
 		}
@@ -136,6 +138,14 @@ func (r *resolver) endpoint() *Endpoint {
 	}
 	e.Command = cmd
 	return e
+}
+
+// file returns the absolute path of a file that may be absent from the definition.
+func (r *resolver) file(field, path string) string {
+	if path == "" {
+		return ""
+	}
+	return r.absolute(r.path(field, path))
 }
 
 // absolute returns an absolute path, with relative paths starting at the base of the server.

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"math"
 	"path"
 	"strings"
@@ -11,57 +10,16 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-var urlNames = []string{"url", "serverUrl", "httpUrl"}
-
-// A field is a member of a definition with all its names. The first name is stdwire's, the others
-// are those of other applications.
-type field struct {
+// A field is a member of an object with all its names, for the parser, [Schema] and [Fields]. The
+// first name is stdwire's, the others are those of other applications. R is what reads it.
+type field[R any] struct {
 	names []string
-	read  func(r *reader, v value)
+	valueType
+	help string
+	read func(r R, v value)
 }
 
-// serverFields returns the known fields.
-func serverFields() []field {
-	return []field{
-		{[]string{"command"}, (*reader).readCommand},
-		{[]string{"args"}, func(r *reader, v value) {
-			r.server.Args = append(r.server.Args, r.readStrings(v)...)
-		}},
-		{[]string{"cwd"}, func(r *reader, v value) { r.server.Dir = r.readString(v) }},
-		{[]string{"env", "environment"}, func(r *reader, v value) { r.server.Env = r.readEnv(v) }},
-		{[]string{"envFile"}, func(r *reader, v value) { r.server.EnvFile = r.readString(v) }},
-		{[]string{"inheritEnv"}, (*reader).readInheritEnv},
-		{urlNames, func(r *reader, v value) { r.server.URL = r.readString(v) }},
-		{[]string{"headers"}, func(r *reader, v value) { r.server.Headers = r.readHeaders(v) }},
-		{[]string{"oauth", "auth"}, (*reader).readOAuth},
-		{[]string{"type", "transport", "transportType"}, (*reader).readTransport},
-		{[]string{"era", "protocolEra"}, (*reader).readEra},
-		{[]string{"disabled"}, func(r *reader, v value) { r.server.Disabled = r.readBool(v) }},
-		{[]string{"enabled"}, func(r *reader, v value) {
-			r.server.Disabled = r.server.Disabled || !r.readBool(v)
-		}},
-		{[]string{"perSession"}, func(r *reader, v value) { r.server.PerSession = r.readBool(v) }},
-		{[]string{"startTimeoutMs"}, func(r *reader, v value) {
-			r.server.StartTimeout = r.readDuration(v, time.Millisecond)
-		}},
-		{[]string{"callTimeoutMs"}, func(r *reader, v value) {
-			r.server.CallTimeout = r.readDuration(v, time.Millisecond)
-		}},
-		{[]string{"idleStop"}, (*reader).readIdleStop},
-		{[]string{"maxArguments"},
-			func(r *reader, v value) { r.server.MaxArguments = r.readSize(v) }},
-		{[]string{"maxResult"}, func(r *reader, v value) { r.server.MaxResult = r.readSize(v) }},
-		{[]string{"timeout"}, func(r *reader, v value) { r.timeout = &v }},
-		{[]string{"tools"}, (*reader).readTools},
-		{[]string{"includeTools"}, func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
-		{[]string{"excludeTools", "disabledTools"}, func(r *reader, v value) {
-			r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
-		}},
-		{[]string{"options"}, (*reader).readOptions},
-	}
-}
-
-// fieldNames returns all names of fields.
+// fieldNames returns all names of the members of a server.
 func fieldNames() (names []string) {
 	for _, f := range serverFields() {
 		names = append(names, f.names...)
@@ -69,37 +27,41 @@ func fieldNames() (names []string) {
 	return names
 }
 
-// readFields reads all members of a definition.
-func (r *reader) readFields(v value) {
-	byName := map[string]*field{}
-	for _, f := range serverFields() {
-		for _, name := range f.names {
-			byName[name] = &f
+// readMembers reads the members of v for target. prefix precedes their names in messages. Members
+// that are not fields are passed to unknown.
+func readMembers[R any](r *reader, v value, prefix string, target R, fields []field[R],
+	unknown func(member)) {
+	byName := map[string]*field[R]{}
+	for i := range fields {
+		for _, name := range fields[i].names {
+			byName[name] = &fields[i]
 		}
 	}
-	given := map[*field]member{}
+	given := map[*field[R]]member{}
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
-		if !known || m.name == "auth" && !m.isObject() {
+		if !known || m.name == "auth" && !m.isObject() || m.name == "tools" && r.toolsUnknown {
 			// Cursor's auth is an object. That of other applications has other meanings.
-			r.unknownField(m)
+			unknown(m)
 			continue
 		}
 		if first, duplicate := given[f]; duplicate {
-			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", m.name,
-				first.name, r.lineColumn(first.offset))
+			r.errorf(m.offset, "%q means the same as %q at %s; remove one of them", prefix+m.name,
+				prefix+first.name, r.lineColumn(first.offset))
 			continue
 		}
 		given[f] = m
-		r.field = m.name
-		f.read(r, m.value)
+		r.field = prefix + m.name
+		f.read(target, m.value)
 	}
 }
 
 // unknownField keeps a member without a meaning here and warns, unless other applications commonly
 // write it.
 func (r *reader) unknownField(m member) {
-	r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+	if m.name != "tools" { // that of Codex, which would be taken for stdwire's own
+		r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
+	}
 	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||
 		m.name == "name" {
 		return
@@ -196,28 +158,6 @@ func namePrefix(name string) string {
 	return name
 }
 
-func (r *reader) readHeaders(v value) map[string]string {
-	all, seen := r.readMap(v), map[string]string{}
-	for name := range all {
-		if !isToken(name) {
-			r.errorf(v.start, "headers: %.60q cannot be the name of a header", namePrefix(name))
-		}
-		if other, duplicate := seen[strings.ToLower(name)]; duplicate {
-			r.errorf(v.start, "headers: %q and %q are the same header; remove one of them",
-				min(name, other), max(name, other))
-		}
-		seen[strings.ToLower(name)] = name
-	}
-	return all
-}
-
-// isToken reports whether name is a valid header name (RFC 9110, section 5.6.2).
-func isToken(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(c rune) bool {
-		return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
-	})
-}
-
 func (r *reader) readInheritEnv(v value) {
 	if all, ok := v.bool(); ok {
 		if all {
@@ -287,12 +227,14 @@ func (r *reader) readBool(v value) bool {
 	return is
 }
 
+// maxSize limits sizes, in bytes.
+const maxSize = 1 << 30
+
 // readSize reads a number of bytes.
 func (r *reader) readSize(v value) int {
-	const most = 1 << 30
 	n, ok := v.integer()
-	if !ok || n <= 0 || n > most {
-		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, most)
+	if !ok || n <= 0 || n > maxSize {
+		r.errorf(v.start, "%s must be a whole number of bytes, from 1 to %d", r.field, maxSize)
 		return 0
 	}
 	return int(n)
@@ -360,22 +302,5 @@ func (r *reader) applyTimeout() {
 	}
 	if *target == 0 {
 		*target = d
-	}
-}
-
-// readOptions reads the object options of mcp-proxy.
-func (r *reader) readOptions(v value) {
-	if !v.isObject() {
-		r.typeError(v, "an object")
-		return
-	}
-	for _, m := range r.members(v) {
-		r.field = fmt.Sprintf("options.%.60s", m.name)
-		switch m.name {
-		case "disabled":
-			r.server.Disabled = r.server.Disabled || r.readBool(m.value)
-		case "toolFilter":
-			r.readToolFilter(m.value)
-		}
 	}
 }

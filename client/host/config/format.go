@@ -20,6 +20,11 @@ type format struct {
 	ambiguousTimeout bool          // applications that use the format differ in the unit of timeout
 	braceVariables   bool          // variables may be written as {env:NAME}
 	isNative         bool          // stdwire's own form: the file may contain profiles
+	// extensions: a server without a command and a URL is one of an extension of the application.
+	// command may be an object.
+	extensions bool
+	// toolsUnknown: tools says something else than which tools are allowed.
+	toolsUnknown bool
 }
 
 // formats returns the formats in the order in which they are tried. The first that matches is used.
@@ -30,7 +35,11 @@ func formats() []format {
 		{keys: "servers", locate: memberNamed("servers"), timeoutUnit: time.Millisecond,
 			ambiguousTimeout: true, isNative: true},
 		// Zed
-		{keys: "context_servers", locate: memberNamed("context_servers"), timeoutUnit: time.Second},
+		{keys: "context_servers", locate: memberNamed("context_servers"), timeoutUnit: time.Second,
+			extensions: true},
+		// Codex
+		{keys: "mcp_servers", locate: memberNamed("mcp_servers"), timeoutUnit: time.Millisecond,
+			ambiguousTimeout: true, toolsUnknown: true},
 		// opencode 2, VS Code before it had mcp.json
 		{keys: "mcp.servers", locate: settingsServers, timeoutUnit: time.Millisecond,
 			ambiguousTimeout: true, startTimeout: true, braceVariables: true},
@@ -108,6 +117,13 @@ func isServer(v value) bool {
 	})
 }
 
+// definesTransport reports whether a definition has a command or a URL.
+func definesTransport(v value) bool {
+	return slices.ContainsFunc(v.members(), func(m member) bool {
+		return m.name == "command" || slices.Contains(urlNames, m.name)
+	})
+}
+
 // A serverSection is the part of a file that defines servers.
 type serverSection struct {
 	format
@@ -158,13 +174,16 @@ func (r *reader) warnNoServers(root value) {
 	if r.sharedFile || len(members) == 0 {
 		return
 	}
-	const keys = "mcpServers, servers, context_servers, mcp.servers and mcp"
+	keys := "mcpServers, servers, context_servers, mcp.servers and mcp"
+	if r.toml != nil {
+		keys = "mcp_servers"
+	}
 	for _, m := range members {
 		if m.name == "mcp" {
 			continue // one of keys, without servers
 		}
 		if match := near.Match(m.name,
-			[]string{"mcpServers", "servers", "context_servers"}); match != "" {
+			[]string{"mcpServers", "servers", "context_servers", "mcp_servers"}); match != "" {
 			r.warnf(m.offset,
 				"the file has no servers under %s; %q is none of these: did you mean %s?", keys,
 				m.name, match)

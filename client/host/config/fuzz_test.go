@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stdwire/stdwire/client/host"
@@ -15,6 +16,7 @@ func FuzzParse(f *testing.F) {
 		`{"servers": {"a": {"command": "npx -y 'x y'", "tools": {"allow": ["a*"], "deny": []}, "idleStop": "1h", "envFile": ".env"}}, "inputs": [{"id": "x"}]}`,
 		`{"mcpProxy": {}, "mcpServers": {"a": {"url": "http://x", "timeout": 1500000, "options": {"disabled": true, "toolFilter": {"mode": "block", "list": ["a"]}}}}}`,
 		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`,
+		"[mcp_servers.a]\ncommand = 'x'\nenv.A = 't0ken'\nenv_vars = ['B']\n[mcp_servers.b]\nurl = 'http://x'\nbearer_token_env_var = 'A'\ntool_timeout_sec = 1.5",
 		`{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
 	} {
 		f.Add([]byte(seed))
@@ -22,6 +24,10 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env := world(map[string]string{"A": "1"}, map[string]string{"/project/.env": "B=1"})
 		file := Parse(env, Source{Path: "f", Workspace: "/project"}, data)
+		if !isTOML("f", data) && !slices.ContainsFunc(file.Diagnostics,
+			func(d Diagnostic) bool { return d.Severity == Error }) {
+			checkSchema(t, string(data), file)
+		}
 		for _, d := range file.Diagnostics {
 			if d.Message == "" || d.Line < 1 || d.Column < 1 {
 				t.Fatalf("%#v", d)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -40,8 +41,12 @@ type Config struct {
 	// ProfilesRequiringTrust are the profiles of a project that replace a profile of the user or
 	// contain servers of other files. They are in effect only if they are trusted.
 	ProfilesRequiringTrust []*Profile
-	Files                  []FileStatus // the files that were searched for, by precedence
-	Diagnostics            []Diagnostic
+	// Limits are those of the first file that is not of a project and has any. LimitsAt is their
+	// position, zero if there are none.
+	Limits      Limits
+	LimitsAt    Position
+	Files       []FileStatus // the files that were searched for, by precedence
+	Diagnostics []Diagnostic
 
 	activeProfiles map[string]*Profile
 }
@@ -146,7 +151,7 @@ func (l *loader) warn(at Position, format string, args ...any) {
 		Diagnostic{Position: at, Severity: Warning, Message: fmt.Sprintf(format, args...)})
 }
 
-// addFile adds the servers of a file whose IDs are not used yet, and all its profiles.
+// addFile adds the servers of a file whose IDs are not used yet, all its profiles, and its limits.
 func (l *loader) addFile(f *File) {
 	for _, s := range f.Servers {
 		if i := slices.IndexFunc(l.Servers, func(o *Server) bool { return o.ID == s.ID }); i >= 0 {
@@ -165,6 +170,7 @@ func (l *loader) addFile(f *File) {
 			&Profile{Name: name, Servers: f.Profiles[name], Position: f.profileAt[name],
 				Workspace: f.Workspace, Project: f.Project})
 	}
+	l.addLimits(f)
 }
 
 // checkProfiles reports profiles in effect that contain an unknown server.
@@ -192,11 +198,12 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with this id, which may be disabled and may require trust (see
+// Server returns the server with this id or, if there is none, the only one whose id differs only
+// in case from what [SuggestID] makes of it. The server may be disabled and may require trust (see
 // [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
 // broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
-	i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id })
+	i := c.index(id)
 	for _, f := range c.Files {
 		if f.Err != nil {
 			return nil, f.Err
@@ -213,6 +220,19 @@ func (c *Config) Server(id string) (*Server, error) {
 		return nil, &UnknownError{"server", id, near.Instead(id, ids)}
 	}
 	return c.Servers[i], c.Servers[i].Err
+}
+
+// index returns the index in Servers of the server that Server returns, or -1.
+func (c *Config) index(id string) int {
+	if i := slices.IndexFunc(c.Servers, func(s *Server) bool { return s.ID == id }); i >= 0 {
+		return i
+	}
+	similar := func(s *Server) bool { return strings.EqualFold(s.ID, SuggestID(id)) }
+	i := slices.IndexFunc(c.Servers, similar)
+	if i >= 0 && slices.ContainsFunc(c.Servers[i+1:], similar) {
+		return -1
+	}
+	return i
 }
 
 // Select returns the servers of a profile in its order, or all servers if profile is "", including

@@ -26,6 +26,29 @@ func told(c *Config) string {
 	return slashed(b.String())
 }
 
+// A name that is no id is repaired, and found in another case, unless that is ambiguous.
+func TestNamesAreRepaired(t *testing.T) {
+	c := Load(world(nil, map[string]string{"/project/.mcp.json": `{"mcpServers": {
+  "Brave Search": {"command": "a"}, "A": {"command": "b"}, "a": {"command": "c"}}}`}))
+	assert.Equal(t, told(c), `Brave-Search /project/.mcp.json true
+A /project/.mcp.json true
+a /project/.mcp.json true
+used /project/.mcp.json 3
+warning: /project/.mcp.json:2:3: server "Brave-Search": it was called "Brave Search", which is not a valid id
+warning: /project/.mcp.json:2:60: server "a": its id differs from "A" only in case
+`)
+	for id, want := range map[string]string{"Brave-Search": "a", "brave-search": "a",
+		"Brave Search": "a", "A": "b", "a": "c"} {
+		s, err := c.Server(id)
+		assert.NilError(t, err)
+		assert.Equal(t, s.Command, want, id)
+	}
+	c.Servers = c.Servers[1:]
+	c.Servers[0].ID, c.Servers[1].ID = "Ab", "aB"
+	_, err := c.Server("ab")
+	assert.Error(t, err, `there is no server "ab"`)
+}
+
 func TestLoad(t *testing.T) {
 	file := func(ids ...string) string {
 		for i, id := range ids {

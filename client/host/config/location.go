@@ -24,22 +24,25 @@ func search(env *Environment, files []string) (locations []location) {
 		return filepath.Join(env.Dir, path)
 	}
 	for _, file := range files {
-		locations = append([]location{{{Path: absolute(file), Workspace: env.Dir, required: true}}},
+		locations = append([]location{{{Path: absolute(file), Workspace: env.Dir, Rename: true,
+			required: true}}},
 			locations...)
 	}
 	if locations != nil {
 		return locations
 	}
 	if file, ok := env.LookupEnv(pathVariable); ok && file != "" {
-		return []location{{{Path: file, Workspace: env.Dir, required: true, relativeToFile: true}}}
+		return []location{{{Path: file, Workspace: env.Dir, Rename: true, required: true,
+			relativeToFile: true}}}
 	}
 	var project location
 	for _, file := range projectFiles {
 		file.Path = filepath.Join(env.Dir, filepath.FromSlash(file.Path))
-		file.Workspace, file.Project = env.Dir, true
+		file.Workspace, file.Project, file.Rename = env.Dir, true, true
 		project = append(project, file)
 	}
-	return []location{project, {{Path: UserFile(env), Workspace: env.Dir, relativeToFile: true}}}
+	return []location{project, {{Path: UserFile(env), Workspace: env.Dir, Rename: true,
+		relativeToFile: true}}}
 }
 
 // UserFile returns the path of the user's own file: stdwire/mcp.json in XDG_CONFIG_HOME, by default
@@ -59,6 +62,10 @@ type baseDir struct {
 
 // file returns the path of a file of stdwire.
 func (b baseDir) file(env *Environment, name string) string {
+	return filepath.Join(b.dir(env), "stdwire", name)
+}
+
+func (b baseDir) dir(env *Environment) string {
 	dir := filepath.Join(env.Home, b.homePath)
 	for _, variable := range b.variables {
 		// The specification says that relative paths are ignored.
@@ -67,5 +74,5 @@ func (b baseDir) file(env *Environment, name string) string {
 			break
 		}
 	}
-	return filepath.Join(dir, "stdwire", name)
+	return dir
 }

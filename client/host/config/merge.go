@@ -35,6 +35,9 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
+	if f.text.toml != nil {
+		return nil, fmt.Errorf("%s is TOML; stdwire's own files are JSON", path)
+	}
 	root, ok := f.text.root()
 	if !ok { // no value, but there may be comments
 		if len(data) > 0 && data[len(data)-1] != '\n' {
@@ -42,7 +45,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 		}
 		return append(slices.Concat(data, Encode(servers, inputs, nil)), '\n'), nil
 	}
-	e := &editor{raw: data}
+	e := newEditor(f.text)
 	if f.HasServers {
 		if !f.section.isNative {
 			return nil, fmt.Errorf(
@@ -72,19 +75,35 @@ type insertion struct {
 	value []byte
 }
 
-func (a insertion) text(prefix string) []byte {
+func (a insertion) text(prefix, step string) []byte {
 	var text []byte
 	if a.name != "" {
 		text = append(jsonscan.AppendString(text, a.name), ": "...)
 	}
-	return append(text, indent(a.value, prefix)...)
+	return append(text, indent(a.value, prefix, step)...)
 }
 
 // An editor collects changes to a file.
 type editor struct {
 	raw         []byte
+	step        string // the indentation of a level
+	newline     string // a line end
 	edits       []edit
 	rootMembers []insertion // new members of the root
+}
+
+// newEditor returns an editor that writes in the style of a text, which is valid.
+func newEditor(t *text) *editor {
+	e := &editor{raw: t.raw, step: "  ", newline: "\n"}
+	if i := bytes.IndexByte(t.raw, '\n'); i > 0 && t.raw[i-1] == '\r' {
+		e.newline = "\r\n"
+	}
+	if root, ok := t.root(); ok && t.toml == nil {
+		if members := root.members(); len(members) > 0 && e.ownLine(members[0].offset) {
+			e.step = cmp.Or(e.indentation(members[0].offset), e.step)
+		}
+	}
+	return e
 }
 
 // An edit replaces the bytes from start to end.
@@ -98,7 +117,11 @@ func (e *editor) apply() []byte {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return cmp.Compare(a.start, b.start) })
 	var out []byte
 	end := 0
-	for _, edit := range e.edits {
+	for i, edit := range e.edits {
+		if e.newline != "\n" {
+			edit.text = bytes.ReplaceAll(edit.text, []byte("\n"), []byte(e.newline))
+			e.edits[i] = edit
+		}
 		out = append(append(out, e.raw[end:edit.start]...), edit.text...)
 		end = edit.end
 	}
@@ -122,7 +145,7 @@ func (e *editor) servers(f *File, servers []*Server, replace bool) error {
 			at := slices.IndexFunc(members, func(m member) bool { return m.name == s.ID })
 			m := members[at]
 			e.edits = append(e.edits,
-				edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset))})
+				edit{m.start, m.end, indent(s.JSON(), e.indentation(m.offset), e.step)})
 		}
 	}
 	if exists.IDs != nil {
@@ -167,17 +190,15 @@ func arrayJSON(all []insertion) []byte {
 }
 
 // insert adds members to an object or elements to an array, after the existing ones and the
-// comments that follow them.
+// comments that follow them. It removes nothing. A comma follows the last of them if one followed
+// the last existing one.
 func (e *editor) insert(container value, added []insertion) {
 	if len(added) == 0 {
 		return
 	}
 	closing := container.end - 1
 	outer := e.indentation(container.start)
-	inner := outer + "  "
-	if strings.HasPrefix(outer, "\t") {
-		inner = outer + "\t"
-	}
+	inner := outer + e.step
 	first, last := 0, 0 // the start of the first existing element and the end of the last
 	for _, m := range container.members() {
 		if first == 0 {
@@ -191,11 +212,12 @@ func (e *editor) insert(container value, added []insertion) {
 		}
 		last = v.end
 	}
+	trailing := false
 	if first != 0 {
 		if own := e.indentation(first); bytes.ContainsRune(e.raw[container.start:first], '\n') {
 			inner = own
 		}
-		if !e.hasComma(last, closing) {
+		if trailing = e.comma(last, closing) >= 0; !trailing {
 			e.edits = append(e.edits, edit{last, last, []byte(",")})
 		}
 	}
@@ -208,25 +230,36 @@ func (e *editor) insert(container value, added []insertion) {
 		if i > 0 {
 			text = append(text, ',')
 		}
-		text = append(append(text, "\n"+inner...), item.text(inner)...)
+		text = append(append(text, "\n"+inner...), item.text(inner, e.step)...)
 	}
-	text = append(text, "\n"+outer...)
-	e.edits = append(e.edits, edit{at, closing, text})
+	if trailing {
+		text = append(text, ',')
+	}
+	if !bytes.ContainsRune(e.raw[at:closing], '\n') {
+		text = append(text, "\n"+outer...)
+	}
+	e.edits = append(e.edits, edit{at, at, text})
 }
 
-// hasComma reports whether a comma follows the last value of a container.
-func (e *editor) hasComma(last, closing int) bool {
-	for i := last; i < closing; {
+// comma returns the offset of the comma that follows a value before the offset end, or -1.
+func (e *editor) comma(value, end int) int {
+	for i := value; i < end; {
 		switch e.raw[i] {
 		case ',':
-			return true
+			return i
 		case '/':
 			i, _ = commentEnd(e.raw, i) // the file has been validated
 		default:
 			i++
 		}
 	}
-	return false
+	return -1
+}
+
+// ownLine reports whether only white space precedes a byte in its line, which is not the first one.
+func (e *editor) ownLine(at int) bool {
+	i := bytes.LastIndexByte(e.raw[:at], '\n')
+	return i >= 0 && len(bytes.TrimLeft(e.raw[i+1:at], " \t")) == 0
 }
 
 // indentation returns the white space at the beginning of the line of a byte.

@@ -91,7 +91,7 @@ func TestMerge(t *testing.T) {
   },
   "b": {
     "command": "b"
-  }
+  },
 }, "inputs": [
   {
     "type": "promptString",

@@ -77,48 +77,12 @@ func (r *reader) readOAuth(v value) {
 		r.typeError(v, "true, false or an object")
 		return
 	}
-	o := new(OAuth)
-	r.server.OAuth = o
-	port := 0
-	for _, m := range r.members(v) {
-		r.field = "oauth." + namePrefix(m.name)
-		switch m.name {
-		case "enabled":
-			o.Disabled = !r.readBool(m.value)
-		case "allowPrivate":
-			o.AllowPrivate = r.readBool(m.value)
-		case "clientId", "client_id", "CLIENT_ID":
-			o.ClientID = r.readString(m.value)
-		case "clientSecret", "client_secret", "CLIENT_SECRET":
-			o.ClientSecret = r.readString(m.value)
-		case "issuer", "ISSUER":
-			o.Issuer = r.readString(m.value)
-		case "scope", "scopes":
-			if m.isArray() {
-				o.Scope = strings.Join(r.readStrings(m.value), " ")
-			} else {
-				o.Scope = r.readString(m.value)
-			}
-		case "redirectUri", "redirect_uri", "redirectUrl":
-			o.RedirectURI = r.readString(m.value)
-		case "grantType", "grant_type":
-			switch grant := r.readString(m.value); grant {
-			case authorizationCode, clientCredentials:
-				o.ClientCredentials = grant == clientCredentials
-			default:
-				r.errorf(m.start, "%s must be %s or %s", r.field, authorizationCode,
-					clientCredentials)
-			}
-		case "callbackPort", "callback_port":
-			n, ok := m.integer()
-			if !ok || n < 1 || n > 65535 {
-				r.errorf(m.start, "%s must be a port from 1 to 65535", r.field)
-			}
-			port = int(n)
-		default:
-			r.warnf(m.offset, "unknown field %.60q; it does nothing here", "oauth."+m.name)
-		}
-	}
+	r.server.OAuth = new(OAuth)
+	o := &oauthReader{reader: r, OAuth: r.server.OAuth}
+	readMembers(r, v, "oauth.", o, oauthFields(), func(m member) {
+		r.warnf(m.offset, "unknown field %.60q; it does nothing here", "oauth."+m.name)
+	})
+	port := o.port
 	switch {
 	case o.ClientSecret != "" && o.ClientID == "":
 		r.errorf(v.start, "oauth has a clientSecret but no clientId")
@@ -135,6 +99,67 @@ func (r *reader) readOAuth(v value) {
 	case port != 0:
 		o.RedirectURI = "http://127.0.0.1:" + strconv.Itoa(port) + "/callback"
 	}
+}
+
+// An oauthReader reads one object oauth.
+type oauthReader struct {
+	*reader
+	*OAuth
+	port int // of RedirectURI; 0 if not given
+}
+
+// oauthFields returns the members of oauth.
+func oauthFields() []field[*oauthReader] {
+	return []field[*oauthReader]{
+		{[]string{"clientId", "client_id", "CLIENT_ID"}, textType,
+			"The ID of a registered client; without it the client registers itself.",
+			func(o *oauthReader, v value) { o.ClientID = o.readString(v) }},
+		{[]string{"clientSecret", "client_secret", "CLIENT_SECRET"}, textType,
+			"The secret of that client; it requires issuer.",
+			func(o *oauthReader, v value) { o.ClientSecret = o.readString(v) }},
+		{[]string{"issuer", "ISSUER"}, textType,
+			"The authorization server that has registered the client and may receive its secret.",
+			func(o *oauthReader, v value) { o.Issuer = o.readString(v) }},
+		{[]string{"scope", "scopes"}, scopeType, "The scopes to ask for.", (*oauthReader).readScope},
+		{[]string{"grantType", "grant_type"}, grantType,
+			"client_credentials: the client authenticates with its secret, without a user.",
+			(*oauthReader).readGrantType},
+		{[]string{"redirectUri", "redirect_uri", "redirectUrl"}, textType,
+			"The http: URL of this machine to which the browser returns; without it any port.",
+			func(o *oauthReader, v value) { o.RedirectURI = o.readString(v) }},
+		{[]string{"callbackPort", "callback_port"}, portType,
+			"The port of redirectUri, in its place.", (*oauthReader).readPort},
+		{[]string{"allowPrivate"}, boolType,
+			"A server outside of a private network may have an authorization server within it.",
+			func(o *oauthReader, v value) { o.AllowPrivate = o.readBool(v) }},
+		{[]string{"enabled"}, boolType, "false is the same as \"oauth\": false.",
+			func(o *oauthReader, v value) { o.Disabled = !o.readBool(v) }},
+	}
+}
+
+func (o *oauthReader) readScope(v value) {
+	if v.isArray() {
+		o.Scope = strings.Join(o.readStrings(v), " ")
+		return
+	}
+	o.Scope = o.readString(v)
+}
+
+func (o *oauthReader) readGrantType(v value) {
+	switch grant := o.readString(v); grant {
+	case authorizationCode, clientCredentials:
+		o.ClientCredentials = grant == clientCredentials
+	default:
+		o.errorf(v.start, "%s must be %s or %s", o.field, authorizationCode, clientCredentials)
+	}
+}
+
+func (o *oauthReader) readPort(v value) {
+	n, ok := v.integer()
+	if !ok || n < 1 || n > 65535 {
+		o.errorf(v.start, "%s must be a port from 1 to 65535", o.field)
+	}
+	o.port = int(n)
 }
 
 // oauth expands the variables of o.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/shellwords"
 )
 
 // MaxServers is the maximum number of servers of a file.
@@ -38,12 +37,14 @@ type File struct {
 	Source
 	Servers     []*Server           // in the order of the file, including those with errors
 	Profiles    map[string][]string // ids of servers by name
+	Limits      Limits
 	Inputs      []Input
 	Diagnostics []Diagnostic
 	// HasServers says that the file has a member for servers, which may be empty.
 	HasServers bool
 
 	profileAt map[string]Position // positions of Profiles by name
+	limitsAt  Position            // zero if there are none
 	text      *text
 	section   serverSection
 }
@@ -82,6 +83,7 @@ func Parse(env *Environment, source Source, data []byte) *File {
 		r.readInputs(f.section.parent)
 		r.readServers(f.section.servers)
 		r.readProfiles(root)
+		r.readLimits(root)
 	}
 	return f
 }
@@ -166,6 +168,11 @@ func (r *reader) readServers(all value) {
 		if strings.HasPrefix(m.name, "$") && !m.isObject() {
 			continue // $schema
 		}
+		if r.extensions && m.isObject() && !definesTransport(m.value) {
+			r.warnf(m.offset, "%.60q is a server of an extension, which only its application can start",
+				m.name)
+			continue
+		}
 		if len(r.file.Servers) == MaxServers {
 			r.errorf(m.offset, "the file has more than %d servers", MaxServers)
 			return
@@ -204,7 +211,7 @@ func (r *reader) readServer(m member) {
 		r.errorf(m.start, "a server must be an object, not %s", m.kind())
 		return
 	}
-	r.readFields(m.value)
+	readMembers(r, m.value, "", r, serverFields(), r.unknownField)
 	r.applyTimeout()
 	if s.Err == nil { // after an error, a member may only seem to be missing
 		r.checkTransport(m)
@@ -251,68 +258,16 @@ func (r *reader) checkTransport(m member) {
 		r.warnf(m.offset, "headers are for servers with a URL; they do nothing here")
 	case s.Command != "" && s.OAuth != nil:
 		r.warnf(m.offset, "oauth is for servers with a URL; it does nothing here")
+	case s.Command != "" && s.TLS != (TLS{}):
+		r.warnf(m.offset,
+			"tlsCA, tlsClientCert and tlsClientKey are for servers with a URL; they do nothing here")
+	case (s.TLS.ClientCert == "") != (s.TLS.ClientKey == ""):
+		r.errorf(m.offset, "tlsClientCert and tlsClientKey belong together")
 	case s.URL != "" &&
 		(s.Args != nil || s.Env != nil || s.EnvFile != "" || s.Dir != "" || s.InheritEnv != nil):
 		r.warnf(m.offset,
 			"args, env, envFile, inheritEnv and cwd are for servers with a command; they do nothing here")
 	}
-}
-
-// readCommand reads a program, which may include arguments.
-func (r *reader) readCommand(v value) {
-	s := r.server
-	if v.isArray() {
-		words := r.readStrings(v)
-		if len(words) == 0 || words[0] == "" {
-			r.errorf(v.start, "the first element of command must be the program")
-			return
-		}
-		s.Command, s.Args = words[0], append(words[1:], s.Args...)
-		return
-	}
-	line := r.readString(v)
-	s.Command = line
-	if !strings.ContainsAny(line, " \t") || strings.Contains(line, "${") || r.exists(line) {
-		return
-	}
-	words := splitCommand(line)
-	if len(words) < 2 {
-		r.warnf(v.start, "command contains spaces and is not a file")
-		return
-	}
-	s.Command, s.Args = words[0], append(words[1:], s.Args...)
-	r.warnf(v.start,
-		"command contains spaces and is not a file: it is split; write its arguments as args")
-}
-
-// splitCommand splits a command line into words. It returns nil if a quotation mark is open, or for
-// a comment, a line end or a backslash, which may be part of a Windows path.
-func splitCommand(line string) (words []string) {
-	if strings.ContainsAny(line, "\\\n") {
-		return nil
-	}
-	var s shellwords.Splitter
-	for i := range len(line) {
-		s.Add(line[i])
-	}
-	if s.Open() != 0 || s.InComment() {
-		return nil
-	}
-	for _, word := range s.Words() {
-		words = append(words, word.Text)
-	}
-	return words
-}
-
-// exists reports whether a command is a file.
-func (r *reader) exists(command string) bool {
-	if rest, ok := cutHome(command); ok {
-		command = filepath.Join(r.environment.Home, rest)
-	}
-	if !filepath.IsAbs(command) {
-		command = filepath.Join(r.base(), command)
-	}
-	return r.environment.Exists(command)
 }
 
 // base returns the directory in which relative paths start.

@@ -210,6 +210,21 @@ b {"command":"b","startTimeoutMs":2000,"disabled":true}
 b {"type":"http","url":"https://example.com/mcp","callTimeoutMs":5000,"disabled":true}
 warning: f.json:2:9: server "a": unknown field "source"; it does nothing here
 `},
+		{"Zed's older form", `{"context_servers": {
+  "a": {"command": {"path": "a", "args": ["b"], "env": {"K": "v"}}, "settings": {}},
+  "b": {"command": {"path": "b", "args": [], "env": null, "timeout": 1}},
+  "c": {"settings": {"database_url": "x"}},
+  "d": {"source": "extension", "enabled": true, "settings": {}},
+  "e": {"command": {"args": []}},
+}}`, `a {"command":"a","args":["b"],"env":{"K":"v"},"settings":{}}
+b {"command":"b"}
+e broken
+warning: f.json:2:69: server "a": unknown field "settings"; it does nothing here
+warning: f.json:3:59: server "b": unknown field "command.timeout"; it does nothing here
+warning: f.json:4:3: "c" is a server of an extension, which only its application can start
+warning: f.json:5:3: "d" is a server of an extension, which only its application can start
+error: f.json:6:3: server "e": it has neither a command nor a URL
+`},
 		{"Gemini", `{"mcpServers": {"a": {"httpUrl": "https://example.com/mcp", "timeout": 600000, "includeTools": ["x*"], "excludeTools": ["y"]}}, "general": {}}`,
 			`a {"type":"http","url":"https://example.com/mcp","callTimeoutMs":600000,"tools":{"allow":["x*"],"deny":["y"]}}` +
 				"\n"},
@@ -255,8 +270,10 @@ least {"command":"x","inheritEnv":["*"],"idleStop":"0s","tools":{"allow":[]}}
 `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := parse(strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`))
+			file := strings.ReplaceAll(tt.file, `"/project"`, `"`+drive+`/project"`)
+			f := parse(file)
 			assert.Equal(t, shown(f), tt.want)
+			checkSchema(t, file, f)
 			assert.Assert(t, f.HasServers)
 
 			// What is written down in stdwire's own form is the same.
@@ -395,7 +412,9 @@ func TestDiagnostics(t *testing.T) {
 		{`{"command": "say 'x"}`,
 			`warning: f.json:1:31: server "s": command contains spaces and is not a file`},
 	} {
-		f := parse(`{"servers": {"s": ` + tt.server + `}}`)
+		file := `{"servers": {"s": ` + tt.server + `}}`
+		f := parse(file)
+		checkSchema(t, file, f)
 		var got []string
 		for _, d := range f.Diagnostics {
 			got = append(got, fmt.Sprintf("%v: %v", d.Severity, d))
@@ -455,6 +474,7 @@ error: f.json:1:61: profiles.bad must be an array of texts, not text
 			"error: f.json:1:29: profiles must be an object of arrays of servers' ids, not an array\n"},
 	} {
 		assert.Equal(t, shown(parse(tt.file)), tt.want, tt.file)
+		checkSchema(t, tt.file, parse(tt.file))
 	}
 	f := parse(`{"servers": {` + many(MaxServers+5, `"s%d": {"command": "x"}`) + `}}`)
 	assert.Equal(t, len(f.Servers), MaxServers)

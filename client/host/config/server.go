@@ -34,6 +34,7 @@ type Server struct {
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth // nil if not given
+	TLS     TLS
 
 	Era mcp.Era // zero: detected
 	// Zero durations are the defaults of [client.Options] and [host.Server]; negative ones mean no
@@ -84,9 +85,17 @@ type Endpoint struct {
 	URL     string
 	Headers map[string]string
 	OAuth   *OAuth // nil if not given
+	TLS     TLS    // absolute paths
 
 	// EnvFile is the path of the file that has been read for Command.Env, or "".
 	EnvFile string
+}
+
+// TLS are files in PEM for TLS to a server at a URL. "" stands for the default.
+type TLS struct {
+	CA         string // the authorities that are trusted, in place of those of the system
+	ClientCert string // the certificate that is shown to the server
+	ClientKey  string // its private key
 }
 
 // An Input describes a value that the user is asked for, ${input:ID}.

@@ -5,7 +5,6 @@ import "github.com/stdwire/stdwire/client/host"
 // readTools reads tools: {allow, deny}, or an array of allowed patterns. An unknown member is an
 // error, because ignoring it could allow tools that it denies.
 func (r *reader) readTools(v value) {
-	f := &r.server.Filter
 	if v.isArray() {
 		r.setAllow(v, r.readPatterns(v))
 		return
@@ -14,17 +13,23 @@ func (r *reader) readTools(v value) {
 		r.typeError(v, "{allow: […], deny: […]} with patterns of tools' names")
 		return
 	}
-	for _, m := range r.members(v) {
-		r.field = "tools." + m.name
-		switch m.name {
-		case "allow":
-			r.setAllow(m.value, r.readPatterns(m.value))
-		case "deny":
-			f.Deny = append(f.Deny, r.readPatterns(m.value)...)
-		default:
-			r.errorf(m.offset, "tools has allow and deny, and no %.60q", m.name)
-		}
+	readMembers(r, v, "tools.", r, toolsFields(), func(m member) {
+		r.errorf(m.offset, "tools has allow and deny, and no %.60q", m.name)
+	})
+}
+
+// toolsFields returns the members of tools.
+func toolsFields() []field[*reader] {
+	return []field[*reader]{
+		{[]string{"allow"}, patternsType, "The tools that are offered; without it, all.",
+			func(r *reader, v value) { r.setAllow(v, r.readPatterns(v)) }},
+		{[]string{"deny"}, patternsType, "Tools that are not offered, even if allow names them.",
+			(*reader).readDeny},
 	}
+}
+
+func (r *reader) readDeny(v value) {
+	r.server.Filter.Deny = append(r.server.Filter.Deny, r.readPatterns(v)...)
 }
 
 // setAllow sets the allowed patterns. It is an error if two members set them, because it is unclear
@@ -62,5 +67,25 @@ func (r *reader) readToolFilter(v value) {
 		r.server.Filter.Deny = append(r.server.Filter.Deny, names...)
 	default:
 		r.errorf(mode.start, "%s.mode must be allow or block", r.field)
+	}
+}
+
+// readOptions reads the object options of mcp-proxy. It has members that do nothing here.
+func (r *reader) readOptions(v value) {
+	if !v.isObject() {
+		r.typeError(v, "an object")
+		return
+	}
+	readMembers(r, v, "options.", r, optionsFields(), func(member) {})
+}
+
+// optionsFields returns the members of options.
+func optionsFields() []field[*reader] {
+	return []field[*reader]{
+		{[]string{"disabled"}, boolType, "The server is not started.", func(r *reader, v value) {
+			r.server.Disabled = r.server.Disabled || r.readBool(v)
+		}},
+		{[]string{"toolFilter"}, toolFilterType,
+			"A list of tools, and whether these are allowed or blocked.", (*reader).readToolFilter},
 	}
 }

@@ -24,8 +24,36 @@ type cachedLists struct {
 	Templates []json.RawMessage `json:"resourceTemplates"`
 }
 
-func (u *upstreamServer) cachePath() string {
-	return filepath.Join(u.g.o.CacheDir, atomicfile.Name(u.id+".json"))
+func (u *upstreamServer) cachePath() string { return cachePath(u.g.o.CacheDir, u.id) }
+
+func cachePath(dir, id string) string { return filepath.Join(dir, atomicfile.Name(id+".json")) }
+
+// readCache reads a cache file. text is its content.
+func readCache(path string) (lists cachedLists, text []byte, ok bool) {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxCacheSize {
+		return lists, nil, false
+	}
+	text, err = os.ReadFile(path)
+	return lists, text, err == nil && mcp.Unmarshal(text, &lists) == nil
+}
+
+// CachedTools returns the tools of a server that a gateway has listed with this Options.CacheDir
+// and host.Server.Digest, without starting the server. It returns nil if there are none or the file
+// is invalid. It is for a program that suggests names.
+func CachedTools(dir, id, digest string) (tools []*mcp.Tool) {
+	lists, _, ok := readCache(cachePath(dir, id))
+	if !ok || digest == "" || lists.Digest != digest {
+		return nil
+	}
+	for _, text := range lists.Tools {
+		tool := new(mcp.Tool)
+		if mcp.Unmarshal(text, tool) != nil {
+			return nil
+		}
+		tools = append(tools, tool)
+	}
+	return tools
 }
 
 // usesCache reports whether the server's lists are cached.
@@ -37,13 +65,8 @@ func (u *upstreamServer) loadCache() bool {
 	if !u.usesCache() {
 		return false
 	}
-	info, err := os.Stat(u.cachePath())
-	if err != nil || info.Size() > maxCacheSize {
-		return false
-	}
-	text, err := os.ReadFile(u.cachePath())
-	var r cachedLists
-	if err != nil || mcp.Unmarshal(text, &r) != nil {
+	r, text, ok := readCache(u.cachePath())
+	if !ok {
 		return false
 	}
 	tools, invalidTools, _ := parseDefinitions[mcp.Tool](kindTool, textSeq(r.Tools))

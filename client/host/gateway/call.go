@@ -94,8 +94,10 @@ func (c *call) checkResult() error {
 	return nil
 }
 
+// refuse returns the error of a call that the gateway refuses. Its data tells clients by what.
 func (c *call) refuse(by string, code int, format string, args ...any) error {
-	return &refusedError{by,
-		rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
-			fmt.Sprintf(format, args...))}
+	reason := rpc.Errorf(code, "server %q: %s %q: %s", c.target.id, c.kind, c.target.name,
+		fmt.Sprintf(format, args...))
+	reason.Data = fmt.Appendf(nil, `{"refused_by":%q}`, by)
+	return &refusedError{by, reason}
 }

@@ -20,7 +20,7 @@ func Collisions(servers []Listing) map[string][]WithheldItem {
 		if kind == pin.Tool || kind == pin.Prompt {
 			return host.PublicName(id, own, host.DefaultMaxName)
 		}
-		return own
+		return (&upstreamServer{id: id}).publicURI(own)
 	}
 	for _, s := range servers {
 		t.addServer(s.ID)

@@ -49,6 +49,14 @@
 // listed for the first time or could not be started; without prefixes, tools and prompts too. Names
 // in cached lists are reserved from the beginning. A disabled or removed server loses its names.
 //
+// The URI of an app (MCP Apps) gets the ID of its server, which no other server can take:
+// "ui://board/page" of the server "files" is "ui://files/board/page" in lists, in the _meta of
+// tools and in results. Clients that do not declare apps see neither the URIs nor the tools that
+// only apps may call; these are no operations either. A host that names the app of a request in
+// _meta, see [mcp.MetaApp], has it confined to the app's server, whose own names of tools and URIs
+// it may use. Without that, an unknown name of a tool is that of the only server with apps that has
+// it.
+//
 // A URI is read at the first server that lists it or a template for it. A URI that no server lists
 // is tried, in order, at the servers that list other URIs of its scheme.
 //

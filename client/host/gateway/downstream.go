@@ -31,12 +31,14 @@ func (d *downstream) attach(g *Gateway) {
 		func(ctx context.Context, _ server.Kind, name string) error {
 			return g.awaitName(ctx, d, name)
 		})
+	d.attachApps(g)
 }
 
 func (d *downstream) detach() {
 	d.stopWatch()
 	d.server.Integration().ReadUnlisted(nil)
 	d.server.Integration().AwaitMissing(nil)
+	d.server.Integration().ResolveForApp(nil)
 }
 
 func (d *downstream) includes(id string) bool { return d.all || slices.Contains(d.ids, id) }

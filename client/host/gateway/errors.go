@@ -27,6 +27,11 @@ func operationError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[*inputRequired](err); ok || ctx.Err() != nil {
 		return err
 	}
+	if q, ok := errors.AsType[*client.QuestionError](err); ok &&
+		errors.Is(q, rpc.ErrMethodNotFound) {
+		return dispatch.Errorf(dispatch.NotImplemented,
+			"the server asks a question (%s), and nobody can answer it here", q.Method)
+	}
 	if r, ok := errors.AsType[*clientReply](err); ok {
 		err = r.cause
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -47,11 +48,21 @@ func (u *upstreamServer) putTool(s *server.Server, public string, d definition[m
 	offered := *d.item
 	offered.Name = public
 	name, idempotent := d.item.Name, d.item.Annotations.Idempotent()
+	definition, extension := u.publicDefinition(d.passed, name, public, d.item.Description), ""
+	if hasUI(d.item) {
+		definition = u.withPublicApp(definition)
+		if onlyForApps(d.item) {
+			extension = mcp.ExtensionApps
+		}
+		u.hasApps.Store(true)
+		s.Integration().DeclareApps()
+	}
 	return s.AddRawTool(
-		server.RawTool{Tool: offered, NeedsSession: u.perSession,
-			Definition: u.publicDefinition(d.passed, name, public, d.item.Description),
+		server.RawTool{Tool: offered, NeedsSession: u.perSession, Extension: extension,
+			Definition: definition,
 			Forward: func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, error) {
-				return u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
+				result, err := u.g.callTool(ctx, u.target(ctx, name, idempotent), arguments)
+				return u.publicResult(result), err
 			}})
 }
 
@@ -81,17 +92,36 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 		})
 }
 
-func (u *upstreamServer) putResource(s *server.Server, _ string, d definition[mcp.Resource]) error {
+func (u *upstreamServer) putResource(s *server.Server, public string,
+	d definition[mcp.Resource]) error {
+	offered, definition := *d.item, d.passed
+	extension := extensionOf(d.item.URI, d.item.MIMEType)
+	if offered.URI != public {
+		offered.URI = public
+		definition = setMember(definition, "uri", jsonscan.AppendString(nil, public))
+	}
+	if extension != "" {
+		s.Integration().DeclareApps()
+	}
 	return s.AddResource(
-		server.Resource{Resource: *d.item, NeedsSession: u.perSession, Definition: d.passed,
-			Read: u.read})
+		server.Resource{Resource: offered, NeedsSession: u.perSession, Definition: definition,
+			Extension: extension, Read: u.read})
 }
 
-func (u *upstreamServer) putTemplate(s *server.Server, _ string,
+func (u *upstreamServer) putTemplate(s *server.Server, public string,
 	d definition[mcp.ResourceTemplate]) error {
+	offered, definition := *d.item, d.passed
+	extension := extensionOf(d.item.URITemplate, d.item.MIMEType)
+	if offered.URITemplate != public {
+		offered.URITemplate = public
+		definition = setMember(definition, "uriTemplate", jsonscan.AppendString(nil, public))
+	}
+	if extension != "" {
+		s.Integration().DeclareApps()
+	}
 	return s.AddResourceTemplate(
-		server.ResourceTemplate{ResourceTemplate: *d.item, NeedsSession: u.perSession,
-			Definition: d.passed,
+		server.ResourceTemplate{ResourceTemplate: offered, NeedsSession: u.perSession,
+			Definition: definition, Extension: extension,
 			Read: func(ctx context.Context, uri string,
 				_ map[string]string) (*mcp.ReadResourceResult, error) {
 				return u.readMatched(ctx, s, uri)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/internal/uritemplate"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A nameKey identifies a kind and a public name or URI.
@@ -164,6 +165,9 @@ func (t *nameTable) compileTemplates(id string, texts map[string]string) {
 // firstBefore returns the first server before id that has the name or, for a resource or template,
 // a template that matches its URIs.
 func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bool) {
+	if mcp.IsAppURI(n.public) {
+		return first, false // it has the server's ID
+	}
 	uri := ""
 	switch n.kind {
 	case kindResource:

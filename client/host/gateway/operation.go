@@ -24,7 +24,7 @@ func (u *upstreamServer) operationList(
 		add: u.putOperation, remove: (*dispatch.Catalog).Remove,
 		downstreams: func() []*dispatch.Catalog { return []*dispatch.Catalog{catalog} },
 		name: func(t *mcp.Tool) (string, string) {
-			if !u.filter.Allows(t.Name) {
+			if !u.filter.Allows(t.Name) || onlyForApps(t) {
 				return t.Name, ""
 			}
 			return t.Name, host.OperationName(u.id, t.Name)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -31,6 +32,7 @@ func DeclareCapabilities(o *client.Options) {
 		return nil, errNoClient
 	}
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return nil, errNoClient }
+	apps.Declare(o)
 }
 
 // PinServer returns the identity of a server in Options.Pins. c is a client with the capabilities
@@ -42,15 +44,19 @@ func PinServer(id string, c *client.Client) (pin.Server, error) {
 func newPinServer(id, name string) (pin.Server, error) {
 	var identity client.Options
 	DeclareCapabilities(&identity)
+	identity.Extensions = nil // pins are older than extensions, which change no identity
 	declared, err := mcp.Marshal(identity.Capabilities())
 	return pin.Server{ID: id, Name: name, Capabilities: declared}, err
 }
 
 // Definitions returns a server's definitions of one kind as the gateway pins them: as received,
-// without those that have no name or URI or a duplicate one. A server that does not implement the
-// kind has none.
+// without those that have no name or URI or a duplicate one. The definition of an app has the
+// digest of its page, which is read. A server that does not implement the kind has none.
 func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []json.RawMessage,
 	err error) {
+	if kind == pin.App {
+		return appDefinitions(ctx, c)
+	}
 	i := c.Integration()
 	list := map[pin.Kind]func(context.Context,
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{

@@ -14,7 +14,18 @@ import (
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
 // template for it, or nil. An error says that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
-	id, by, found := g.names.reader(uri, d.includes)
+	counts := d.includes
+	if mcp.IsAppURI(uri) { // no template of another server counts
+		app := g.appOwner(d, uri)
+		if app == nil {
+			return nil, nil
+		}
+		counts = func(id string) bool { return id == app.id }
+		if _, _, listed := g.names.reader(uri, counts); !listed {
+			return app, nil // servers need not list apps
+		}
+	}
+	id, by, found := g.names.reader(uri, counts)
 	g.mu.Lock()
 	u := g.upstreams[id]
 	g.mu.Unlock()
@@ -66,6 +77,14 @@ func (g *Gateway) readUnlisted(ctx context.Context, d *downstream,
 	}
 	if u == nil {
 		u = g.onlyUpstream(d)
+	}
+	if mcp.IsAppURI(uri) { // never at another server: see publicURI
+		if u == nil {
+			return nil, server.ResourceNotFound(uri)
+		}
+		if _, own := u.ownURI(uri); !own {
+			uri = u.publicURI(uri) // the only server's own
+		}
 	}
 	if u != nil {
 		return u.readUnlisted(ctx, uri)
@@ -126,10 +145,37 @@ func (g *Gateway) candidates(d *downstream, uri string) (upstreams []*upstreamSe
 
 // read reads a URI from the server.
 func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	public := uri
+	uri, ok := u.ownURI(uri)
+	if mcp.IsAppURI(uri) && ok { // a template without the scheme of apps may match it
+		settings, declared := server.ClientExtension(ctx, mcp.ExtensionApps)
+		ok = declared && mcp.AcceptsApps(settings)
+	}
+	if !ok {
+		return nil, server.ResourceNotFound(public)
+	}
+	result, err := u.readOwn(ctx, uri)
+	if result != nil && mcp.IsAppURI(uri) {
+		own := *result
+		own.Contents = slices.Clone(own.Contents)
+		for i := range own.Contents {
+			own.Contents[i].URI = u.publicURI(own.Contents[i].URI)
+		}
+		result = &own
+	}
+	return result, err
+}
+
+// readOwn reads one of the server's own URIs.
+func (u *upstreamServer) readOwn(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
 	c := &call{kind: kindResource, target: u.target(ctx, uri, true)}
 	return forwardTyped(ctx, u.g, c,
 		func(ctx context.Context, to *client.Client,
 			opts ...client.CallOption) (*mcp.ReadResourceResult, error) {
-			return to.ReadResource(ctx, uri, opts...)
+			result, err := to.ReadResource(ctx, uri, opts...)
+			if err == nil && mcp.IsAppURI(uri) {
+				err = u.checkApp(to.ServerInfo().Name, uri, result.Contents)
+			}
+			return result, err
 		})
 }

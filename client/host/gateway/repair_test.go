@@ -130,6 +130,7 @@ func pinnedOf(t *testing.T, lock *pin.Lock, id, definition string) bool {
 	t.Helper()
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
+	o.Extensions = nil // they are no part of the identity
 	declared, err := mcp.Marshal(o.Capabilities())
 	assert.NilError(t, err)
 	report, err := lock.Compare(pin.Server{ID: id, Name: "scripted", Capabilities: declared},

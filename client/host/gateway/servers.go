@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host"
 )
 
@@ -27,6 +28,7 @@ func (g *Gateway) Add(s host.Server) error {
 		s.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 			error) {
 			g.setQuestionHandlers(&o, s.ID, session)
+			apps.Declare(&o)
 			u.setRootsHandler(&o, session)
 			if session == "" { // the lists come from the shared process only
 				u.setChangeHandlers(&o)

@@ -44,7 +44,9 @@ func (g *Gateway) distributeSubscriptions() {
 		for _, d := range g.allDownstreams() {
 			for _, uri := range d.server.Integration().SubscribedResources() {
 				if u := g.ownerOf(d, uri); u != nil {
-					uris[u] = append(uris[u], uri) // perhaps again, for another downstream
+					if own, ok := u.ownURI(uri); ok {
+						uris[u] = append(uris[u], own) // perhaps again, for another downstream
+					}
 				}
 			}
 		}

@@ -36,6 +36,7 @@ type upstreamServer struct {
 	recheck          chan struct{}    // capacity 1: pins have changed
 	listed           *client.Client   // the client whose lists are offered; used by run only
 	level            mcp.LoggingLevel // Options.LogLevel of the server
+	hasApps          atomic.Bool      // a tool with an app was offered once
 	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
 
 	maxArguments, maxResult int // bytes
@@ -89,13 +90,13 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		downstreams: u.downstreamServers, kind: kindResource, shared: true,
 		list: client.Integration.ResourceDefinitions,
 		add:  u.putResource, remove: (*server.Server).RemoveResources,
-		name: func(r *mcp.Resource) (string, string) { return r.URI, r.URI }}
+		name: func(r *mcp.Resource) (string, string) { return r.URI, u.publicURI(r.URI) }}
 	u.templates = &itemList[mcp.ResourceTemplate, *server.Server]{upstream: u,
 		downstreams: u.downstreamServers, kind: kindTemplate, shared: true,
 		list: client.Integration.ResourceTemplateDefinitions, add: u.putTemplate,
 		remove: (*server.Server).RemoveResourceTemplates,
 		name: func(t *mcp.ResourceTemplate) (string, string) {
-			return t.URITemplate, t.URITemplate
+			return t.URITemplate, u.publicURI(t.URITemplate)
 		}}
 	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates)
 	return u
@@ -193,6 +194,7 @@ func (u *upstreamServer) downstreamServers() []*server.Server {
 // updated sends resources/updated for a URI to the downstream servers where it belongs to m or to
 // no other server.
 func (u *upstreamServer) updated(uri string) {
+	uri = u.publicURI(uri)
 	for _, d := range u.g.allDownstreams() {
 		if owner := u.g.ownerOf(d, uri); d.includes(u.id) && (owner == u || owner == nil) {
 			d.server.ResourceUpdated(uri)

@@ -25,6 +25,7 @@ type serverPins struct {
 	Prompts      map[string]entry `json:"prompts,omitzero"`
 	Resources    map[string]entry `json:"resources,omitzero"`
 	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
+	Apps         map[string]entry `json:"apps,omitzero"`
 }
 
 // ofKind returns the pins of one kind.
@@ -38,6 +39,8 @@ func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
 		return &sp.Resources
 	case Template:
 		return &sp.Templates
+	case App:
+		return &sp.Apps
 	}
 	panic("pin: there is no kind " + string(kind))
 }

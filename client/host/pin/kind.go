@@ -14,17 +14,18 @@ const (
 	Prompt   Kind = "prompt"
 	Resource Kind = "resource"
 	Template Kind = "resource template"
+	App      Kind = "app" // the page that a host shows beside a tool's results
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template} }
+func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template, App} }
 
 // nameMembers are the members that identify definitions.
 var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri",
-	Template: "uriTemplate"}
+	Template: "uriTemplate", App: "uri"}
 
-// Name returns the name of a tool or prompt, the URI of a resource, or the URI template, from its
-// definition. It returns "" if the definition has none.
+// Name returns the name of a tool or prompt, the URI of a resource or app, or the URI template,
+// from its definition. It returns "" if the definition has none.
 func (kind Kind) Name(definition json.RawMessage) string {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMembers[kind]))
 	return name

@@ -28,7 +28,8 @@ stdwire/credentials in $XDG_STATE_HOME, in files that only you can read.
 
 ` +
 			all.List(),
-		Make: all.Make,
+		Subcommands: all,
+		Make:        all.Make,
 	}
 }
 

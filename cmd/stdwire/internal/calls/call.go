@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -33,11 +34,14 @@ arguments are added to it.
 
 Arguments are validated against the schema before they are sent. text formats the result for
 people; json prints it as the server wrote it; raw prints the content alone: the text of a text,
-the bytes of an image. If the tool reports a failure, the exit code is 5, and with text and raw
-stdout is empty.
+the bytes of an image. If the tool reports a failure, the exit code is 5, or 7 if it refuses, and
+with text and raw stdout is empty.
 
-At a terminal stdwire asks you the questions of the server. Elsewhere the server is told that
-nobody can be asked.
+At a terminal stdwire asks you the questions of the server, also those to a model. Elsewhere the
+server is told that nobody can be asked. --yes answers a question that only asks for a
+confirmation. --sample COMMAND answers the questions to a model
+instead: COMMAND reads the params of sampling/createMessage from stdin and writes the result, as
+{"content":{"type":"text","text":"…"}}, to stdout. It is stopped after 5 minutes.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
@@ -54,11 +58,16 @@ nobody can be asked.
 					}},
 				output.SaveFlag(&c.save),
 				TimeoutFlag(&c.Timeout),
+				command.SwitchFlag(&c.yes, "--yes",
+					"confirm what the server asks to confirm"),
 				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
 				command.SwitchFlag(&c.watch, "--watch",
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
+				command.SwitchFlag(&c.task, "--task",
+					"if the call becomes a task, print its id and do not wait; see stdwire task"),
 			}, c.Target.Flags()...)
-			return command.Grammar{Flags: flags, Word: c.Word, Connection: c.Target.SetConnection,
+			return command.Grammar{Flags: flags, Word: c.word,
+				Argument: "an argument of the tool is written %s=VALUE", Connection: c.Target.SetConnection,
 				Command: c.Target.Command}, c.run
 		},
 	}
@@ -68,12 +77,15 @@ nobody can be asked.
 type Call struct {
 	Target      *target.Target
 	Tool        string
+	tool        string // a word after Tool that is no argument; "" if there is none
 	assignments []arguments.Assignment
 	data        string // of -d
 	hasData     bool   // -d is given
 	Timeout     time.Duration
 	noValidate  bool
+	yes         bool
 	watch       bool
+	task        bool
 	output      string
 	save        string // directory; "": nothing is saved
 }
@@ -92,9 +104,33 @@ func (c *Call) Word(word string) error {
 	return err
 }
 
+// word is Word, but leaves the error about a second word that is no argument to run, which knows
+// the configuration.
+func (c *Call) word(word string) error {
+	if c.Tool != "" && c.tool == "" && c.assignments == nil && !strings.Contains(word, "=") {
+		c.tool = word
+		return nil
+	}
+	return c.Word(word)
+}
+
+// unexpected returns the failure for a second word that is no argument. It asks whether the first
+// is meant as a server.
+func (c *Call) unexpected() error {
+	_, err := arguments.ParseAssignment(c.tool)
+	if f, ok := errors.AsType[*command.Failure](err); ok && c.Target.IsBuiltin() &&
+		c.Target.Configured.Has(c.Tool) {
+		f.Hint = "did you mean -s " + c.Tool + "? stdwire call -s " + c.Tool + " " + c.tool
+	}
+	return err
+}
+
 func (c *Call) run(ctx context.Context, std *term.Streams) error {
 	if c.Tool == "" {
 		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
+	}
+	if c.tool != "" {
+		return c.unexpected()
 	}
 	data := []byte("{}")
 	if c.hasData {
@@ -111,20 +147,25 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 	if c.watch {
 		c.Target.Options.OnLog, c.Target.Options.LogLevel = logLines(std), mcp.LevelInfo
 	}
-	return c.Target.Use(ctx, std, func(cl *client.Client) error {
+	adjust := func(o *client.Options) {
+		if c.yes {
+			elicit.Confirm(o)
+		}
+	}
+	return c.Target.UseWith(ctx, std, adjust, func(cl *client.Client) error {
 		if err := c.Target.Configured.CheckAllowed(c.Tool); err != nil {
 			return err
 		}
 		tool, err := target.FindTool(c.Target.Configured.Tools(cl, ctx), c.Tool)
 		if err != nil {
-			if f, ok := errors.AsType[*command.Failure](err); ok && f.Hint == "" && !std.CanAsk() {
-				f.Hint = "some tools exist only at a terminal: run it with stdin and stderr on a terminal"
-			}
-			return err
+			return c.explainMissing(std, cl, err)
 		}
 		arguments, err := c.Arguments(std, tool, data)
 		if err != nil {
 			return err
+		}
+		if c.task {
+			return c.start(ctx, std, cl, arguments, saver)
 		}
 		result, err := c.Send(ctx, std, cl, arguments)
 		if err != nil {
@@ -133,6 +174,55 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		v := &output.Printer{Std: std, Format: c.output, Save: saver}
 		return v.ToolResult(c.Tool, result)
 	})
+}
+
+// explainMissing returns the failure for a tool that the server does not have: it may be one of
+// stdwire's own that a flag offers, or the user has named a server in its place.
+func (c *Call) explainMissing(std *term.Streams, cl *client.Client, err error) error {
+	f, ok := errors.AsType[*command.Failure](err)
+	if !ok || f.Code != "not_found" {
+		return err
+	}
+	own := c.Target.IsBuiltin()
+	if own || cl.ServerInfo().Name == "stdwire" {
+		if flag := c.Target.Builtin.ClosedGate(c.Tool); flag != "" {
+			f.Code, f.Why, f.Hint = "denied", "it is offered with "+flag, ""
+			if !own {
+				f.Hint = "give " + flag + " to the stdwire serve that is the server"
+			}
+			return f
+		}
+	}
+	switch {
+	case own && c.Target.Configured.Has(c.Tool):
+		f.Hint = "did you mean -s " + c.Tool + "? stdwire tools -s " + c.Tool + " lists its tools"
+	case f.Hint == "" && !own && !std.CanAsk():
+		f.Hint = "some tools exist only at a terminal: run it with stdin and stderr on a terminal"
+	}
+	return f
+}
+
+// start calls the tool and prints the id of the task that the call becomes, or its result.
+func (c *Call) start(ctx context.Context, std *term.Streams, cl *client.Client, arguments []byte,
+	saver *output.Saver) error {
+	task, err := cl.StartTool(ctx, c.Tool, json.RawMessage(arguments), client.Timeout(c.Timeout))
+	if err != nil {
+		return err
+	}
+	if task.ID() == "" {
+		std.Err.Printf("note: %s did not become a task", c.Tool)
+		v := &output.Printer{Std: std, Format: c.output, Save: saver}
+		return v.ToolResult(c.Tool, task.State().Result)
+	}
+	if c.output == "json" {
+		text, err := mcp.Marshal(task.State())
+		if err == nil {
+			std.Out.PrintJSON(text)
+		}
+		return err
+	}
+	std.Out.Print(printable.Line(task.ID()) + "\n")
+	return nil
 }
 
 // Arguments builds the arguments of the call and validates them against the input schema.

@@ -27,26 +27,27 @@ that contains = is written as ARGUMENT=VALUE.
   stdwire complete prompt completable-prompt name A department=Sales \
     -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
-			c := &completion{target: target.NewTarget()}
-			flags := append([]command.Flag{command.FormatFlag(&c.output, "text", "json")},
+			c := &Completion{target: target.NewTarget()}
+			flags := append([]command.Flag{command.FormatFlag(&c.Output, "text", "json")},
 				c.target.Flags()...)
-			return command.Grammar{Flags: flags, Word: c.word, Connection: c.target.SetConnection,
+			return command.Grammar{Flags: flags, Word: c.Word, Connection: c.target.SetConnection,
 				Command: c.target.Command}, c.run
 		},
 	}
 }
 
-// A completion holds the options of stdwire complete.
-type completion struct {
+// A Completion holds the options of stdwire complete.
+type Completion struct {
 	target   *target.Target
 	words    []string // prompt or resource, its name, the argument
 	value    string
 	hasValue bool
 	known    textArguments // the other arguments
-	output   string
+	Output   string
 }
 
-func (c *completion) word(word string) error {
+// Word parses an argument.
+func (c *Completion) Word(word string) error {
 	switch given := len(c.words); {
 	case given == 0 && word != "prompt" && word != "resource":
 		return command.Usagef("%q is neither prompt nor resource",
@@ -70,7 +71,15 @@ func (c *completion) word(word string) error {
 	return c.known.add(word)
 }
 
-func (c *completion) run(ctx context.Context, std *term.Streams) error {
+func (c *Completion) run(ctx context.Context, std *term.Streams) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	return c.target.Use(ctx, std, func(cl *client.Client) error { return c.Print(ctx, std, cl) })
+}
+
+// check returns an error if an argument is missing.
+func (c *Completion) check() error {
 	switch len(c.words) {
 	case 0:
 		return command.Usagef("of what, a prompt or a resource?")
@@ -81,18 +90,24 @@ func (c *completion) run(ctx context.Context, std *term.Streams) error {
 	case 2:
 		return command.Usagef("which argument?")
 	}
-	return c.target.Use(ctx, std, func(cl *client.Client) error {
-		ref, err := c.reference(ctx, cl)
-		if err != nil {
-			return err
-		}
-		return c.ask(ctx, std, cl, ref)
-	})
+	return nil
+}
+
+// Print asks the server and prints its suggestions.
+func (c *Completion) Print(ctx context.Context, std *term.Streams, cl *client.Client) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	ref, err := c.reference(ctx, cl)
+	if err != nil {
+		return err
+	}
+	return c.ask(ctx, std, cl, ref)
 }
 
 // reference returns the prompt or resource template of the argument. It looks them up first,
 // because many servers answer requests about unknown ones with an empty list.
-func (c *completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference,
+func (c *Completion) reference(ctx context.Context, cl *client.Client) (ref mcp.CompleteReference,
 	err error) {
 	kind, name, argument := c.words[0], c.words[1], c.words[2]
 	if kind == "resource" {
@@ -138,7 +153,7 @@ func findTemplate(ctx context.Context, c *client.Client, name string) error {
 // arguments.
 const completionContextSince mcp.Revision = "2025-06-18"
 
-func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Client,
+func (c *Completion) ask(ctx context.Context, std *term.Streams, cl *client.Client,
 	ref mcp.CompleteReference) error {
 	params := &mcp.CompleteParams{Ref: ref,
 		Argument: mcp.CompleteArgument{Name: c.words[2], Value: c.value}}
@@ -158,14 +173,14 @@ func (c *completion) ask(ctx context.Context, std *term.Streams, cl *client.Clie
 		}
 		return err
 	}
-	if c.output == "json" {
+	if c.Output == "json" {
 		std.Out.PrintJSON(raw)
 	}
 	var result mcp.CompleteResult
 	if err := mcp.Unmarshal(raw, &result); err != nil {
-		return (&output.Printer{Std: std, Format: c.output}).InvalidResult(c.words[1], raw, err)
+		return (&output.Printer{Std: std, Format: c.Output}).InvalidResult(c.words[1], raw, err)
 	}
-	if c.output == "json" {
+	if c.Output == "json" {
 		return nil
 	}
 	values := result.Completion.Values

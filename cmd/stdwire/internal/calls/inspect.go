@@ -1,7 +1,6 @@
 package calls
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -26,8 +26,9 @@ func InspectCommand() command.Command {
 		Name: "inspect", Usage: "[TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "show what a server is, or all of a tool's definition",
 		Help: `Prints the negotiated revision, the name and version of the server, how long its start took, the
-names of its environment variables, and what it wrote to stdout that is not a message. With a
-TOOL it prints the whole definition of the tool.`,
+names of its environment variables, what it wrote to stdout that is not a message, and the apps of
+its tools: their size, and what they ask for. With a TOOL it prints what the tool does and a table
+of its parameters; json prints the whole definition, as the server wrote it.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, tool string
@@ -45,7 +46,7 @@ TOOL it prints the whole definition of the tool.`,
 					Command: t.Command},
 				func(ctx context.Context, std *term.Streams) error {
 					began := time.Now()
-					return t.Use(ctx, std, func(c *client.Client) error {
+					return t.UseWith(ctx, std, apps.Declare, func(c *client.Client) error {
 						if tool != "" {
 							if err := t.Configured.CheckAllowed(tool); err != nil {
 								return err
@@ -59,7 +60,7 @@ TOOL it prints the whole definition of the tool.`,
 	}
 }
 
-// InspectTool prints the definition of a tool, as the server wrote it (json) or indented.
+// InspectTool prints the definition of a tool, as the server wrote it (json) or for people.
 func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools output.Kind, name,
 	form string) error {
 	list, err := tools.JSON(ctx, c)
@@ -77,11 +78,11 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 			std.Out.PrintJSON(definition)
 			return nil
 		}
-		var indented bytes.Buffer
-		if err := json.Indent(&indented, definition, "", "  "); err != nil {
+		var tool mcp.Tool
+		if err := mcp.Unmarshal(definition, &tool); err != nil {
 			return err
 		}
-		std.Out.PrintJSON(indented.Bytes())
+		std.Out.Print(output.Definition(&tool))
 		return nil
 	}
 	return target.NotFound("tool", name, names, "stdwire tools")
@@ -98,12 +99,77 @@ type Report struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Handshake    handshake       `json:"handshake"`
 	// from the start of the process to the end of the handshake
-	ReadyMs     float64  `json:"ready_ms"`
-	Tools       *int     `json:"tools"`                 // their number; null without tools/list
-	ListMs      float64  `json:"list_ms"`               // the time of listing the tools
-	Pid         int      `json:"pid,omitempty"`         // of a child process
-	Environment []string `json:"environment,omitempty"` // the names of the variables
-	Noise       noise    `json:"noise"`
+	ReadyMs     float64     `json:"ready_ms"`
+	Tools       *int        `json:"tools"`                 // their number; null without tools/list
+	ListMs      float64     `json:"list_ms"`               // the time of listing the tools
+	Pid         int         `json:"pid,omitempty"`         // of a child process
+	Environment []string    `json:"environment,omitempty"` // the names of the variables
+	Apps        []appReport `json:"apps,omitempty"`
+	Noise       noise       `json:"noise"`
+}
+
+// An appReport describes the app of tools.
+type appReport struct {
+	URI         string   `json:"uri"`
+	Tools       []string `json:"tools"`
+	Bytes       int      `json:"bytes,omitempty"`
+	Digest      string   `json:"digest,omitempty"`
+	Origins     []string `json:"origins,omitempty"`
+	Permissions []string `json:"permissions,omitempty"`
+	Error       string   `json:"error,omitempty"` // why it cannot be read
+}
+
+// inspectApps describes the apps of the tools.
+func inspectApps(ctx context.Context, c *client.Client, timeout time.Duration) ([]appReport,
+	error) {
+	pages, unreadable, err := apps.ReadAll(ctx, c, client.Timeout(timeout))
+	if err != nil {
+		return nil, err
+	}
+	var all []appReport
+	byURI := map[string]int{}
+	for tool, err := range c.Tools(ctx, client.Timeout(timeout)) {
+		if err != nil {
+			return nil, err
+		}
+		ui, has := apps.Of(tool)
+		if !has {
+			continue
+		}
+		at, known := byURI[ui.ResourceURI]
+		if !known {
+			at = len(all)
+			byURI[ui.ResourceURI] = at
+			all = append(all, appReport{URI: ui.ResourceURI})
+			if err := unreadable[ui.ResourceURI]; err != nil {
+				all[at].Error = err.Error()
+			}
+		}
+		all[at].Tools = append(all[at].Tools, tool.Name)
+	}
+	for _, a := range pages {
+		if at, known := byURI[a.URI]; known {
+			r := &all[at]
+			r.Bytes, r.Digest, r.Origins, r.Permissions = len(a.HTML), a.Digest, a.Origins(),
+				a.Permissions()
+		}
+	}
+	return all, nil
+}
+
+func (r *appReport) text() string {
+	parts := []string{fmt.Sprintf("%s, of %s", r.URI, strings.Join(r.Tools, " "))}
+	if r.Error != "" {
+		return parts[0] + ": " + r.Error
+	}
+	parts = append(parts, fmt.Sprintf("%d bytes", r.Bytes))
+	if r.Permissions != nil {
+		parts = append(parts, "asks for "+strings.Join(r.Permissions, " "))
+	}
+	if r.Origins != nil {
+		parts = append(parts, "uses "+strings.Join(r.Origins, " "))
+	}
+	return strings.Join(append(parts, r.Digest), ", ")
 }
 
 type handshake struct {
@@ -153,6 +219,12 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 	if count >= 0 {
 		r.Tools, r.ListMs = &count, command.Milliseconds(time.Since(began))
 	}
+	if count > 0 {
+		var err error
+		if r.Apps, err = inspectApps(ctx, c, listTimeout); err != nil {
+			return err
+		}
+	}
 	n := c.Stats() // last: until now it has had time to make some
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
@@ -178,6 +250,9 @@ func (r *Report) text() string {
 		row("tools", "%d, listed in %.1f ms", *r.Tools, r.ListMs)
 	} else {
 		row("tools", "none: the server does not know tools/list")
+	}
+	for i := range r.Apps {
+		row("app", "%s", r.Apps[i].text())
 	}
 	noise := "noise"
 	if r.Pid != 0 {

@@ -66,7 +66,7 @@ func progressOptions(show func(text string)) []client.CallOption {
 	return []client.CallOption{
 		client.OnProgress(func(p mcp.ProgressParams) { show(progressText(p)) }),
 		client.OnTask(func(t mcp.Task) {
-			show(command.JoinNonEmpty(": ", "task "+string(t.Status), t.StatusMessage))
+			show("task " + taskText(t))
 		}),
 	}
 }

@@ -8,6 +8,7 @@ package command
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +24,12 @@ type Grammar struct {
 	// Word is called with each argument that is not a flag. If it is nil, such an argument is an
 	// error.
 	Word func(word string) error
+	// Argument, with %s for its name, says how an argument is written that was given as a flag.
+	Argument string
 	// Rest, in place of Word, is called with the first word and all arguments after it.
 	Rest func(words []string)
+	// Subcommands are the commands that the first word may name, for completion.
+	Subcommands Subcommands
 	// Connection is called with the first argument that is not a flag, without its "@", if it
 	// begins with "@". If it is nil, that is an argument like others.
 	Connection func(name string) error
@@ -100,7 +105,7 @@ func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 	name, value, hasValue := strings.Cut(args[0], "=")
 	i := slices.IndexFunc(g.Flags, func(f Flag) bool { return f.Name == name })
 	if i < 0 {
-		return nil, Usagef("unknown flag %s", name).WithHint(near.Instead(name, g.names()))
+		return nil, Usagef("unknown flag %s", name).WithHint(g.flagHint(name))
 	}
 	f := g.Flags[i]
 	args = args[1:]
@@ -123,6 +128,15 @@ func (g *Grammar) parseFlag(args []string, seen map[string]bool) ([]string, erro
 		return nil, Usagef("%s: %v", name, err)
 	}
 	return args, nil
+}
+
+// flagHint is the hint for an unknown flag. A flag that is nothing like the known ones may be meant
+// as an argument.
+func (g *Grammar) flagHint(name string) string {
+	if hint := near.DidYouMean(name, g.names()); hint != "" || g.Argument == "" {
+		return hint
+	}
+	return fmt.Sprintf(g.Argument, strings.TrimLeft(name, "-"))
 }
 
 func (g *Grammar) names() []string {

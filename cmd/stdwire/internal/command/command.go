@@ -15,6 +15,8 @@ type Command struct {
 	Usage   string // the arguments, for the first line of its help
 	Summary string // one line of the main help
 	Help    string // the paragraphs of its help
+	// Subcommands are the commands whose names begin with this one's.
+	Subcommands Subcommands
 	// Make returns the grammar of the arguments and the function that runs the command once they
 	// are parsed.
 	Make func() (Grammar, Runner)

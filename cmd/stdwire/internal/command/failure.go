@@ -17,7 +17,7 @@ var ExitCodes = map[string]int{
 	"internal": 1, // an unexpected error of this program or the server
 
 	"usage":    2, // the command line is wrong
-	"bad_args": 2, // the arguments of the tool are not JSON or do not fit its schema
+	"bad_args": 2, // the arguments of the tool are not JSON, or do not fit it or its schema
 
 	// the server at a URL requires or refuses authorization, or no token could be obtained
 	"auth_required": 3,
@@ -36,7 +36,7 @@ var ExitCodes = map[string]int{
 
 	"too_large": 7, // a message exceeds the limit of either side
 	"untrusted": 7, // the project's server is not trusted; see stdwire trust
-	"denied":    7, // the configuration forbids it
+	"denied":    7, // the configuration, the server or a gateway forbids it, or nobody confirmed it
 
 	"config": 8, // the configuration has an error
 

@@ -30,7 +30,7 @@ func (all Subcommands) List() string {
 func (all Subcommands) Make() (Grammar, Runner) {
 	var words []string
 	rest := func(w []string) { words = w }
-	return Grammar{Rest: rest}, func(ctx context.Context, std *term.Streams) error {
+	run := func(ctx context.Context, std *term.Streams) error {
 		var names []string
 		for _, c := range all {
 			_, word, _ := strings.Cut(c.Name, " ")
@@ -44,4 +44,5 @@ func (all Subcommands) Make() (Grammar, Runner) {
 		}
 		return all[slices.Index(names, words[0])].Run(ctx, words[1:], std)
 	}
+	return Grammar{Rest: rest, Subcommands: all}, run
 }

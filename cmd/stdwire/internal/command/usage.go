@@ -39,13 +39,13 @@ func (c Command) manual(g Grammar) string {
 	}
 	for _, f := range g.Flags {
 		const column = 28
-		b.WriteString(printable.WrapAfter("  "+f.usage(), f.Help, column) + "\n")
+		b.WriteString(printable.WrapAfter("  "+f.Usage(), f.Help, column) + "\n")
 	}
 	return b.String()
 }
 
-// usage returns the flag as it is typed.
-func (f Flag) usage() string {
+// Usage returns the flag as it is typed.
+func (f Flag) Usage() string {
 	switch {
 	case f.Optional:
 		return f.Name + "[=" + f.Value + "]"

@@ -10,7 +10,7 @@ import (
 func ConfigCommand() command.Command {
 	all := configCommands()
 	return command.Command{
-		Name: "config", Usage: "check|show|where|import [FLAG]… [-h]",
+		Name: "config", Usage: "check|show|where|import|schema [FLAG]… [-h]",
 		Summary: "check, show and import configurations",
 		Help: `Servers come from the files that --config names, or else from the file in STDWIRE_CONFIG, or
 else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json
@@ -21,12 +21,13 @@ understood.
 
 ` +
 			all.List(),
-		Make: all.Make,
+		Subcommands: all,
+		Make:        all.Make,
 	}
 }
 
 // configCommands returns the commands that begin with "config".
 func configCommands() command.Subcommands {
 	return command.Subcommands{configCheckCommand(), configShowCommand(), configWhereCommand(),
-		configImportCommand()}
+		configImportCommand(), configSchemaCommand()}
 }

@@ -1,6 +1,7 @@
 package configcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,9 +13,11 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/registry"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/atomicfile"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 func configImportCommand() command.Command {
@@ -22,13 +25,19 @@ func configImportCommand() command.Command {
 		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
 		Summary: "import servers from another application's file",
 		Help: `Prints a file with the servers, all of them or those that are named, including the secrets that
-are in them. A name that is not a valid id becomes the most similar valid one.
+are in them. A name that is not a valid id becomes the most similar valid one. A file whose name
+ends with .toml is one of Codex.
 
 With --into the servers are added to a file, which is created if needed and otherwise keeps its
 content, comments included. If it has a different server with the same id, nothing is written;
 --force replaces the server, with the comments within it.
 
+FILE may also be the server.json of a registry. Its first package or remote that can be used is
+imported, or those whose ids are named; values that it requires become ${input:ID}. Nothing is
+downloaded or run.
+
   stdwire config import ~/.cursor/mcp.json
+  stdwire config import ~/.codex/config.toml
   stdwire config import .vscode/mcp.json github --into ~/.config/stdwire/mcp.json`,
 		Make: func() (command.Grammar, command.Runner) {
 			im := new(importOptions)
@@ -114,7 +123,58 @@ func (im *importOptions) read(std *term.Streams, env *config.Environment) (*conf
 	if err != nil {
 		return nil, &command.Failure{Code: "config", Why: err.Error()}
 	}
-	return config.Parse(env, source, data), nil
+	described, err := registry.Parse(data)
+	switch {
+	case errors.Is(err, registry.ErrOther):
+		return config.Parse(env, source, data), nil
+	case err != nil:
+		return nil, &command.Failure{Code: "config", Why: source.Path + ": " + err.Error()}
+	}
+	chosen, err := im.chooseAlternatives(std, source.Path, described.Alternatives())
+	if err != nil {
+		return nil, err
+	}
+	return config.Parse(env, source, registry.File(chosen)), nil
+}
+
+// chooseAlternatives returns the alternatives that are named, or else the first that can be used.
+// It says what the others are, and what the user has to do.
+func (im *importOptions) chooseAlternatives(std *term.Streams, path string,
+	all []registry.Alternative) (chosen []registry.Alternative, err error) {
+	var others []string
+	for _, a := range all {
+		named := slices.Contains(im.ids, a.ID)
+		switch {
+		case a.Problem != "" && named:
+			return nil, &command.Failure{Code: "config", Server: a.ID, Why: a.Problem}
+		case a.Problem != "":
+			std.Err.Printf("warning: %s: %s (%s) cannot be used: %s", path, a.ID,
+				printable.Line(a.Kind), printable.Line(a.Problem))
+			continue
+		case im.ids != nil && !named, im.ids == nil && chosen != nil:
+			others = append(others, a.ID)
+			continue
+		}
+		chosen = append(chosen, a)
+		for _, input := range a.Inputs {
+			std.Err.Printf("note: %s wants ${input:%s}: %s", a.ID, input.ID,
+				printable.Line(cmp.Or(input.Description, "no description")))
+		}
+		if a.Left != nil {
+			std.Err.Printf("note: %s: not set, because they are optional: %s", a.ID,
+				printable.Line(strings.Join(a.Left, ", ")))
+		}
+		if a.Note != "" {
+			std.Err.Printf("note: %s: %s", a.ID, printable.Line(a.Note))
+		}
+	}
+	if chosen == nil && im.ids == nil {
+		return nil, &command.Failure{Code: "config", Why: path + ": there is nothing that can be used"}
+	}
+	if others != nil {
+		std.Err.Printf("note: there are others, which can be named: %s", strings.Join(others, ", "))
+	}
+	return chosen, nil
 }
 
 // selectServers returns the servers to import. Errors of other servers do not matter.

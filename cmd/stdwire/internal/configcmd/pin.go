@@ -1,16 +1,20 @@
 package configcmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/client/host/pin"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -19,17 +23,18 @@ import (
 // PinCommand is stdwire pin.
 func PinCommand() command.Command {
 	return command.Command{
-		Name: "pin", Usage: "diff|accept|rm [NAME]… -s ID [FLAG]… [-- SERVER-COMMAND…]",
+		Name: "pin", Usage: "[list | diff | accept|rm [NAME]… -s ID] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
 servers that it offers at their first use. A definition that differs later, or is new, is
 withheld until you accept it, because a server could mislead a model with it. A running stdwire
-serve offers it one second after that.
+serve offers it one second after that. The page of an app is recorded when it is first read.
 
 A NAME is the name of a tool or prompt, a URI or a URI template.
 
+  list     list the servers with records; so does stdwire pin alone
   diff     compare the definitions with the recorded ones; exit code 10 if any
-           differs
+           differs; without -s, of all servers with records
   accept   record the current definitions: those that are named, or all
   rm       delete records: those that are named, or all of the server
 
@@ -39,8 +44,9 @@ The id is that of the configuration, even if the server is given in another way.
   stdwire pin accept read_file -s files`,
 		Make: func() (command.Grammar, command.Runner) {
 			p := &pinOptions{target: target.NewTarget()}
-			return command.Grammar{Flags: p.target.Flags(), Word: p.word,
-				Command: p.target.Command}, p.run
+			flags := append([]command.Flag{output.ListTimeoutFlag(&p.target.ListTimeout)},
+				p.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: p.word, Command: p.target.Command}, p.run
 		},
 	}
 }
@@ -57,7 +63,7 @@ func (p *pinOptions) word(word string) error {
 		p.names = append(p.names, word)
 		return nil
 	}
-	if err := command.CheckChoice(word, "diff", "accept", "rm"); err != nil {
+	if err := command.CheckChoice(word, "list", "diff", "accept", "rm"); err != nil {
 		return err
 	}
 	p.action = word
@@ -65,28 +71,41 @@ func (p *pinOptions) word(word string) error {
 }
 
 func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
-	switch {
-	case p.action == "":
-		return command.Usagef("which subcommand?").WithHint("there are diff, accept and rm")
-	case p.target.Configured.ID == "":
-		return command.Usagef("which server?").WithHint("select one: -s ID")
-	}
-	id := p.target.Configured.ID
 	lock, err := target.OpenPins()
 	if err != nil {
 		return err
 	}
-	if p.action == "rm" {
-		return p.failure(lock.Forget(id, p.names...))
+	id := p.target.Configured.ID
+	switch {
+	case p.action == "" || p.action == "list":
+		return p.list(std, lock)
+	case id == "" && p.action == "diff" && p.names == nil && p.target.IsBuiltin():
+		return p.diffAll(ctx, std, lock)
+	case id == "":
+		return command.Usagef("which server?").WithHint("select one: -s ID")
+	case p.action == "rm":
+		if err := lock.Forget(id, p.names...); err != nil {
+			return p.failure(err)
+		}
+		std.Out.Print(fmt.Sprintf("%s: deleted the records of %s\n", id,
+			cmp.Or(printable.Line(strings.Join(p.names, ", ")), "all definitions")))
+		return nil
 	}
-	return p.target.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
+	return p.compare(ctx, std, lock, p.target)
+}
+
+// compare compares the definitions of a server with their pins and shows or accepts them.
+func (p *pinOptions) compare(ctx context.Context, std *term.Streams, lock *pin.Lock,
+	t *target.Target) error {
+	id := t.Configured.ID
+	return t.UseWith(ctx, std, gateway.DeclareCapabilities, func(c *client.Client) error {
 		server, err := gateway.PinServer(id, c)
 		if err != nil {
 			return err
 		}
 		var all []comparison
 		for _, kind := range pin.Kinds() {
-			definitions, err := gateway.Definitions(ctx, c, kind)
+			definitions, err := definitions(ctx, c, kind, t.ListTimeout)
 			if err != nil {
 				return err
 			}
@@ -97,10 +116,26 @@ func (p *pinOptions) run(ctx context.Context, std *term.Streams) error {
 			all = append(all, comparison{kind, definitions, report})
 		}
 		if p.action == "accept" {
-			return p.failure(p.accept(lock, server, all))
+			return p.failure(p.accept(std, lock, server, all))
 		}
-		return p.show(std, all)
+		return p.show(std, id, all)
 	})
+}
+
+// definitions returns the definitions of one kind that a server has. A negative timeout is no
+// limit.
+func definitions(ctx context.Context, c *client.Client, kind pin.Kind,
+	timeout time.Duration) ([]json.RawMessage, error) {
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if timeout > 0 {
+		limited, cancel = context.WithTimeout(ctx, timeout)
+	}
+	defer cancel()
+	all, err := gateway.Definitions(limited, c, kind)
+	if errors.Is(err, context.DeadlineExceeded) && limited.Err() != nil && ctx.Err() == nil {
+		return nil, output.ListTimeout(string(kind)+"s", timeout)
+	}
+	return all, err
 }
 
 // A comparison is the definitions of one kind that a server has, compared with their pins.
@@ -110,8 +145,9 @@ type comparison struct {
 	report      pin.Report
 }
 
-// accept pins the named definitions of every kind, or all.
-func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison) error {
+// accept pins the named definitions of every kind, or all, and says which were not as accepted.
+func (p *pinOptions) accept(std *term.Streams, lock *pin.Lock, server pin.Server,
+	all []comparison) error {
 	named := map[string]bool{}
 	accepted := make([][]string, len(all))
 	for i, c := range all {
@@ -136,6 +172,19 @@ func (p *pinOptions) accept(lock *pin.Lock, server pin.Server, all []comparison)
 			return err
 		}
 	}
+	changed := 0
+	for _, c := range all {
+		for _, v := range c.report.Verdicts {
+			if !v.Usable() && (len(p.names) == 0 || named[v.Name]) {
+				changed++
+				std.Out.Print(fmt.Sprintf("%s: accepted %s %s, which was %s\n", server.ID, c.kind,
+					printable.Line(v.Name), v.State))
+			}
+		}
+	}
+	if changed == 0 {
+		std.Out.Print(server.ID + ": nothing to accept: no definition differs from its record\n")
+	}
 	return nil
 }
 
@@ -150,8 +199,8 @@ func (p *pinOptions) failure(err error) error {
 }
 
 // show prints the differences. It returns a failure if there are any.
-func (p *pinOptions) show(std *term.Streams, all []comparison) error {
-	different := 0
+func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error {
+	different, missing, total := 0, 0, 0
 	if another := all[0].report.IdentityChange; another != "" {
 		std.Out.Print(fmt.Sprintf("the identity of the server has changed: %s\n",
 			printable.Line(another)))
@@ -166,6 +215,7 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 			before = ""
 		}
 		for _, v := range c.report.Verdicts {
+			total++
 			if len(p.names) > 0 && !slices.Contains(p.names, v.Name) || v.Usable() {
 				continue
 			}
@@ -175,13 +225,18 @@ func (p *pinOptions) show(std *term.Streams, all []comparison) error {
 				std.Out.Print("  " + change.String() + "\n")
 			}
 		}
+		missing += len(c.report.Missing)
 		for _, name := range c.report.Missing {
 			std.Out.Print(fmt.Sprintf("%s%s is not there any more\n", before, printable.Line(name)))
 		}
+	}
+	if different == 0 && missing == 0 {
+		std.Out.Print(fmt.Sprintf("%s: no difference from what was accepted (%s)\n", id,
+			command.Plural(total, "definition")))
 	}
 	if different == 0 {
 		return nil
 	}
 	return &command.Failure{Code: "findings", Why: command.Plural(different, "definition") +
-		" not as accepted", Hint: "if that is right: stdwire pin accept"}
+		" not as accepted", Hint: "if that is right: stdwire pin accept -s " + id}
 }

@@ -27,7 +27,8 @@ func DoctorCommand() command.Command {
 		Summary: "check servers, and suggest remedies",
 		Help: `Checks all servers of the configuration, those that are named, or the one after -- or at --url:
 whether it may and can be started, how it answers, whether its definitions are valid, unchanged
-and unique, and how it stops. It calls no tool.
+and unique, and how it stops. It calls no tool. With --url it reads the server card, too, if there
+is one, and reports where that and the server differ.
 
 A server is ok, or has a warning if it does not work everywhere or in full, or is broken. The
 exit code is 10 if one is broken.
@@ -73,6 +74,7 @@ type subject struct {
 	arguments   string // that select it on the command line
 	launcher    string // its command; "" for a server at a URL
 	connect     func(context.Context, client.Options) (*client.Client, error)
+	card        *cardReader // nil: there is no URL to read a server card of
 	trusted     func() error
 }
 
@@ -146,12 +148,14 @@ func (d *doctorOptions) subjects(std *term.Streams) ([]*subject, error) {
 		return []*subject{{
 			id: filepath.Base(d.words[0]), arguments: "-- COMMAND…", launcher: d.words[0],
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
-				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:]})
+				return o.Spawn(ctx, client.Command{Path: d.words[0], Args: d.words[1:],
+					InheritEnv: []string{"*"}}) // as from a shell
 			},
 		}}, nil
 	case d.remote.URL != "":
 		return []*subject{{
 			id: d.remote.Host(), arguments: "--url URL",
+			card: &cardReader{options: d.remote.Public(), endpoint: d.remote.URL},
 			connect: func(ctx context.Context, o client.Options) (*client.Client, error) {
 				return o.Connect(ctx, d.remote.Dial())
 			},

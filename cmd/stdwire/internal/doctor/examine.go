@@ -39,6 +39,9 @@ func (d *doctorOptions) examine(ctx context.Context, p *subject) *Report {
 		return r
 	}
 	r.recordStart(c, time.Since(began), observer, p)
+	if p.card != nil {
+		r.compareCard(ctx, p.card, c)
+	}
 	all := r.checkLists(ctx, c, d.listTimeout)
 	if p.server != nil && r.Verdict != Broken {
 		r.comparePins(d.pins, c, all, p)

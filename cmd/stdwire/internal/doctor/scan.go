@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
@@ -28,10 +29,11 @@ func ScanCommand() command.Command {
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "search servers' definitions for what could mislead a model or a user",
 		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
-combinations of tools that can leak data, and secrets in its command or URL. --servers,
---profile or --config alone scan all configured servers, also for what they could do together. A
-server that does not answer is reported, and the exit code is 4 if nothing is found. No tool is
-called, and nothing leaves the machine. The rules for instructions are patterns: finding nothing
+combinations of tools that can leak data, and secrets in its command or URL, and the pages of its
+apps for foreign origins, hidden scripts and permissions. --servers, --profile or --config alone
+scan all configured servers, also for what they could do together. A server that does not answer is
+reported, and the exit code is 4 if nothing is found. No tool is called, and nothing leaves the
+machine. The rules for instructions are patterns: finding nothing
 does not prove that a server can be trusted.
 
 The exit code is 10 if a finding is at least as severe as --fail-on. sarif is for programs that
@@ -56,7 +58,7 @@ collect findings (SARIF 2.1.0).
 						return err
 					}
 					var servers []scan.Server
-					err := t.Use(ctx, std, func(c *client.Client) error {
+					err := t.UseWith(ctx, std, apps.Declare, func(c *client.Client) error {
 						s, err := inventory(ctx, c, t.Name(), t.ListTimeout)
 						s.Config = t.Config()
 						servers = append(servers, s)
@@ -90,7 +92,21 @@ func inventory(ctx context.Context, c *client.Client, id string,
 			*lists[k.Name] = append(*lists[k.Name], definition)
 		}
 	}
-	return s, nil
+	return s, readApps(ctx, c, &s, listTimeout)
+}
+
+// readApps reads the apps of the tools. One that cannot be read is none.
+func readApps(ctx context.Context, c *client.Client, s *scan.Server,
+	timeout time.Duration) error {
+	pages, _, err := apps.ReadAll(ctx, c, client.Timeout(timeout))
+	if err != nil && !errors.Is(err, rpc.ErrMethodNotFound) {
+		return err
+	}
+	for _, a := range pages {
+		s.Apps = append(s.Apps, scan.App{URI: a.URI, HTML: a.HTML, Origins: a.Origins(),
+			Invalid: a.InvalidOrigins(), Permissions: a.Permissions()})
+	}
+	return nil
 }
 
 // reportOptions select how findings are printed and which of them make the command fail.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
@@ -119,6 +120,7 @@ func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
 			Logger: slog.New(slog.DiscardHandler)})
 	o.Era = cmp.Or(target.Eras[s.one.Era], o.Era)
 	o.StartTimeout = cmp.Or(s.one.StartTimeout, o.StartTimeout)
+	apps.Declare(&o)
 	c, err := target.StartServer(ctx, server, env, o, nil)
 	if err != nil {
 		return found, err

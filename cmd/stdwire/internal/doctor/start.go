@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
@@ -75,6 +76,18 @@ func either(a, b func(error) bool) func(error) bool {
 	return func(err error) bool { return a(err) || b(err) }
 }
 
+// withheld is the hint that variables of the environment did not reach a configured server, or "".
+func (p *subject) withheld() string {
+	if p.server == nil || p.server.URL != "" {
+		return ""
+	}
+	text := target.Withheld(client.Command{Env: p.server.Env, InheritEnv: p.server.InheritEnv})
+	if text != "" {
+		text += `: "inheritEnv" in its configuration names those that it needs`
+	}
+	return text
+}
+
 // recordFailure adds findings about an error of connecting to a server.
 func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subject) {
 	if e, ok := errors.AsType[*config.ResolveError](err); ok {
@@ -99,6 +112,9 @@ func (r *Report) recordFailure(err error, observer *handshakeObserver, p *subjec
 			"install it, or configure its absolute path; the PATH of a server is PATH in its env, or that of the program that starts it")
 	case "start_exit":
 		hint = cmp.Or(hint, "to see all of its output: stdwire inspect --server-logs "+p.arguments)
+		hint = command.JoinNonEmpty("; ", hint, p.withheld())
+	case "start_timeout":
+		hint = command.JoinNonEmpty("; ", hint, p.withheld())
 	}
 	if target.IsError[*rpc.Error](err) {
 		what, hint = "it refuses the handshake: "+f.Why, cmp.Or(hint, "its log may have the reason")

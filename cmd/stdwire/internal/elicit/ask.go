@@ -1,5 +1,5 @@
 // Package elicit asks the person at the terminal what a server wants to know: by forms, field by
-// field, and by web pages, after consent. Secrets are not asked for.
+// field, by web pages, after consent, and in place of a model. Secrets are not asked for.
 package elicit
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// An Asker answers the elicitation requests of a server (2026-07-28, Elicitation). It asks one
-// question at a time.
+// An Asker answers the elicitation and sampling requests of a server (2026-07-28, Elicitation,
+// Sampling). It asks one question at a time.
 type Asker struct {
 	server  string // its name in messages
 	console *term.Console
@@ -28,11 +28,11 @@ func NewAsker(server string, console *term.Console, p term.Prompter) *Asker {
 	return &Asker{server: server, console: console, Prompter: p, browse: Browse}
 }
 
-// Answer sets the callback of o for elicitation requests. A question ends with the context of its
-// call, or else of the connection.
+// Answer sets the callbacks of o for elicitation and sampling requests. A question ends with the
+// context of its call, or else of the connection.
 func (a *Asker) Answer(o *client.Options) {
 	o.ElicitModes = []string{mcp.ElicitForm, mcp.ElicitURL}
-	o.OnElicit = a.elicit
+	o.OnElicit, o.OnSample = a.elicit, a.sample
 }
 
 var (

@@ -49,9 +49,8 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 		last.text.WriteString(text)
 		last.used += width
 	}
-	show := func(r rune) {
-		c := cellOf(r)
-		if !c.isReplacement() {
+	show := func(c cell) {
+		if !c.isReplacement {
 			put(c.text, c.columns)
 			return
 		}
@@ -59,19 +58,23 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 			put(string(part), 1)
 		}
 	}
-	for _, r := range prompt {
-		show(r)
+	for c := range cells(prompt) {
+		show(c)
 	}
-	for i := 0; ; i++ {
-		if last.used == columns && (i == l.pos || i < len(l.text) && l.text[i] == '\n') {
+	for i, n := 0, 1; ; i += n {
+		if n = 1; i < len(l.text) {
+			n = characterLen(l.text[i:])
+		}
+		here := i <= l.pos && l.pos < i+n
+		if last.used == columns && (here || i < len(l.text) && l.text[i] == '\n') {
 			next() // the position of the next character
 		}
-		if i == l.pos {
+		if here {
 			cursorRow, cursorColumn = len(rows)-1, last.used
 		}
 		switch {
 		case i == len(l.text):
-			if i == l.pos {
+			if here {
 				put(" ", 1)
 			}
 			return rows, cursorRow, cursorColumn
@@ -79,10 +82,11 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 			last.newline = true
 			next()
 		default:
-			if i == l.pos && last.used+cellOf(l.text[i]).columns > columns {
+			c := cellOfCharacter(l.text[i : i+n])
+			if here && last.used+c.columns > columns {
 				cursorRow, cursorColumn = len(rows), 0 // the cursor moves with its character
 			}
-			show(l.text[i])
+			show(c)
 		}
 	}
 }

@@ -144,7 +144,8 @@ func TestLinesAboveSurviveAnotherSize(t *testing.T) {
 // Whatever is typed, the screen equals that of a new display.
 func TestDisplayEqualsANewOne(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	keys := []string{"a", "b ", "字", "e\u0301", "\x1b[200~x\ny\x1b[201~",
+	keys := []string{"a", "b ", "字", "e\u0301", "\U0001F469", "\u200d", "\ufe0f",
+		"\U0001F3FD", "\U0001F1EB", "\u2764", "\x1b[200~x\ny\x1b[201~",
 		"\x1b[200~\t\x01\x1b[201~", "\x1b[D", "\x1b[C", "\x01", "\x05", "\x7f", "\x17", "\x19",
 		"\x14", "\x1bb", "\x1bf", "\x0b"}
 	for range 300 {

@@ -9,7 +9,7 @@ import (
 // newEntry returns an empty line with the editor's history.
 func (e *Editor) newEntry(prompt string) entry {
 	return entry{prompt: prompt, history: e.o.History, complete: e.o.Complete,
-		at: len(e.o.History.lines)}
+		incomplete: e.o.Incomplete, at: len(e.o.History.lines)}
 }
 
 // begin shows a line, in a row of its own, for editing.
@@ -96,34 +96,35 @@ func alt(letter rune) key  { return key{code: character, r: letter, alt: true} }
 
 // keymap maps keys to actions, except those of killmap.
 var keymap = map[key]func(*Editor){
-	{code: enter}:      func(e *Editor) { e.finish(nil, "") },
-	ctrl('c'):          func(e *Editor) { e.finish(ErrInterrupted, "^C") },
-	ctrl('d'):          (*Editor).deleteOrEnd,
-	{code: del}:        func(e *Editor) { e.remove(e.after()) },
-	{code: backspace}:  func(e *Editor) { e.remove(e.before()) },
-	{code: left}:       func(e *Editor) { e.pos = e.before() },
-	ctrl('b'):          func(e *Editor) { e.pos = e.before() },
-	{code: right}:      func(e *Editor) { e.pos = e.after() },
-	ctrl('f'):          func(e *Editor) { e.pos = e.after() },
-	{code: wordLeft}:   func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
-	alt('b'):           func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
-	{code: wordRight}:  func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
-	alt('f'):           func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
-	{code: home}:       func(e *Editor) { e.pos = 0 },
-	ctrl('a'):          func(e *Editor) { e.pos = 0 },
-	{code: end}:        func(e *Editor) { e.pos = len(e.text) },
-	ctrl('e'):          func(e *Editor) { e.pos = len(e.text) },
-	ctrl('t'):          func(e *Editor) { e.transpose() },
-	ctrl('y'):          func(e *Editor) { e.insert(e.killBuffer...) },
-	ctrl('l'):          func(e *Editor) { e.display.clear() },
-	{code: up}:         func(e *Editor) { e.recall(e.at - 1) },
-	ctrl('p'):          func(e *Editor) { e.recall(e.at - 1) },
-	{code: down}:       func(e *Editor) { e.recall(e.at + 1) },
-	ctrl('n'):          func(e *Editor) { e.recall(e.at + 1) },
-	ctrl('r'):          (*Editor).startSearch,
-	{code: tab}:        (*Editor).completion,
-	{code: pasteStart}: func(e *Editor) { e.pasteFrom = e.pos },
-	{code: pasteEnd}:   (*Editor).endPaste,
+	{code: enter}:            (*Editor).endOrContinue,
+	{code: enter, alt: true}: func(e *Editor) { e.insert('\n') },
+	ctrl('c'):                func(e *Editor) { e.finish(ErrInterrupted, "^C") },
+	ctrl('d'):                (*Editor).deleteOrEnd,
+	{code: del}:              func(e *Editor) { e.remove(e.after()) },
+	{code: backspace}:        func(e *Editor) { e.remove(e.before()) },
+	{code: left}:             func(e *Editor) { e.pos = e.before() },
+	ctrl('b'):                func(e *Editor) { e.pos = e.before() },
+	{code: right}:            func(e *Editor) { e.pos = e.after() },
+	ctrl('f'):                func(e *Editor) { e.pos = e.after() },
+	{code: wordLeft}:         func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
+	alt('b'):                 func(e *Editor) { e.pos = e.wordStart(alphanumeric) },
+	{code: wordRight}:        func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
+	alt('f'):                 func(e *Editor) { e.pos = e.wordEnd(alphanumeric) },
+	{code: home}:             func(e *Editor) { e.pos = 0 },
+	ctrl('a'):                func(e *Editor) { e.pos = 0 },
+	{code: end}:              func(e *Editor) { e.pos = len(e.text) },
+	ctrl('e'):                func(e *Editor) { e.pos = len(e.text) },
+	ctrl('t'):                func(e *Editor) { e.transpose() },
+	ctrl('y'):                func(e *Editor) { e.insert(e.killBuffer...) },
+	ctrl('l'):                func(e *Editor) { e.display.clear() },
+	{code: up}:               func(e *Editor) { e.recall(e.at - 1) },
+	ctrl('p'):                func(e *Editor) { e.recall(e.at - 1) },
+	{code: down}:             func(e *Editor) { e.recall(e.at + 1) },
+	ctrl('n'):                func(e *Editor) { e.recall(e.at + 1) },
+	ctrl('r'):                (*Editor).startSearch,
+	{code: tab}:              (*Editor).completion,
+	{code: pasteStart}:       func(e *Editor) { e.pasteFrom = e.pos },
+	{code: pasteEnd}:         (*Editor).endPaste,
 }
 
 // killmap maps keys that delete text, which Ctrl-Y inserts again, to the other end of that text.
@@ -148,6 +149,20 @@ func (e *Editor) kill(to int) {
 		e.killBuffer = append(removed, e.killBuffer...)
 	default:
 		e.killBuffer = append(slices.Clip(e.killBuffer), removed...)
+	}
+}
+
+// endOrContinue ends the line, or begins a new row at its end if it is incomplete.
+func (e *Editor) endOrContinue() {
+	text := string(e.text)
+	lastRow := text[strings.LastIndexByte(text, '\n')+1:]
+	if e.incomplete == nil || strings.TrimSpace(lastRow) == "" || !e.incomplete(text) {
+		e.finish(nil, "")
+		return
+	}
+	e.pos = len(e.text)
+	if !e.insert('\n') {
+		e.finish(nil, "")
 	}
 }
 

@@ -234,3 +234,77 @@ func TestCompletion(t *testing.T) {
 	assert.Equal(t, p.String(), "ab|", "a place that is not in the line")
 	assert.Assert(t, !errors.Is(p.err, io.EOF))
 }
+
+// Emoji sequences are one character: for the cursor, for deletion and in width.
+func TestEmojiSequences(t *testing.T) {
+	const left, right = "\x1b[D", "\x1b[C"
+	for name, emoji := range map[string]string{
+		"joined":             "\U0001F469\u200d\U0001F680",
+		"family":             "\U0001F468\u200d\U0001F469\u200d\U0001F467\u200d\U0001F466",
+		"skin tone":          "\U0001F44D\U0001F3FD",
+		"joined, skin tone":  "\U0001F469\U0001F3FE\u200d\U0001F4BB",
+		"flag":               "\U0001F1EB\U0001F1F7",
+		"flag of tags":       "\U0001F3F4\U000E0067\U000E0062\U000E0073\U000E0063\U000E0074\U000E007F",
+		"variation selector": "\u2764\ufe0f",
+		"selector, joined":   "\u2764\ufe0f\u200d\U0001F525",
+		"keycap":             "1\ufe0f\u20e3",
+		"one rune":           "\U0001F600",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range []struct{ typed, want string }{
+				{"a" + emoji + "b" + left + left + "x", "ax|" + emoji + "b"},
+				{"a" + emoji + "b\x01" + right + right + "x", "a" + emoji + "x|b"},
+				{"a" + emoji + "\x7f", "a|"},
+				{emoji + "b\x01\x1b[3~", "|b"},
+				{emoji + emoji + "\x7f", emoji + "|"},
+				{emoji + "b\x14", "b" + emoji + "|"},
+				{emoji + " b" + "\x1bb\x1bb", "|" + emoji + " b"},
+			} {
+				p := newTestUser(80, 24, Options{})
+				p.begin("> ")
+				p.types(c.typed)
+				assert.Equal(t, p.String(), c.want, "%q", c.typed)
+			}
+			assert.Equal(t, columnsOf("a"+emoji+"b"), 4)
+			assert.Equal(t, Cut(emoji+emoji+emoji, 5), emoji+emoji+"…")
+			p := newTestUser(8, 24, Options{})
+			p.begin("> ")
+			p.types("abc" + emoji + "d")
+			assert.Equal(t, p.screen.String(), "> abc"+emoji+"d\n|")
+			p.types(left + "x")
+			assert.Equal(t, p.screen.String(), "> abc"+emoji+"x\n|d")
+		})
+	}
+	assert.Equal(t, columnsOf("\U0001F1EB\U0001F1F7\U0001F1E9\U0001F1EA"), 4, "two flags")
+	assert.Equal(t, characterLen([]rune("क\u200dष")), 2, "letters are not joined")
+	assert.Equal(t, characterLen([]rune("a\U0001F3FD")), 1, "a skin tone of nothing")
+}
+
+// A line that is incomplete continues in the next row, until an empty row ends it in any case.
+func TestLineOfSeveralRows(t *testing.T) {
+	incomplete := func(text string) bool {
+		return strings.Count(text, "{") > strings.Count(text, "}")
+	}
+	for _, c := range []struct{ typed, text string }{
+		{"a\r", "a"},
+		{"a {\rb\r}\r", "a {\nb\n}"},
+		{"a {\x01\r}\r", "a {\n}"},
+		{"a {\r\r", "a {\n"},
+		{"a {\rb\r \r", "a {\nb\n "},
+		{"a\x1b\rb\r", "a\nb"},
+		{"\x1b\ra\r", "\na"},
+	} {
+		p := newTestUser(40, 24, Options{Incomplete: incomplete})
+		p.begin("> ")
+		p.types(c.typed)
+		assert.Assert(t, p.ended, "%q", c.typed)
+		assert.NilError(t, p.err)
+		assert.Equal(t, string(p.text), c.text, "%q", c.typed)
+	}
+	p := newTestUser(40, 24, Options{Incomplete: incomplete})
+	p.begin("> ")
+	p.types("{\rb")
+	assert.Equal(t, p.screen.String(), "> {\nb|")
+	p.types("\x03")
+	assert.Equal(t, p.err, ErrInterrupted)
+}

@@ -8,8 +8,7 @@ import (
 // MaxLine is the maximum length of a line in bytes.
 const MaxLine = 1 << 20
 
-// A line is a text with a cursor, which is between two characters or at an end. The cursor does not
-// separate a character from its combining characters.
+// A line is a text with a cursor, which is between two characters or at an end; see characterLen.
 type line struct {
 	text []rune
 	pos  int
@@ -41,20 +40,29 @@ func (l *line) remove(to int) []rune {
 
 // before returns the position one character before the cursor.
 func (l *line) before() int {
-	pos := max(0, l.pos-1)
-	for pos > 0 && combines(l.text[pos]) {
-		pos--
+	if l.pos == 0 {
+		return 0
 	}
-	return pos
+	start, _ := l.characterAt(l.pos - 1)
+	return start
+}
+
+// characterAt returns the start and the end of the character that contains a rune.
+func (l *line) characterAt(pos int) (start, end int) {
+	for pos >= end {
+		start = end
+		end += characterLen(l.text[start:])
+	}
+	return start, end
 }
 
 // after returns the position one character after the cursor.
 func (l *line) after() int {
-	pos := min(len(l.text), l.pos+1)
-	for pos < len(l.text) && combines(l.text[pos]) {
-		pos++
+	if l.pos == len(l.text) {
+		return l.pos
 	}
-	return pos
+	_, end := l.characterAt(l.pos)
+	return end
 }
 
 // wordStart returns the start of the word that the cursor is in or after. in reports whether a
@@ -67,6 +75,9 @@ func (l *line) wordStart(in func(rune) bool) int {
 	for pos > 0 && in(l.text[pos-1]) {
 		pos--
 	}
+	if pos < len(l.text) {
+		pos, _ = l.characterAt(pos)
+	}
 	return pos
 }
 
@@ -78,6 +89,9 @@ func (l *line) wordEnd(in func(rune) bool) int {
 	}
 	for pos < len(l.text) && in(l.text[pos]) {
 		pos++
+	}
+	if pos > 0 {
+		_, pos = l.characterAt(pos - 1)
 	}
 	return pos
 }

@@ -20,6 +20,7 @@
 //	Tab                                    complete
 //	Ctrl-L                                 clear the screen
 //	Ctrl-C                                 drop the line
+//	Alt-Enter                              begin a new row in the line
 //
 // A line end in pasted text does not end the line (bracketed paste): the user checks the text and
 // presses Enter. The terminal is in raw mode while a line is edited; ReadLine restores its mode
@@ -46,6 +47,9 @@ type Options struct {
 	// are byte offsets in line. A single candidate is inserted. Of several, the common prefix is
 	// inserted, or they are listed if it adds nothing. No key is handled while Complete runs.
 	Complete func(line string, pos int) (candidates []string, from int)
+	// Incomplete, if set, reports whether a line is incomplete, so that Enter begins a new row in
+	// it instead of ending it, unless the last row is blank.
+	Incomplete func(line string) bool
 	// History, if set, has the lines for Up and Ctrl-R. The caller adds lines to it.
 	History *History
 }
@@ -88,6 +92,7 @@ type entry struct {
 	prompt     string
 	history    *History
 	complete   func(line string, pos int) (candidates []string, from int)
+	incomplete func(line string) bool
 	at         int    // index of the history line shown; the length of the history if none is
 	draft      string // the user's line while a history line is shown
 	lastKilled bool   // the last key killed text

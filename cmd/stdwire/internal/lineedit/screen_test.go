@@ -55,14 +55,11 @@ func (s *screen) down(wrapped bool) {
 }
 
 func (s *screen) put(r rune) {
+	if s.extend(r) {
+		return
+	}
 	width := cellOf(r).columns
-	if width == 0 {
-		cells := s.rows[s.row].cells
-		i := s.column - 1
-		for cells[i] == "" {
-			i--
-		}
-		cells[i] += string(r)
+	if width == 0 { // nothing is there that it could combine with
 		return
 	}
 	if s.column+width > s.columns {
@@ -78,6 +75,30 @@ func (s *screen) put(r rune) {
 		row.cells[s.column+1] = ""
 	}
 	s.column += width
+}
+
+// extend adds r to the character before the cursor if it belongs to it, as terminals do that show
+// emoji sequences, and returns false if it does not.
+func (s *screen) extend(r rune) bool {
+	cells := s.rows[s.row].cells
+	i := min(s.column, len(cells)) - 1
+	for i >= 0 && cells[i] == "" {
+		i--
+	}
+	if i < 0 {
+		return false
+	}
+	whole := []rune(cells[i] + string(r))
+	if characterLen(whole) < len(whole) {
+		return false
+	}
+	width := s.column - i
+	cells[i] = string(whole)
+	if cellOfCharacter(whole).columns > width {
+		s.rows[s.row].cells = append(cells[:s.column], "")
+		s.column++
+	}
+	return true
 }
 
 // sequence executes an escape sequence and returns its length.

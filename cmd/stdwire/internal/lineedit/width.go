@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // wide contains the characters that take two columns: those of East Asian Width W and F, and emoji
@@ -42,7 +41,7 @@ var wide = &unicode.RangeTable{
 
 // combines reports whether a character combines with the one before it and takes no column.
 func combines(r rune) bool {
-	const nonJoiner, joiner = 0x200c, 0x200d
+	const nonJoiner = 0x200c
 	return r >= 0x300 &&
 		(unicode.In(r, unicode.Mn, unicode.Me) || r == nonJoiner || r == joiner || 0x1160 <= r &&
 			r <= 0x11ff)
@@ -58,25 +57,27 @@ func isInvisible(r rune) bool {
 type cell struct {
 	text    string
 	columns int
+	// several characters of one column each stand for one
+	isReplacement bool
 }
 
 func cellOf(r rune) cell {
 	switch {
 	case ' ' <= r && r < 0x7f:
-		return cell{string(r), 1}
+		return cell{text: string(r), columns: 1}
 	case r == '\t':
-		return cell{"  ", 2}
+		return cell{"  ", 2, true}
 	case r < ' ' || r == 0x7f:
-		return cell{"^" + string(r^0x40), 2}
+		return cell{"^" + string(r^0x40), 2, true}
 	case combines(r):
-		return cell{string(r), 0}
+		return cell{text: string(r)}
 	case isInvisible(r):
 		text := fmt.Sprintf("<%04x>", r)
-		return cell{text, len(text)}
+		return cell{text, len(text), true}
 	case unicode.Is(wide, r):
-		return cell{string(r), 2}
+		return cell{text: string(r), columns: 2}
 	}
-	return cell{string(r), 1}
+	return cell{text: string(r), columns: 1}
 }
 
 // Cut truncates text to a width in columns, and ends it in … if it is longer. Control characters
@@ -84,8 +85,7 @@ func cellOf(r rune) cell {
 func Cut(text string, columns int) string {
 	var b strings.Builder
 	used, fits := 0, 0 // columns; bytes of b before which … still fits
-	for _, r := range text {
-		c := cellOf(r)
+	for c := range cells(text) {
 		if used+c.columns > columns {
 			return b.String()[:fits] + "…"
 		}
@@ -99,11 +99,8 @@ func Cut(text string, columns int) string {
 
 // columnsOf returns the width of a text in columns.
 func columnsOf(text string) (n int) {
-	for _, r := range text {
-		n += cellOf(r).columns
+	for c := range cells(text) {
+		n += c.columns
 	}
 	return n
 }
-
-// isReplacement reports whether several characters stand for one.
-func (c cell) isReplacement() bool { return c.columns > 0 && utf8.RuneCountInString(c.text) > 1 }

@@ -17,6 +17,14 @@ func ListTimeoutFlag(target *time.Duration) command.Flag {
 	return command.DurationFlag(target, "--timeout", "how long the server may take for each list")
 }
 
+// ListTimeout returns the failure for a list that was not complete in time. what is its method or
+// name.
+func ListTimeout(what string, timeout time.Duration) *command.Failure {
+	return &command.Failure{Code: "call_timeout", What: what,
+		Why:  "the list was not complete after " + command.ShortDuration(timeout),
+		Hint: "it may need longer: --timeout 5m"}
+}
+
 // WithTimeout returns the kind with a time limit for each list of all pages. A negative timeout is
 // no limit; with 0, each page has the time limit of a call.
 func (k Kind) WithTimeout(timeout time.Duration) Kind {
@@ -59,9 +67,7 @@ func withTimeout[T any](ctx context.Context, method string, timeout time.Duratio
 			all = append(all, each)
 		}
 		if errors.Is(failed, context.DeadlineExceeded) && ctx.Err() == nil {
-			failed = &command.Failure{Code: "call_timeout", What: method,
-				Why:  "the list was not complete after " + command.ShortDuration(timeout),
-				Hint: "it may need longer: --timeout 5m"}
+			failed = ListTimeout(method, timeout)
 		}
 		cancel()
 		for _, each := range all {

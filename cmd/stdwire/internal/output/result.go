@@ -89,12 +89,12 @@ func toolFailure(std *term.Streams, tool string, result *mcp.CallToolResult,
 	if e, ok := dispatch.ParseEnvelope(result.StructuredContent); ok && !e.Success() {
 		code, text = e.Err.Code, e.Err.Error()
 	}
-	f := &command.Failure{Code: "tool_is_error", Tool: tool, What: tool,
+	f := &command.Failure{Code: FailureCode(code), Tool: tool, What: tool,
 		Why: printable.TruncateRunes(printable.Line(text), 500)}
 	switch {
 	case std.CanAsk():
 	case code == dispatch.ConfirmationRequired:
-		f.Hint = term.HintTerminal + "; stdwire's own server asks nobody with --confirm trust"
+		f.Hint = "confirm it with --yes, or at a terminal"
 	case strings.Contains(strings.ToLower(text), "elicit"): // servers word it in many ways
 		f.Hint = term.HintTerminal
 	}

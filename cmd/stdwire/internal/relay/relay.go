@@ -22,6 +22,7 @@ import (
 // program is killed.
 type Relay struct {
 	Words []string
+	Env   []string // nil: that of this program
 
 	// Up copies stdin to the command, and Down copies its output to stdout, until the end or an
 	// error of either side. Then both sides are closed, so that each peer sees the end of the
@@ -32,11 +33,15 @@ type Relay struct {
 // Run returns the exit status of the command when it has ended and its output has been copied.
 // After a signal it does not wait for the output.
 func (r *Relay) Run(ctx context.Context, std *term.Streams) (command.ExitStatus, error) {
+	env := r.Env
+	if env == nil {
+		env = os.Environ()
+	}
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, forwardedSignals...)
 	defer signal.Stop(signals)
 	p, err := guard.Start(ctx,
-		guard.Command{Name: r.Words[0], Args: r.Words[1:], Env: os.Environ()})
+		guard.Command{Name: r.Words[0], Args: r.Words[1:], Env: env})
 	if e, ok := errors.AsType[*guard.StartError](err); ok {
 		return 0, &command.Failure{Code: "spawn_failed", Server: filepath.Base(r.Words[0]),
 			What: "start", Why: e.Error()}

@@ -52,6 +52,7 @@ const (
 	KindPrompt   Kind = "prompt"
 	KindResource Kind = "resource"
 	KindTemplate Kind = "template" // a resource template
+	KindApp      Kind = "app"      // the page of a tool
 	KindConfig   Kind = "config"   // the server's configuration
 )
 

@@ -21,6 +21,7 @@ type rule struct {
 	definition func(*scanner, *definition) []Finding
 	scanner    func(*scanner) []Finding
 	config     func(*Server) []Finding
+	app        func(server string, a *App) []Finding
 }
 
 const ruleTooLarge = "too-large" // found while definitions are read
@@ -159,6 +160,23 @@ func ruleTable() []rule {
 			Help:   "Secrets in configurations are copied, committed and backed up with them; those on command lines are seen by every process of the machine.",
 			Advice: "Keep it in the environment or a store of secrets, refer to it as ${NAME}, and replace it if others have seen it.",
 		}, config: configSecrets},
+		{Rule: Rule{
+			ID: "app-access", Severity: Medium, Title: "A page that asks for much",
+			Help:   "The page of an app gets what it asks for if the host grants it: the camera, the microphone, the place, and the origins that it talks to.",
+			Advice: "Ask what the page needs it for, and do not grant the rest.",
+		}, app: appAccess},
+		{Rule: Rule{
+			ID: "app-foreign-origin", Severity: Medium,
+			Title:  "A page that uses an origin that it does not declare",
+			Help:   "A host blocks what the metadata of an app does not declare. At a host that does not, the page can load its script from there, or send away what it shows.",
+			Advice: "Ask the server's maker why. Use apps only with a host that enforces the policy.",
+		}, app: appOrigins},
+		{Rule: Rule{
+			ID: "app-blocked-script", Severity: Low,
+			Title:  "A page with scripts that its policy does not allow",
+			Help:   "The policy of apps allows the scripts in the page, not code that is made of text, nor code in addresses. It is how a page hides what it does from its reviewer.",
+			Advice: "Look at what the code does.",
+		}, app: appScripts},
 		{Rule: Rule{
 			ID: "malformed-definition", Severity: Medium,
 			Title:  "A definition that is malformed or ambiguous",

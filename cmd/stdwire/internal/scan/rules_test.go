@@ -382,7 +382,7 @@ func TestRulesAreComplete(t *testing.T) {
 	for _, r := range ruleTable() {
 		ways := 0
 		for _, there := range []bool{r.text != nil, r.definition != nil, r.scanner != nil,
-			r.config != nil, r.ID == ruleTooLarge} {
+			r.config != nil, r.app != nil, r.ID == ruleTooLarge} {
 			if there {
 				ways++
 			}

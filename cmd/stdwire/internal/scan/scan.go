@@ -49,6 +49,8 @@ type Server struct {
 	Prompts   []json.RawMessage
 	Resources []json.RawMessage
 	Templates []json.RawMessage // of resources
+
+	Apps []App
 }
 
 const (
@@ -150,6 +152,12 @@ func (w *scanner) server(s *scannedServer, rules []rule) {
 		case r.config != nil:
 			for _, f := range r.config(s.Server) {
 				w.add(r, f)
+			}
+		case r.app != nil:
+			for i := range s.Apps {
+				for _, f := range r.app(s.ID, &s.Apps[i]) {
+					w.add(r, f)
+				}
 			}
 		}
 	}

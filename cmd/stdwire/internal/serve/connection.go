@@ -28,10 +28,7 @@ type Connection struct {
 // stdwire disconnect ends it. It calls ready once the connection can be used; an error of ready
 // ends it.
 func (c *Connection) Keep(ctx context.Context, std *term.Streams, ready func() error) error {
-	if err := c.Target.Check(); err != nil {
-		return err
-	}
-	if err := c.Target.Configured.Resolve(ctx, std); err != nil {
+	if err := c.Target.Resolve(ctx, std); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)

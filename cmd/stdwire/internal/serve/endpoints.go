@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -45,8 +46,16 @@ const (
 func (e *endpoints) register(mux *http.ServeMux, o streamable.Options) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.options = &o
+	if o.Card != nil {
+		for _, path := range []string{mainPath + mcp.ServerCardPath, mcp.CatalogPath} {
+			mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+				e.main.handler.ServeHTTP(w, r)
+			})
+		}
+	}
 	e.main.handler = o.New(e.main.server)
+	o.Card = nil // it describes the main endpoint only
+	e.options = &o
 	for _, p := range e.profiles {
 		p.handler = o.New(p.server)
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
-	"path/filepath"
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
@@ -40,6 +38,8 @@ type GatewayConfig struct {
 	auditSize     int        // megabytes of a file; 0 means no limit
 	auditKeep     int        // number of full files
 	auditLog      *auditFile // the open audit log
+
+	limits config.Limits // set by loadLimits
 
 	// directories in which clients may write files; nil if they may also run any program
 	writable   target.WritableRoots
@@ -111,6 +111,16 @@ func (m *GatewayConfig) check() error {
 	return nil
 }
 
+// loadLimits reads the limits of the configuration. Other errors than those of the configuration
+// itself are reported by Start.
+func (m *GatewayConfig) loadLimits() error {
+	c, _, err := m.Load()
+	if err == nil {
+		m.limits = c.Limits
+	}
+	return err
+}
+
 // Start makes a gateway offer the configured servers. A server that cannot be offered is reported
 // on stderr and does not affect the others.
 func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *term.Streams,
@@ -121,6 +131,9 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 	}
 	m.env, m.store = c.Env, config.UserStore(c.Env)
 	if err := m.refuseWritable(c); err != nil {
+		return nil, err
+	}
+	if err := cmp.Or(checkHooks("--before", m.before), checkHooks("--after", m.after)); err != nil {
 		return nil, err
 	}
 	o := gateway.Options{Logger: log, NoPrefix: m.noPrefix, NoDescriptionPrefix: m.noDescPrefix,
@@ -160,11 +173,19 @@ func (m *GatewayConfig) Start(s *server.Server, catalog *dispatch.Catalog, std *
 
 // RememberDir returns the directory of the cached lists of servers, or "" if there is none.
 func RememberDir() string {
-	dir, err := os.UserCacheDir()
+	dir, err := target.CacheDir("servers")
 	if err != nil {
 		return ""
 	}
-	return filepath.Join(dir, "stdwire", "servers")
+	return dir
+}
+
+// digest identifies a configured server's definition for the cached lists.
+func digest(s *config.Server) string { return command.Version() + " " + s.Digest() }
+
+// RememberedTools returns the tools of a configured server that are remembered from its last start.
+func RememberedTools(s *config.Server) []*mcp.Tool {
+	return gateway.CachedTools(RememberDir(), s.ID, digest(s))
 }
 
 // close closes what Start opened. Call it after the gateway is closed.
@@ -185,7 +206,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 		o.Hooks.Frame = m.messages.hook(s.ID, tap.FromClient)
 	}
 	return host.Server{
-		ID: s.ID, Digest: command.Version() + " " + s.Digest(), Filter: s.Filter,
+		ID: s.ID, Digest: digest(s), Filter: s.Filter,
 		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
 		Options: o,

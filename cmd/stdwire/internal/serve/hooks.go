@@ -7,11 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/stdwire/stdwire/client/host/gateway"
@@ -21,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/internal/child"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/processgroup"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -44,27 +44,25 @@ const (
 	maxStderr    = 4 << 10  // bytes of stderr that are logged
 )
 
-// hookFlag is a flag whose value is a command line; see [shellwords.Native].
+// hookFlag is a flag whose value is a command line; see [shellwords.CommandLine].
 func hookFlag(target *[][]string, name, help string) command.Flag {
 	return command.Flag{Name: name, Value: "COMMAND", Many: true, Help: help,
 		Set: func(value string) error {
-			s := shellwords.Native()
-			for i := range len(value) {
-				s.Add(value[i])
-			}
-			if open := s.Open(); open != 0 {
-				return fmt.Errorf("%q is incomplete: the closing %c is missing", value, open)
-			}
-			var words []string
-			for _, word := range s.Words() {
-				words = append(words, word.Text)
-			}
-			if words == nil || words[0] == "" {
-				return errors.New("the command is missing")
-			}
+			words, err := shellwords.CommandLine(value)
 			*target = append(*target, words)
-			return nil
+			return err
 		}}
+}
+
+// checkHooks returns an error if a command of a flag cannot be found: each call would fail.
+func checkHooks(flag string, commands [][]string) error {
+	for _, words := range commands {
+		if _, err := exec.LookPath(words[0]); err != nil {
+			return command.Usagef("%s: %q cannot be run: %v", flag, words[0],
+				processgroup.Cause(err)).WithHint("write the path of the program")
+		}
+	}
+	return nil
 }
 
 // hooks returns interceptors that run commands.
@@ -165,53 +163,14 @@ func (h *hook) run(ctx context.Context, principal string, input []byte) ([]byte,
 	defer h.running.Give(principal, 1)
 	timed, cancel := context.WithTimeout(ctx, h.timeout)
 	defer cancel()
-	p, err := guard.Start(timed,
-		guard.Command{Name: h.words[0], Args: h.words[1:],
-			Env: child.WithoutCredentials(os.Environ())})
-	if err != nil {
-		return nil, h.timeoutError(ctx, timed, err)
-	}
-	defer p.Kill()
-	var answer, stderr []byte
-	var piping sync.WaitGroup
-	piping.Go(func() {
-		_, _ = p.Stdin().Write(input) // the command may ignore its input
-		_ = p.Stdin().Close()
-	})
-	piping.Go(func() {
-		stderr, _ = io.ReadAll(io.LimitReader(p.Stderr(), maxStderr))
-		_, _ = io.Copy(io.Discard, p.Stderr())
-	})
-	piping.Go(func() {
-		answer, err = io.ReadAll(io.LimitReader(p.Stdout(), maxAnswer+1))
-		if len(answer) > maxAnswer {
-			p.Kill()
-		}
-	})
-	select {
-	case <-p.Done():
-	case <-timed.Done():
-		p.Kill()
-	}
-	// The pipes end now, unless a process that left the group still holds one.
-	stop := context.AfterFunc(timed, func() { closePipes(p) })
-	piping.Wait()
-	stop()
-	closePipes(p)
+	answer, stderr, err := guard.Run(timed, guard.Command{Name: h.words[0], Args: h.words[1:],
+		Env: child.WithoutCredentials(os.Environ())}, input, maxAnswer, maxStderr)
 	if text := strings.TrimSpace(string(stderr)); text != "" {
 		h.log.Info("a hook wrote to stderr", slog.String("command", h.words[0]),
 			slog.String("stderr", printable.Text(text)))
 	}
-	switch {
-	case len(answer) > maxAnswer:
-		return nil, fmt.Errorf("its answer has more than %d bytes", maxAnswer)
-	case timed.Err() != nil:
-		return nil, h.timeoutError(ctx, timed, timed.Err())
-	case err != nil:
-		return nil, fmt.Errorf("its answer cannot be read: %w", err)
-	}
-	if exit := p.Exit(); exit != (guard.Exit{}) {
-		return nil, errors.New(exit.String())
+	if err != nil {
+		return nil, h.timeoutError(ctx, timed, err)
 	}
 	return answer, nil
 }
@@ -225,8 +184,4 @@ func (h *hook) timeoutError(ctx, timed context.Context, err error) error {
 		return fmt.Errorf("it did not answer within %v", h.timeout)
 	}
 	return err
-}
-
-func closePipes(p *guard.Process) {
-	_, _, _ = p.Stdin().Close(), p.Stdout().Close(), p.Stderr().Close()
 }

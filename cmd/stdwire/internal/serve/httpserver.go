@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -28,12 +29,15 @@ type httpServer struct {
 	token    bearerToken
 	tls      tlsFlags
 	oauth    oauthFlags
+	card     cardFlags
 	sse      bool
 	stateKey []byte // nil means a random key
 
+	limits    config.Limits
 	listening func(url string) // called with the URL; may be nil
 	// waits for an operation that may still be added; may be nil
-	missing func(ctx context.Context, operation string) error
+	missing  func(ctx context.Context, operation string) error
+	starting *startup // nil if no servers are offered
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -63,7 +67,7 @@ func (w *httpServer) flags() []command.Flag {
 		command.SwitchFlag(&w.sse, "--http-sse",
 			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
-	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags())
+	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags())
 }
 
 // given returns the name of a given flag that needs --http, or "".
@@ -76,7 +80,7 @@ func (w *httpServer) given() string {
 	case w.sse:
 		return "--http-sse"
 	}
-	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given())
+	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given())
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
@@ -90,7 +94,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if err != nil {
 		return err
 	}
-	listener := newLimitListener(bound, maxConnections)
+	listener := newLimitListener(bound, int64(cmp.Or(w.limits.MaxConnections, maxConnections)))
 	defer listener.Close()
 	if w.noAuth && !bound.local {
 		return command.Usagef("--no-auth: %s can be reached from other machines",
@@ -98,9 +102,12 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	}
 	hosts := w.oauth.hosts(bound.local)
 	overMCP := streamable.Options{Logger: log, HTTPSSE: w.sse, Replicas: w.stateKey != nil,
-		AllowedHosts: hosts}
+		AllowedHosts: hosts, MaxBody: int64(w.limits.MaxBody), MaxRequests: w.limits.MaxRequests,
+		MaxStreams: w.limits.MaxStreams, MaxSessions: w.limits.MaxSessions,
+		SessionIdle: w.limits.SessionIdle, Heartbeat: w.limits.Heartbeat}
 	overHTTP := api.Options{Title: "stdwire", Version: command.Version(), Logger: log, AllowedHosts: hosts,
-		Memory: e.main.server.Integration().Memory()}
+		Memory: e.main.server.Integration().Memory(), MaxBody: int64(w.limits.MaxBody),
+		MaxCalls: w.limits.MaxCalls}
 	mux := http.NewServeMux()
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)
@@ -119,13 +126,20 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		}
 		overHTTP.Principal = overMCP.Principal
 	}
+	overMCP.Card, err = w.card.card(bound.base+mainPath, w.oauth.audience, bound.local)
+	if err != nil {
+		return err
+	}
 	e.register(mux, overMCP)
 	also := ""
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
-		mux.Handle("/v1/",
-			overHTTP.New(dispatch.NewDispatcher(catalog,
-				dispatch.Options{Logger: log, Missing: w.missing})))
+		handler := overHTTP.New(dispatch.NewDispatcher(catalog,
+			dispatch.Options{Logger: log, Missing: w.missing}))
+		if w.starting != nil {
+			handler = w.starting.documents(handler)
+		}
+		mux.Handle("/v1/", handler)
 	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
@@ -172,7 +186,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 // checkToken returns an error if the flags for tokens and TLS contradict each other.
 func (w *httpServer) checkToken() error {
-	given := cmp.Or(w.token.given(), w.tls.given())
+	given := cmp.Or(w.token.given(), w.tls.given(), w.card.given())
 	switch {
 	case w.address == "" && given != "":
 		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")
@@ -183,6 +197,9 @@ func (w *httpServer) checkToken() error {
 	case w.noAuth && w.tls.clientCA != "":
 		return command.Usagef("--no-auth and --tls-client-ca exclude each other").WithHint(
 			"clients with a certificate need no token: leave out --no-auth")
+	}
+	if err := w.card.check(); err != nil {
+		return err
 	}
 	return w.tls.check()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/internal/lograte"
 )
 
+// maxConnections is the default of the limit of the same name in a configuration.
 const maxConnections = 4096
 
 // A limitListener limits the number of open connections, in all and for each address. When the

@@ -60,8 +60,8 @@ func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *te
 		endpoint: "stdio"}
 }
 
-// start opens the control socket and follows the configuration until Close.
-func (st *Reloader) start(ctx context.Context) {
+// start opens the control socket, follows the configuration until Close, and ends the startup.
+func (st *Reloader) start(ctx context.Context, starting *startup) {
 	operations := st.hostOptions()
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
 	if st.m.messages != nil {
@@ -73,6 +73,7 @@ func (st *Reloader) start(ctx context.Context) {
 	}
 	st.control = c
 	ctx, st.cancel = context.WithCancel(ctx)
+	st.wg.Go(func() { starting.settle(ctx, st.Gateway) })
 	hangup := command.OnHangup(ctx, func() bool {
 		return st.std.InTerminal && !terminal.Is(os.Stdin) || st.std.Err.Terminal &&
 			!terminal.Is(os.Stderr)
@@ -242,6 +243,10 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		if w.Why != WaitsForTrust || w.Kind == ops.WaitingProfile {
 			lines = append(lines, "warning: "+WaitingText(w))
 		}
+	}
+	if c.All.Limits != st.m.limits {
+		lines = append(lines,
+			"warning: the limits of the configuration have changed; the next start uses them")
 	}
 	st.record(c, profiles, waiting, wanted) // before printNew, so that status shows what it prints
 	st.printNew(lines)

@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/dispatch/quota"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -86,21 +87,37 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		options = b.Options(log)
 	}
 	options.StateKey = w.stateKey
+	starting := newStartup()
 	if m.isEnabled() {
+		if err := m.loadLimits(); err != nil {
+			return errors.Join(err, o.Close())
+		}
+		options.Middleware = append(options.Middleware, starting.middleware)
+		options.MaxSubscriptions = m.limits.MaxSubscriptions
+		options.MaxWatched = m.limits.MaxWatched
+		if most := m.limits.MaxMemory; most > 0 {
+			options.Memory = quota.NewPool(int64(most))
+		}
+		w.limits = m.limits
 		m.messages = newWatchedMessages()
 		defer m.messages.close()
 		options.Hooks.Frame = m.messages.hook(clientsLane, tap.FromServer)
 	}
-	s := options.New(server.Info{Name: "stdwire", Version: command.Version()}, o.Catalog)
+	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
+	if err := addApps(s, o.Catalog, options.Tools); err != nil {
+		return errors.Join(err, o.Close())
+	}
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {
+		starting.announce = s.Integration().DeferListChanged()
 		if w.address != "" {
 			operations = o.Catalog.Clone()
 			m.operations = operations
 			m.serveProfiles(e,
 				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
-					Hooks: options.Hooks})
+					Middleware: options.Middleware, MaxWatched: options.MaxWatched,
+					MaxSubscriptions: options.MaxSubscriptions, Hooks: options.Hooks})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()
@@ -112,11 +129,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 		if w.address != "" {
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
-		w.listening, w.missing = st.setEndpoint, st.Gateway.AwaitOperation
-		st.start(ctx)
-		settling, cancel := context.WithTimeout(ctx, settleTimeout)
-		st.Gateway.Settle(settling)
-		cancel()
+		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
+		st.start(ctx, starting)
 	}
 	if w.address != "" {
 		return errors.Join(w.serve(ctx, std, e, operations, log), o.Close())

@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -20,6 +22,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/server"
 )
 
@@ -38,6 +41,9 @@ type ServerOperations struct {
 	builtin    []string // the built-in services
 	remembered bool     // only remembered tools are added; no server is started
 	CanAsk     bool     // questions of servers are asked at the terminal
+	// Closed returns the flag that offers a built-in operation, or "".
+	Closed func(operation string) string
+	Yes    bool // a question that only asks for a confirmation is confirmed
 
 	prompter  term.Prompter // shared by all servers
 	selection *target.Selection
@@ -129,20 +135,48 @@ func (f *ServerOperations) Find(words []string) ([]string, error) {
 // find is Find with unclassified errors.
 func (f *ServerOperations) find(words []string) ([]string, error) {
 	if service, _, _ := strings.Cut(words[0], "."); slices.Contains(f.builtin, service) {
-		return words, nil
+		return words, f.closed(words)
 	}
 	if err := f.open(); err != nil {
 		return nil, err
 	}
 	s, rest := f.server(words[0])
 	if s == nil {
-		return words, f.unknown(words[0])
+		return words, cmp.Or(f.closed(words), f.unknown(words[0]))
 	}
 	words = append([]string{host.ServiceName(s.ID) + rest}, words[1:]...)
 	if err := f.start(s); err != nil || f.remembered || f.has(strings.Join(words, ".")) {
 		return words, err
 	}
-	return words, f.refresh(s) // the server may have added the tool since its last start
+	// the server may have added the tool since its last start
+	if err := f.refresh(s); err != nil || f.has(strings.Join(words, ".")) {
+		return words, err
+	}
+	tool := strings.TrimPrefix(strings.Join(words, "."), host.ServiceName(s.ID)+".")
+	return words, f.withheld(s.ID, tool)
+}
+
+// closed returns the error for a built-in operation that a flag of stdwire run offers, nil for
+// other words.
+func (f *ServerOperations) closed(words []string) error {
+	if flag := f.Closed(strings.Join(words, ".")); flag != "" {
+		return dispatch.Errorf(dispatch.PermissionDenied, "it is offered with %s: stdwire run %s %s",
+			flag, flag, strings.Join(words, " "))
+	}
+	return nil
+}
+
+// withheld returns the error for a tool that the server has and the gateway withholds, nil for
+// another. Without a name, it is about any tool.
+func (f *ServerOperations) withheld(id, tool string) error {
+	for _, w := range f.gateway.Withheld()[id] {
+		if (tool == "" || w.Name == tool) && strings.HasPrefix(w.Kind, "tool") {
+			described := describeWithheld(id, w)
+			return dispatch.Errorf(dispatch.PermissionDenied, "the tool %.100q is withheld: %s; %s",
+				w.Name, printable.Line(described.Why), printable.Line(described.Remedy))
+		}
+	}
+	return nil
 }
 
 // refresh starts a server and adds the tools that it has now.
@@ -185,6 +219,9 @@ func (f *ServerOperations) start(s *config.Server) error {
 	}
 	if err := f.refresh(s); err != nil || f.has(service) {
 		// the filter allows none of the remembered tools
+		return err
+	}
+	if err := f.withheld(s.ID, ""); err != nil {
 		return err
 	}
 	return dispatch.Errorf(dispatch.NotFound,
@@ -261,6 +298,9 @@ func (f *ServerOperations) add(s *config.Server) error {
 	if f.CanAsk {
 		elicit.NewAsker(s.ID, f.std.Err, f.prompter).Answer(&up.Options)
 	}
+	if f.Yes {
+		elicit.Confirm(&up.Options)
+	}
 	if err := f.gateway.Add(up); err != nil {
 		return err
 	}
@@ -317,6 +357,11 @@ func (f *ServerOperations) Intercept(next dispatch.Handler) dispatch.Handler {
 		f.lastError = nil
 		if e.Err != nil && e.Err.Code == dispatch.UpstreamError {
 			f.lastError = e.Err
+			result, _ := e.Err.Details.(json.RawMessage)
+			inner, ok := dispatch.ParseEnvelope(jsonscan.Member(result, "structuredContent"))
+			if ok && !inner.Success() {
+				f.lastError = &command.Failure{Code: output.FailureCode(inner.Err.Code)}
+			}
 		}
 		return e
 	}

@@ -28,18 +28,21 @@ func (st *Reloader) withheld() map[string][]ops.Withheld {
 	all := map[string][]ops.Withheld{}
 	for id, some := range st.Gateway.Withheld() {
 		for _, w := range some {
-			r := withheldReasons[w.Reason]
-			remedy := r.remedy
-			if strings.Contains(remedy, "%") {
-				remedy = fmt.Sprintf(remedy, id)
-			}
-			all[id] = append(all[id],
-				ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
-					Why:    fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)),
-					Remedy: remedy})
+			all[id] = append(all[id], describeWithheld(id, w))
 		}
 	}
 	return all
+}
+
+// describeWithheld returns a withheld definition of a server with its explanation and remedy.
+func describeWithheld(id string, w gateway.WithheldItem) ops.Withheld {
+	r := withheldReasons[w.Reason]
+	remedy := r.remedy
+	if strings.Contains(remedy, "%") {
+		remedy = fmt.Sprintf(remedy, id)
+	}
+	return ops.Withheld{Kind: w.Kind, Name: w.Name, Reason: string(w.Reason),
+		Why: fmt.Sprintf(r.why, printable.TruncateRunes(w.Detail, 200)), Remedy: remedy}
 }
 
 // WithheldLines describes the withheld definitions of a server. It calls a collision of names an

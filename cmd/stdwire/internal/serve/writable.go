@@ -12,10 +12,21 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// refuseProgram returns an error if clients could write to the program or the envFile of a server.
+// refuseProgram returns an error if clients could write to the program, the envFile or the files of
+// TLS of a server.
 func (m *GatewayConfig) refuseProgram(o acceptedServer) error {
 	e := o.resolved.endpoint
-	if e == nil || e.URL != "" {
+	if e == nil {
+		return nil
+	}
+	for _, path := range []string{e.TLS.CA, e.TLS.ClientCert, e.TLS.ClientKey} {
+		if path != "" {
+			if err := m.writable.Refuse("a file of its TLS", path); err != nil {
+				return err
+			}
+		}
+	}
+	if e.URL != "" {
 		return nil
 	}
 	if e.EnvFile != "" {
@@ -54,6 +65,9 @@ func (m *GatewayConfig) refuseWritable(c *target.Selection) error {
 		}
 	}
 	if dir := RememberDir(); dir != "" {
+		all = append(all, reliance{"stdwire's data", dir})
+	}
+	if dir, err := target.CacheDir("bundles"); err == nil {
 		all = append(all, reliance{"stdwire's data", dir})
 	}
 	if m.audit != "" {

@@ -9,35 +9,12 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/internal/form"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // CompletionPatience is the time limit of a completion, during which nothing can be typed.
 const CompletionPatience = time.Second
-
-// A candidate is a word that completion offers.
-type candidate struct {
-	name       string // of an argument, which "=" follows; "" for any other word
-	text       string // the word, or the value of the argument
-	incomplete bool   // more follows: no blank is appended
-}
-
-// String returns the word as it is typed.
-func (c candidate) String() string {
-	text := ""
-	if c.name != "" {
-		text = shellwords.Quote(c.name) + "="
-	}
-	if c.text != "" || !c.incomplete {
-		text += shellwords.Quote(c.text)
-	}
-	if !c.incomplete {
-		text += " "
-	}
-	return text
-}
 
 // complete returns the candidates for the word that ends at pos, and where the word begins. It may
 // ask the server but does not start it.
@@ -82,7 +59,7 @@ func typedWords(text string) (words []string, from int, ok bool) {
 	return words, from, true
 }
 
-func (s *Shell) candidates(ctx context.Context, words []string) []candidate {
+func (s *Shell) candidates(ctx context.Context, words []string) []arguments.Candidate {
 	name, rest := words[0], words[1:]
 	switch {
 	case len(rest) == 0 && strings.HasPrefix(name, "."):
@@ -98,26 +75,36 @@ func (s *Shell) candidates(ctx context.Context, words []string) []candidate {
 	}
 	for _, tool := range s.cachedTools(ctx) {
 		if tool.Name == name {
-			return argumentCandidates(form.NewSchema(tool.InputSchema).Limited(), rest)
+			return arguments.Complete(form.NewSchema(tool.InputSchema).Limited(), rest)
 		}
 	}
 	return nil
 }
 
 // withPrefix returns the candidates that begin with the typed text.
-func withPrefix(typed string, all []string) (candidates []candidate) {
+func withPrefix(typed string, all []string) (candidates []arguments.Candidate) {
 	for _, text := range all {
 		if strings.HasPrefix(text, typed) {
-			candidates = append(candidates, candidate{text: text})
+			candidates = append(candidates, arguments.Candidate{Text: text})
 		}
 	}
 	return candidates
 }
 
 // completeWord returns a completion function for fixed words.
-func completeWord(words ...string) func(*Shell, context.Context, []string) []candidate {
-	return func(_ *Shell, _ context.Context, typed []string) []candidate {
+func completeWord(words ...string) func(*Shell, context.Context, []string) []arguments.Candidate {
+	return func(_ *Shell, _ context.Context, typed []string) []arguments.Candidate {
 		return withPrefix(typed[len(typed)-1], words)
+	}
+}
+
+// completeFirst is completeWord for the first word only.
+func completeFirst(words ...string) func(*Shell, context.Context, []string) []arguments.Candidate {
+	return func(_ *Shell, _ context.Context, typed []string) []arguments.Candidate {
+		if len(typed) > 1 {
+			return nil
+		}
+		return withPrefix(typed[0], words)
 	}
 }
 
@@ -130,7 +117,7 @@ func (s *Shell) cachedTools(ctx context.Context) []*mcp.Tool {
 	return tools
 }
 
-func (s *Shell) completeTool(ctx context.Context, words []string) []candidate {
+func (s *Shell) completeTool(ctx context.Context, words []string) []arguments.Candidate {
 	var names []string
 	for _, tool := range s.cachedTools(ctx) {
 		names = append(names, tool.Name)
@@ -138,92 +125,16 @@ func (s *Shell) completeTool(ctx context.Context, words []string) []candidate {
 	return withPrefix(words[0], names)
 }
 
-func (s *Shell) completeHelp(ctx context.Context, words []string) []candidate {
+func (s *Shell) completeHelp(ctx context.Context, words []string) []arguments.Candidate {
 	return append(s.completeTool(ctx, words), withPrefix(words[0], dotCommandNames())...)
 }
 
-// argumentCandidates completes the last word after the name of a tool: the name of an argument or
-// its value.
-func argumentCandidates(s form.Schema, words []string) (candidates []candidate) {
-	typed := words[len(words)-1]
-	name, value, ok := strings.Cut(typed, "=")
-	if ok {
-		property, isJSON := strings.CutSuffix(name, ":")
-		_, leaf := arguments.Path(s, property)
-		for _, text := range valueTexts(leaf, isJSON) {
-			if strings.HasPrefix(text, value) {
-				candidates = append(candidates, candidate{name: name, text: text})
-			}
-		}
-		return candidates
-	}
-	given := map[string]bool{}
-	for _, word := range words[:len(words)-1] {
-		name, _, _ := strings.Cut(word, "=")
-		given[strings.TrimSuffix(name, ":")] = true
-	}
-	return nameCandidates(s, "", typed, given)
-}
-
-// nameCandidates returns the names of arguments that are not given or may be repeated, and of
-// members if the typed name leads into an object.
-func nameCandidates(s form.Schema, prefix, typed string,
-	given map[string]bool) (candidates []candidate) {
-	for _, property := range s.Fields() {
-		full := prefix + property.Name
-		inner := len(property.Schema.Fields()) > 0
-		switch {
-		case inner && strings.HasPrefix(typed, full+"."):
-			candidates = append(candidates, nameCandidates(property.Schema, full+".", typed, given)...)
-		case !strings.HasPrefix(full, typed) || given[full] && !property.Schema.Is("array"):
-		case inner:
-			candidates = append(candidates, candidate{text: full + ".", incomplete: true})
-		default:
-			candidates = append(candidates, candidate{name: full, incomplete: true})
-		}
-	}
-	return candidates
-}
-
-// valueTexts returns the values of an enumeration or boolean; for an array, those of its elements.
-func valueTexts(s form.Schema, asJSON bool) []string {
-	texts := listedTexts(s, asJSON)
-	if texts == nil && !asJSON && s.Is("array") {
-		texts = listedTexts(s.Items(), false)
-	}
-	return texts
-}
-
-// listedTexts returns the values of an enumeration or boolean.
-func listedTexts(s form.Schema, asJSON bool) (texts []string) {
-	add := func(text string) {
-		if !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
-	}
-	for _, alternative := range s.Alternatives() {
-		values := alternative.Values()
-		for _, value := range values {
-			if text, ok := jsonscan.Unquote(value); ok && !asJSON {
-				add(string(text))
-			} else {
-				add(string(value))
-			}
-		}
-		if values == nil && alternative.Is("boolean") {
-			add("true")
-			add("false")
-		}
-	}
-	return texts
-}
-
 // completeURI completes the URI of a resource, or the variable at the end of a template.
-func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
+func (s *Shell) completeURI(ctx context.Context, words []string) []arguments.Candidate {
 	if s.server == nil || s.server.isClosed() || s.server.Capabilities().Resources == nil {
 		return nil
 	}
-	typed := words[0]
+	typed := words[len(words)-1]
 	var uris []string
 	resources, _ := s.server.allResources(ctx)
 	for _, r := range resources {
@@ -234,7 +145,8 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
 	for _, t := range templates {
 		literal, variable, ok := strings.Cut(t.URITemplate, "{")
 		if ok && len(typed) < len(literal) && strings.HasPrefix(literal, typed) {
-			candidates = append(candidates, candidate{text: literal, incomplete: true})
+			candidates = append(candidates,
+				arguments.Candidate{Text: literal, Incomplete: true})
 			continue
 		}
 		name, after, _ := strings.Cut(variable, "}")
@@ -243,7 +155,7 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
 			for _, text := range s.ask(ctx,
 				mcp.CompleteReference{Type: mcp.RefResource, URI: t.URITemplate}, name, value,
 				nil) {
-				candidates = append(candidates, candidate{text: literal + text})
+				candidates = append(candidates, arguments.Candidate{Text: literal + text})
 			}
 		}
 	}
@@ -251,7 +163,8 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []candidate {
 }
 
 // completePrompt completes the name of a prompt, of an argument, or its value.
-func (s *Shell) completePrompt(ctx context.Context, words []string) (candidates []candidate) {
+func (s *Shell) completePrompt(ctx context.Context,
+	words []string) (candidates []arguments.Candidate) {
 	if s.server == nil || s.server.isClosed() || s.server.Capabilities().Prompts == nil {
 		return nil
 	}
@@ -277,13 +190,14 @@ func (s *Shell) completePrompt(ctx context.Context, words []string) (candidates 
 	if name, value, ok := strings.Cut(last, "="); ok {
 		for _, text := range s.ask(ctx, mcp.CompleteReference{Type: mcp.RefPrompt, Name: words[0]},
 			name, value, settled) {
-			candidates = append(candidates, candidate{name: name, text: text})
+			candidates = append(candidates, arguments.Candidate{Name: name, Text: text})
 		}
 		return candidates
 	}
 	for _, argument := range prompts[i].Arguments {
 		if _, given := settled[argument.Name]; !given && strings.HasPrefix(argument.Name, last) {
-			candidates = append(candidates, candidate{name: argument.Name, incomplete: true})
+			candidates = append(candidates,
+				arguments.Candidate{Name: argument.Name, Incomplete: true})
 		}
 	}
 	return candidates

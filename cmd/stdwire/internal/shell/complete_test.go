@@ -6,6 +6,7 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/shellwords"
 )
@@ -41,7 +42,7 @@ func TestCompletionOfArguments(t *testing.T) {
 		assert.Assert(t, ok, typed)
 		assert.Assert(t, from <= len("paint "+typed))
 		var got []string
-		for _, c := range argumentCandidates(schema, words[1:]) {
+		for _, c := range arguments.Complete(schema, words[1:]) {
 			got = append(got, c.String())
 		}
 		assert.Equal(t, strings.Join(got, "|"), want, typed)
@@ -82,11 +83,11 @@ func FuzzShellLine(f *testing.F) {
 		}
 		_, _ = parseInputLine(text)
 		head := "tool " + shellwords.Quote(value) + " "
-		line, err := parseInputLine(head + candidate{name: "a", text: value}.String())
+		line, err := parseInputLine(head + arguments.Candidate{Name: "a", Text: value}.String())
 		assert.NilError(t, err)
 		assert.DeepEqual(t, line.words, []string{value, "a=" + value})
 		words, from, ok := typedWords(head +
-			strings.TrimSuffix(candidate{name: "a", text: value}.String(), " "))
+			strings.TrimSuffix(arguments.Candidate{Name: "a", Text: value}.String(), " "))
 		assert.Assert(t, ok)
 		assert.DeepEqual(t, words, []string{"tool", value, "a=" + value})
 		assert.Equal(t, from, len(head))

@@ -12,8 +12,6 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
-	"github.com/stdwire/stdwire/internal/jsonscan"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -154,26 +152,15 @@ func (s *Shell) connect(ctx context.Context) error {
 				}
 			}
 		}
-		if s.target.ServerLogs {
-			o.LogLevel, o.OnLog = mcp.LevelInfo, s.showLog
-		}
+		s.setNotificationHandlers(o)
 	})
 	if err != nil {
 		return err
 	}
 	c.Client, c.ready, s.server = cl, time.Since(began), c
 	go s.watchServer(c)
+	s.subscribeAgain(ctx, c)
 	return nil
-}
-
-// showLog prints a log message of the server.
-func (s *Shell) showLog(m mcp.LoggingMessageParams) {
-	text := string(m.Data)
-	if unquoted, ok := jsonscan.Unquote(m.Data); ok {
-		text = string(unquoted)
-	}
-	s.Std.Err.Printf("%s",
-		command.JoinNonEmpty(" ", "["+string(m.Level)+"]", m.Logger, printable.Line(text)))
 }
 
 // watchServer prints when the server ends.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
@@ -22,7 +23,7 @@ type dotCommand struct {
 	least, most          int // number of arguments; most < 0: unlimited
 	run                  func(s *Shell, ctx context.Context, words []string) error
 	// complete returns candidates for the last of words. It may be nil.
-	complete func(s *Shell, ctx context.Context, words []string) []candidate
+	complete func(s *Shell, ctx context.Context, words []string) []arguments.Candidate
 }
 
 // dotCommands returns the commands in the order of the help.
@@ -36,6 +37,15 @@ func dotCommands() []dotCommand {
 		{".prompts", "", "list the prompts", 0, 0, (*Shell).showPrompts, nil},
 		{".prompt", "NAME [ARGUMENT=VALUE]…", "get a prompt", 1, -1, (*Shell).getPrompt,
 			(*Shell).completePrompt},
+		{".complete", "prompt|resource NAME ARGUMENT [VALUE] [OTHER=TEXT]…",
+			"ask the server to complete an argument", 3, -1, (*Shell).completeValue,
+			completeFirst("prompt", "resource")},
+		{".subscribe", "[URI]…", "report when resources change, or list which", 0, -1,
+			(*Shell).subscribe, (*Shell).completeURI},
+		{".unsubscribe", "[URI]…", "report that no more, or of none", 0, -1, (*Shell).unsubscribe,
+			(*Shell).completeSubscribed},
+		{".log", "[LEVEL|off]", "show log messages of the server from a level on", 0, 1,
+			(*Shell).setLog, completeWord(append(logLevels(), "off")...)},
 		{".info", "", "show what the server is, its revision, capabilities and process", 0, 0,
 			(*Shell).showInfo, nil},
 		{".trace", "[on|off]", "show every message that is sent → and received ←", 0, 1,

@@ -19,7 +19,7 @@ type inputLine struct {
 }
 
 // parseInputLine parses a line. After the first word comes a JSON object or words as in a shell.
-// Line ends, which can only be pasted, separate words.
+// Line ends separate words.
 func parseInputLine(text string) (line inputLine, err error) {
 	first, rest := cutFirstWord(text)
 	if strings.HasPrefix(rest, "{") {
@@ -66,6 +66,50 @@ func cutFirstWord(text string) (first, rest string) {
 	return text, ""
 }
 
+// isIncomplete reports whether a line ends within a quote or a JSON object, or with a backslash.
+func isIncomplete(text string) bool {
+	first, rest := cutFirstWord(text)
+	if strings.HasPrefix(rest, "{") {
+		end, open := objectEnd(rest)
+		if open {
+			return true
+		}
+		rest = rest[end:]
+	}
+	for _, part := range []string{first, rest} {
+		var s shellwords.Splitter
+		for i := range len(part) {
+			s.Add(part[i])
+		}
+		if s.Open() != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// objectEnd returns the end of the JSON object or array that text begins with, valid or not. open
+// reports that the text ends within it.
+func objectEnd(text string) (end int, open bool) {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return i + 1, false
+			}
+		}
+	}
+	return len(text), true
+}
+
 // execute runs a line. The caller flushes its output. The error is a [*command.Failure],
 // unexpected, or errQuit.
 func (s *Shell) execute(ctx context.Context, text string) error {
@@ -84,9 +128,10 @@ func (s *Shell) execute(ctx context.Context, text string) error {
 // call calls a tool.
 func (s *Shell) call(ctx context.Context, line inputLine) error {
 	c := &calls.Call{Target: s.target, Tool: line.name, Timeout: s.timeout}
+	var wrong error // reported if there is such a tool
 	for _, word := range line.words {
-		if err := c.Word(word); err != nil {
-			return c.AddTool(err)
+		if wrong = c.Word(word); wrong != nil {
+			break
 		}
 	}
 	data := line.data
@@ -97,6 +142,9 @@ func (s *Shell) call(ctx context.Context, line inputLine) error {
 		tool, err := server.tool(ctx, c.Tool)
 		if err != nil {
 			return err
+		}
+		if wrong != nil {
+			return c.AddTool(wrong)
 		}
 		arguments, err := c.Arguments(s.Std, tool, data)
 		if err != nil {

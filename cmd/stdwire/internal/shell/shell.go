@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ShellCommand is stdwire shell.
@@ -28,7 +30,8 @@ func ShellCommand() command.Command {
 		Summary: "use a server interactively or by a script",
 		Help: `Starts a server and reads lines: the name of a tool and its arguments, as for stdwire call, or
 one JSON object; or a command that begins with a dot (.help lists them). Words are split as in a
-shell, but nothing is expanded.
+shell, but nothing is expanded. A line continues in the next one while a quote or the object is
+open, up to an empty line.
 
 At a terminal, Tab completes tools, arguments, their values, prompts and URIs; Ctrl-R searches
 the history; Ctrl-C cancels the running call. The history is in ~/.local/state/stdwire/history,
@@ -71,6 +74,9 @@ type Shell struct {
 	history    *lineedit.History
 	interrupts chan os.Signal // receives Ctrl-C; nil for a script, which Ctrl-C ends
 	server     *connection    // nil if none is connected
+	subscribed []string       // URIs of resources whose changes are reported
+
+	logLevel atomic.Pointer[mcp.LoggingLevel] // of messages that are shown; nil: none are
 
 	cancel atomic.Pointer[context.CancelCauseFunc] // cancels the running line; nil if none runs
 }
@@ -88,6 +94,10 @@ func (s *Shell) run(ctx context.Context, std *term.Streams) error {
 	}
 	defer saver.Close()
 	s.Std, s.saver, s.history = std, saver, new(lineedit.History)
+	if s.target.ServerLogs {
+		level := mcp.LevelInfo
+		s.logLevel.Store(&level)
+	}
 	if std.InTerminal && std.Err.Terminal {
 		defer s.startEditor(ctx)()
 	} else {
@@ -113,8 +123,11 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 		s.history, err = lineedit.OpenHistory(path)
 	}
 	s.editor = lineedit.New(s.Std.In, s.Std.Err.W, lineedit.Options{
-		History:  s.history,
-		Complete: func(line string, pos int) ([]string, int) { return s.complete(ctx, line, pos) },
+		History:    s.history,
+		Incomplete: isIncomplete,
+		Complete: func(line string, pos int) ([]string, int) {
+			return s.complete(ctx, line, pos)
+		},
 	})
 	// From here on, the editor prints stderr above the line that is being typed.
 	std := *s.Std
@@ -143,7 +156,7 @@ func (s *Shell) printGreeting() {
 // runInteractive runs typed lines until the end of input.
 func (s *Shell) runInteractive(ctx context.Context) error {
 	for {
-		line, err := s.editor.ReadLine(ctx, printable.Line(s.target.Name())+"> ")
+		line, err := s.readInput(ctx, printable.Line(s.target.Name())+"> ")
 		switch {
 		case err == lineedit.ErrInterrupted:
 			continue
@@ -176,10 +189,12 @@ func (s *Shell) runInteractive(ctx context.Context) error {
 // runScript runs the lines of stdin until one fails.
 func (s *Shell) runScript(ctx context.Context) error {
 	for n := 1; ; n++ {
-		line, err := s.editor.ReadLine(ctx, "")
+		line, err := s.readInput(ctx, "")
 		if err == io.EOF {
 			return nil
 		}
+		first := n
+		n += strings.Count(line, "\n")
 		switch err {
 		case nil:
 			err = s.execute(ctx, line)
@@ -194,10 +209,36 @@ func (s *Shell) runScript(ctx context.Context) error {
 			return nil
 		case err != nil:
 			f := command.AsFailure(ctx, err)
-			f.What = command.JoinNonEmpty(": ", fmt.Sprintf("line %d", n), f.What)
+			f.What = command.JoinNonEmpty(": ", fmt.Sprintf("line %d", first), f.What)
 			return f
 		}
 	}
+}
+
+// readInput reads a line and, while it is incomplete, the lines after it, up to an empty one or the
+// end. Where lines can be edited, the editor does so itself.
+func (s *Shell) readInput(ctx context.Context, prompt string) (string, error) {
+	text, err := s.editor.ReadLine(ctx, prompt)
+	for err == nil && isIncomplete(text) && !endsInBlankRow(text) {
+		if prompt != "" {
+			prompt = "… "
+		}
+		var more string
+		if more, err = s.editor.ReadLine(ctx, prompt); err == io.EOF {
+			return text, nil
+		}
+		if len(text)+len(more) >= lineedit.MaxLine {
+			return "", lineedit.ErrTooLong
+		}
+		text += "\n" + more
+	}
+	return text, err
+}
+
+// endsInBlankRow reports whether a text of several rows ends in a blank one.
+func endsInBlankRow(text string) bool {
+	at := strings.LastIndexByte(text, '\n')
+	return at >= 0 && strings.TrimSpace(text[at:]) == ""
 }
 
 // flush writes the buffered output and trace of a line.

@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )
 
 const (
 	MaxTraceLines = 1000     // queued lines
-	MaxFrame      = 16 << 10 // bytes of a frame that are printed if not to a terminal
+	MaxFrame      = 16 << 10 // bytes of a frame that are printed
 )
 
 // A Tracer prints the traffic. Frames are queued and printed by its own goroutine, because the
@@ -72,7 +71,7 @@ func (t *Tracer) Frame(d rpc.Direction, frame []byte) {
 	if !t.isOn() {
 		return
 	}
-	line := FormatFrame(time.Now(), d, frame, t.columns())
+	line := FormatFrame(time.Now(), d, frame)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.lines) == MaxTraceLines {
@@ -86,28 +85,15 @@ func (t *Tracer) Frame(d rpc.Direction, frame []byte) {
 	}
 }
 
-// columns returns the width of the terminal; 0: unlimited.
-func (t *Tracer) columns() int {
-	if !t.Shell.Std.Err.Terminal {
-		return 0
-	}
-	return t.Shell.editor.Width()
-}
-
-// FormatFrame formats a frame on one line.
-func FormatFrame(at time.Time, d rpc.Direction, frame []byte, columns int) string {
+// FormatFrame formats a frame on one line, which a terminal wraps.
+func FormatFrame(at time.Time, d rpc.Direction, frame []byte) string {
 	arrow := "←"
 	if d == rpc.Outbound {
 		arrow = "→"
 	}
 	head := fmt.Sprintf("%s %s ", at.Format("15:04:05.000"), arrow)
-	if columns == 0 {
-		return head + printable.JSON(string(frame[:min(len(frame), MaxFrame)])) +
-			moreBytes(len(frame)-MaxFrame)
-	}
-	const longest = 4 // bytes of a character
-	return lineedit.Cut(head+printable.JSON(string(frame[:min(len(frame), longest*columns)])),
-		columns-1)
+	return head + printable.JSON(string(frame[:min(len(frame), MaxFrame)])) +
+		moreBytes(len(frame)-MaxFrame)
 }
 
 func moreBytes(bytes int) string {

@@ -93,15 +93,25 @@ func ReachConnection(ctx context.Context, name string) (net.Conn, error) {
 		}
 		missing.Ended = true
 	}
+	SweepSockets(ctx) // only connections that exist are suggested
 	var names []string
-	for _, path := range sockets(connectionSuffix) {
-		if known := connectionName(path); known != name {
+	for _, known := range ConnectionNames() {
+		if known != name {
 			names = append(names, "@"+known)
 		}
 	}
-	slices.Sort(names)
-	missing.Near = near.Instead("@"+name, slices.Compact(names))
+	missing.Near = near.Instead("@"+name, names)
 	return nil, missing
+}
+
+// ConnectionNames returns the names of the connections, sorted. It does not reach them, so that
+// some may have ended.
+func ConnectionNames() (names []string) {
+	for _, path := range sockets(connectionSuffix) {
+		names = append(names, connectionName(path))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // connectionSockets returns the paths of the sockets of a connection. There are several if

@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -141,9 +142,10 @@ func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// SweepSockets removes the control sockets of processes that ended without removing them.
+// SweepSockets removes the sockets of processes that ended without removing them. To find out, it
+// connects to each for a moment.
 func SweepSockets(ctx context.Context) {
-	for _, path := range Sockets() {
+	for _, path := range slices.Concat(Sockets(), sockets(connectionSuffix)) {
 		if conn, err := ReachSocket(ctx, path); err == nil {
 			_ = conn.Close()
 		}

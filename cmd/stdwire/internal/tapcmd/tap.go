@@ -46,10 +46,12 @@ Commands for a recording:
 
 ` +
 			tapCommands().List(),
+		Subcommands: tapCommands(),
 		Make: func() (command.Grammar, command.Runner) {
 			t := &recordOptions{maxSize: 1 << 30}
 			rest := func(words []string) { t.rest = words }
-			return command.Grammar{Rest: rest, Command: func(words []string) { t.words = words },
+			return command.Grammar{Rest: rest, Subcommands: tapCommands(),
+				Command: func(words []string) { t.words = words },
 				Flags: []command.Flag{
 					{Name: "-o", Value: "FILE", Help: "record in this file",
 						Set: func(value string) error {

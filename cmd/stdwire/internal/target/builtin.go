@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -75,8 +76,34 @@ func (b *BuiltinFlags) FirstFlag() string {
 	return name
 }
 
-// serveArgs returns the arguments with which stdwire serves the same operations.
-func (b *BuiltinFlags) serveArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
+// ServeArgs returns the arguments with which stdwire serves the same operations.
+func (b *BuiltinFlags) ServeArgs() []string { return slices.Concat([]string{"serve"}, b.args) }
+
+// ServeArgsFrom is ServeArgs for a process that starts in another directory: roots are absolute,
+// and dir is the root if none is given.
+func (b *BuiltinFlags) ServeArgsFrom(dir string) (args []string, err error) {
+	args = []string{"serve"}
+	if b.Roots == nil {
+		args = append(args, "--root="+dir)
+	}
+	for _, given := range b.Roots {
+		root, err := fs.ParseRoot(given)
+		if err != nil {
+			return nil, command.Usagef("%v", err)
+		}
+		name := strings.TrimSuffix(given, root.Dir)
+		if !filepath.IsAbs(root.Dir) {
+			root.Dir = filepath.Join(dir, root.Dir)
+		}
+		args = append(args, "--root="+name+root.Dir)
+	}
+	for _, arg := range b.args {
+		if !strings.HasPrefix(arg, "--root=") {
+			args = append(args, arg)
+		}
+	}
+	return args, nil
+}
 
 // A BuiltinServer is the catalog of the built-in operations with its roots and processes.
 type BuiltinServer struct {

@@ -44,7 +44,7 @@ func (c *ConfigFlags) setInput(value string) error {
 		return command.Usagef("--input: the value is not ID=VALUE").WithHint(
 			"it looks like this: --input key=VALUE, or --input key=@FILE")
 	}
-	value, err := flagValue(value)
+	value, err := FlagValue(value)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,17 @@ func (s *ConfiguredServer) flags() []command.Flag {
 			}}}, s.ConfigFlags.Flags()...)
 }
 
+// Has reports whether the configuration has a server of that id. An error of the configuration
+// counts as none.
+func (s *ConfiguredServer) Has(id string) bool {
+	c, _, err := s.Load()
+	if err != nil {
+		return false
+	}
+	_, err = c.Server(id)
+	return err == nil
+}
+
 // Resolve finds the server in the configuration and checks that it may be started. It does nothing
 // if no server is given, or the second time.
 func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error {
@@ -129,7 +140,7 @@ func (s *ConfiguredServer) Resolve(ctx context.Context, std *term.Streams) error
 	if err != nil {
 		return ConfigFailure(err)
 	}
-	s.server, s.Endpoint = server, endpoint
+	s.server, s.Endpoint, s.ID = server, endpoint, server.ID
 	return nil
 }
 
@@ -152,14 +163,19 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 	}
 }
 
-// dial returns the transport of a server at a URL. observe is that of [Target].
+// dial returns the transport of a server at a URL. It reads the files of TLS, which may have been
+// renewed since the last time. observe is that of [Target].
 func (s *ConfiguredServer) dial(
-	observe func(http.RoundTripper) http.RoundTripper) client.Transport {
+	observe func(http.RoundTripper) http.RoundTripper) (client.Transport, error) {
+	secure, err := loadTLS(s.Endpoint.TLS, "tlsCA", "tlsClientCert")
+	if err != nil {
+		return nil, &command.Failure{Code: "config", Server: s.ID, Why: err.Error()}
+	}
 	header := make(http.Header)
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, nil, s.Endpoint.OAuth, observe)
+	return dialAuthorized(s.Endpoint.URL, header, secure, s.Endpoint.OAuth, observe), nil
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

@@ -36,6 +36,12 @@ func DescribeServer(s *config.Server) string {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		row("header", QuoteWord(name)+": "+QuoteWord(s.Headers[name]))
 	}
+	for _, f := range []struct{ name, path string }{{"tlsCA", s.TLS.CA},
+		{"tlsClientCert", s.TLS.ClientCert}, {"tlsClientKey", s.TLS.ClientKey}} {
+		if f.path != "" {
+			row(f.name, QuoteWord(f.path))
+		}
+	}
 	if o := s.OAuth; o != nil {
 		for _, f := range []struct{ name, value string }{{"clientId", o.ClientID},
 			{"clientSecret", o.ClientSecret}, {"issuer", o.Issuer}, {"scope", o.Scope},

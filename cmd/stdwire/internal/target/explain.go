@@ -16,6 +16,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -119,6 +120,10 @@ func explainCall(e *client.CallError) *command.Failure {
 	if why, hint := explainUnasked(e.Err); why != "" {
 		f.Why, f.Hint = why, hint
 	}
+	if refused, ok := errors.AsType[*rpc.Error](e.Err); ok &&
+		jsonscan.Member(refused.Data, "refused_by") != nil {
+		f.Code = "denied" // by a limit or a command of a gateway
+	}
 	return f
 }
 
@@ -128,7 +133,9 @@ var methodFeatures = map[string]string{
 	mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
 	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts",
 	mcp.MethodComplete:  "completions",
-	mcp.MethodSubscribe: "way to tell of changes", mcp.MethodListen: "way to tell of changes",
+	mcp.MethodListTasks: "list of tasks", mcp.MethodGetTask: "tasks",
+	mcp.MethodCancelTask: "way to cancel tasks",
+	mcp.MethodSubscribe:  "way to tell of changes", mcp.MethodListen: "way to tell of changes",
 }
 
 // Unsupported returns the failure for a server that does not declare a capability.
@@ -154,9 +161,14 @@ func explainUnasked(err error) (why, hint string) {
 	case !ok:
 	case refused.Code == mcp.CodeMissingRequiredClientCapability:
 		var data mcp.MissingRequiredClientCapabilityData
-		if mcp.Unmarshal(refused.Data, &data) == nil &&
-			data.RequiredCapabilities.Elicitation != nil {
+		if mcp.Unmarshal(refused.Data, &data) != nil {
+			break
+		}
+		switch needed := data.RequiredCapabilities; {
+		case needed.Elicitation != nil:
 			return explainMissing([]string{mcp.MethodElicit})
+		case needed.Sampling != nil:
+			return explainMissing([]string{mcp.MethodCreateMessage})
 		}
 	case refused.Code == mcp.CodeURLElicitationRequired:
 		var data mcp.URLElicitationRequiredData
@@ -171,8 +183,12 @@ func explainUnasked(err error) (why, hint string) {
 
 // explainMissing explains which requests of the server this client does not answer.
 func explainMissing(methods []string) (why, hint string) {
-	if slices.Equal(methods, []string{mcp.MethodElicit}) {
+	switch {
+	case slices.Equal(methods, []string{mcp.MethodElicit}):
 		return "the server asks a question, and nobody can answer it here", term.HintTerminal
+	case slices.Equal(methods, []string{mcp.MethodCreateMessage}):
+		return "the server asks a model, and none can answer it here",
+			"--sample COMMAND answers it, and at a terminal you do: run it with stdin and stderr on one"
 	}
 	return "the server asks for " + strings.Join(methods, " and ") +
 		", which stdwire does not give", ""

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
@@ -91,7 +92,7 @@ func (r *Remote) setHeader(value string) error {
 		return command.Usagef("--header: the value is not NAME:VALUE").WithHint(
 			"it looks like this: --header 'Authorization: Bearer …', or --header Authorization:@token.txt")
 	}
-	value, err := flagValue(value)
+	value, err := FlagValue(value)
 	if err != nil {
 		return err
 	}
@@ -109,8 +110,8 @@ func (r *Remote) addHeader(name, value string) {
 	r.Header.Add(name, value)
 }
 
-// flagValue returns value, or the trimmed content of the file if it is @FILE.
-func flagValue(value string) (string, error) {
+// FlagValue returns value, or the trimmed content of the file if it is @FILE.
+func FlagValue(value string) (string, error) {
 	file, ok := strings.CutPrefix(value, "@")
 	if !ok {
 		return value, nil
@@ -134,6 +135,9 @@ func (r *Remote) Host() string {
 	}
 	return u.Host
 }
+
+// Public returns the options of requests without credentials.
+func (r *Remote) Public() streamable.Options { return streamable.Options{TLS: r.tls} }
 
 // Dial returns the transport to the server.
 func (r *Remote) Dial() client.Transport { return r.dial(nil) }

@@ -86,7 +86,11 @@ func StartServer(ctx context.Context, s *config.Server, env *config.Environment,
 func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
 	log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
-		return o.Connect(ctx, (&ConfiguredServer{Endpoint: endpoint}).dial(nil))
+		dial, err := (&ConfiguredServer{Endpoint: endpoint}).dial(nil)
+		if err != nil {
+			return nil, err
+		}
+		return o.Connect(ctx, dial)
 	}
 	command := endpoint.Command
 	if log != nil {

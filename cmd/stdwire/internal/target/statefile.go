@@ -22,6 +22,12 @@ func OpenPins() (*pin.Lock, error) {
 	return lock, nil
 }
 
+// CacheDir returns the path of a directory whose content can be made again.
+func CacheDir(name string) (string, error) {
+	dir, err := os.UserCacheDir()
+	return filepath.Join(dir, "stdwire", name), err
+}
+
 // StateFile returns the path of a file that is kept between runs (XDG Base Directory
 // Specification).
 func StateFile(name string) (string, error) {

@@ -36,7 +36,9 @@ type Target struct {
 	ListTimeout  time.Duration // for each list; 0: the command has no such flag
 	maxMessage   int           // in bytes; 0: the default of the client or the configuration
 	ServerLogs   bool
-	Options      client.Options // callbacks of the command
+	env          map[string]string // of --env
+	sampler      *sampler          // of --sample; nil if not given
+	Options      client.Options    // callbacks of the command
 
 	// Observe, if not nil, wraps the transport of the HTTP requests of a server at a URL.
 	Observe func(http.RoundTripper) http.RoundTripper
@@ -51,6 +53,8 @@ func (t *Target) Flags() []command.Flag {
 			"modern", "legacy"),
 		StartTimeoutFlag(&t.StartTimeout),
 		maxMessageFlag(&t.maxMessage),
+		t.environmentFlag(),
+		t.sampleFlag(),
 		command.SwitchFlag(&t.ServerLogs, "--server-logs", "show what the server writes to stderr"),
 	)
 }
@@ -77,7 +81,7 @@ func (t *Target) Name() string {
 	case t.Remote.URL != "":
 		return t.Remote.Host()
 	case t.Words != nil:
-		return filepath.Base(t.Words[0])
+		return cmp.Or(packageName(t.Words), filepath.Base(t.Words[0]))
 	}
 	return "built-in"
 }
@@ -91,10 +95,19 @@ func (t *Target) ClientFlag() string {
 		return "--start-timeout"
 	case t.maxMessage != 0:
 		return "--max-message"
+	case t.env != nil:
+		return "--env"
+	case t.sampler != nil:
+		return "--sample"
 	case t.ServerLogs:
 		return "--server-logs"
 	}
 	return ""
+}
+
+// IsBuiltin reports whether the server is stdwire's own, because no other is given.
+func (t *Target) IsBuiltin() bool {
+	return t.Connection == "" && t.Configured.ID == "" && t.Remote.URL == "" && t.Words == nil
 }
 
 // Check returns an error if flags contradict each other.
@@ -125,31 +138,16 @@ func (t *Target) Check() error {
 	return t.Remote.Check()
 }
 
-// LaunchedName returns the name of the server in questions: the command and the package that a
-// launcher such as npx runs, without other arguments, which may be secret.
-func (t *Target) LaunchedName() string {
-	name := t.Name()
-	if t.Words == nil || !slices.Contains([]string{"npx", "bunx", "uvx"}, name) {
-		return name
-	}
-	for _, word := range t.Words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.ContainsAny(word, "=:") {
-			return name + " " + word
-		}
-	}
-	return name
-}
-
 // serverCommand returns the command to run.
 func (t *Target) serverCommand() (client.Command, error) {
 	if t.Words != nil {
-		return client.Command{Path: t.Words[0], Args: t.Words[1:]}, nil
+		return t.withEnvironment(client.Command{Path: t.Words[0], Args: t.Words[1:]}), nil
 	}
 	if t.Configured.Endpoint != nil {
-		return t.Configured.Endpoint.Command, nil
+		return t.withEnvironment(t.Configured.Endpoint.Command), nil
 	}
 	self, err := os.Executable()
-	return client.Command{Path: self, Args: t.Builtin.serveArgs()}, err
+	return t.withEnvironment(client.Command{Path: self, Args: t.Builtin.ServeArgs()}), err
 }
 
 // Use connects to the server, calls f and ends the server. An error of f becomes a
@@ -178,18 +176,30 @@ func (t *Target) UseWith(ctx context.Context, std *term.Streams, adjust func(*cl
 	return nil
 }
 
+// Resolve checks the flags, finds the server in the configuration, and checks that it may be
+// started.
+func (t *Target) Resolve(ctx context.Context, std *term.Streams) error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	if err := t.Configured.Resolve(ctx, std); err != nil || t.isStarted() {
+		return err
+	}
+	switch {
+	case t.ServerLogs:
+		return command.Usagef("--server-logs is for servers that are started here")
+	case t.env != nil:
+		return command.Usagef("--env is for servers that are started here")
+	}
+	return nil
+}
+
 // Connect connects to the server. adjust, if not nil, is called on the options of the client. The
 // error is a [*command.Failure] that names the server.
 func (t *Target) Connect(ctx context.Context, std *term.Streams,
 	adjust func(*client.Options)) (*client.Client, error) {
-	if err := t.Check(); err != nil {
+	if err := t.Resolve(ctx, std); err != nil {
 		return nil, err
-	}
-	if err := t.Configured.Resolve(ctx, std); err != nil {
-		return nil, err
-	}
-	if t.ServerLogs && !t.isStarted() {
-		return nil, command.Usagef("--server-logs is for servers that are started here")
 	}
 	log := &ServerLog{Console: std.Err}
 	c, err := t.open(ctx, std, log, adjust)
@@ -224,6 +234,9 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	if std.CanAsk() {
 		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
 	}
+	if t.sampler != nil {
+		o.OnSample = t.sampler.sample
+	}
 	if adjust != nil {
 		adjust(&o)
 	}
@@ -253,13 +266,17 @@ func (t *Target) ClientOptions(std *term.Streams) client.Options {
 }
 
 // Start starts the server, or connects to it. adjust is called on the command of a server that is
-// started. The caller has called Check and Resolve.
+// started. The caller has called Resolve.
 func (t *Target) Start(ctx context.Context, o client.Options,
 	adjust func(*client.Command)) (*client.Client, error) {
 	if t.Connection != "" {
 		return t.openConnection(ctx, o)
 	}
-	if dial := t.dial(); dial != nil {
+	if t.isRemote() {
+		dial, err := t.dial()
+		if err != nil {
+			return nil, err
+		}
 		return o.Connect(ctx, dial)
 	}
 	cmd, err := t.serverCommand()
@@ -289,17 +306,19 @@ func (t *Target) showStart(std *term.Streams) (stop func()) {
 var Eras = map[string]mcp.Era{"modern": mcp.Modern, "legacy": mcp.Legacy}
 
 // isStarted reports whether the server is a process that is started here.
-func (t *Target) isStarted() bool { return t.Connection == "" && t.dial() == nil }
+func (t *Target) isStarted() bool { return t.Connection == "" && !t.isRemote() }
 
-// dial returns the transport to a server at a URL, or nil.
-func (t *Target) dial() client.Transport {
-	switch {
-	case t.Remote.URL != "":
-		return t.Remote.dial(t.Observe)
-	case t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != "":
-		return t.Configured.dial(t.Observe)
+// isRemote reports whether the server is at a URL.
+func (t *Target) isRemote() bool {
+	return t.Remote.URL != "" || t.Configured.Endpoint != nil && t.Configured.Endpoint.URL != ""
+}
+
+// dial returns the transport to a server at a URL.
+func (t *Target) dial() (client.Transport, error) {
+	if t.Remote.URL != "" {
+		return t.Remote.dial(t.Observe), nil
 	}
-	return nil
+	return t.Configured.dial(t.Observe)
 }
 
 // Downloads returns a note that a launcher may be downloading a package, or "".
@@ -323,6 +342,7 @@ func (t *Target) Diagnose(err error, tail string) error {
 	if f.Code == "server_died" || f.Code == "call_timeout" {
 		f.Stderr = tail
 	}
+	t.addWithheld(f)
 	if f.Code == "auth_required" {
 		f.Hint = t.loginHint(err)
 	}

@@ -6,30 +6,31 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
 // tlsFiles are the flags for TLS to a server at a URL.
-type tlsFiles struct{ ca, certificate, key string }
+type tlsFiles struct{ config.TLS }
 
 func (f *tlsFiles) flags() []command.Flag {
 	return []command.Flag{
-		command.FileFlag(&f.ca, "--tls-ca",
+		command.FileFlag(&f.CA, "--tls-ca",
 			"certificates (PEM) of the authorities that are trusted for --url, in place of those of the system"),
-		command.FileFlag(&f.certificate, "--tls-client-cert",
+		command.FileFlag(&f.ClientCert, "--tls-client-cert",
 			"the certificate (PEM) that is shown to the server at --url"),
-		command.FileFlag(&f.key, "--tls-client-key", "the private key of it"),
+		command.FileFlag(&f.ClientKey, "--tls-client-key", "the private key of it"),
 	}
 }
 
 // given returns the name of a given flag, or "".
 func (f *tlsFiles) given() string {
 	switch {
-	case f.ca != "":
+	case f.CA != "":
 		return "--tls-ca"
-	case f.certificate != "":
+	case f.ClientCert != "":
 		return "--tls-client-cert"
-	case f.key != "":
+	case f.ClientKey != "":
 		return "--tls-client-key"
 	}
 	return ""
@@ -37,30 +38,39 @@ func (f *tlsFiles) given() string {
 
 // config reads the files. It returns nil if no flag is given.
 func (f *tlsFiles) config() (*tls.Config, error) {
-	if f.given() == "" {
+	if (f.ClientCert == "") != (f.ClientKey == "") {
+		return nil, command.Usagef("--tls-client-cert and --tls-client-key belong together")
+	}
+	c, err := loadTLS(f.TLS, "--tls-ca", "--tls-client-cert")
+	if err != nil {
+		return nil, command.Usagef("%v", err)
+	}
+	return c, nil
+}
+
+// loadTLS reads the files of f. It returns nil if there are none. The other arguments are the names
+// of the files in errors.
+func loadTLS(f config.TLS, ca, certificate string) (*tls.Config, error) {
+	if f == (config.TLS{}) {
 		return nil, nil
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if f.ca != "" {
-		content, err := os.ReadFile(f.ca)
+	if f.CA != "" {
+		content, err := os.ReadFile(f.CA)
+		if err == nil {
+			c.RootCAs, err = ParseAuthorities(f.CA, content)
+		}
 		if err != nil {
-			return nil, command.Usagef("--tls-ca: %v", err)
-		}
-		if c.RootCAs, err = ParseAuthorities(f.ca, content); err != nil {
-			return nil, command.Usagef("--tls-ca: %v", err)
+			return nil, fmt.Errorf("%s: %w", ca, err)
 		}
 	}
-	if f.certificate == "" && f.key == "" {
-		return c, nil
+	if f.ClientCert != "" {
+		pair, err := tls.LoadX509KeyPair(f.ClientCert, f.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", certificate, err)
+		}
+		c.Certificates = []tls.Certificate{pair}
 	}
-	if f.certificate == "" || f.key == "" {
-		return nil, command.Usagef("--tls-client-cert and --tls-client-key belong together")
-	}
-	pair, err := tls.LoadX509KeyPair(f.certificate, f.key)
-	if err != nil {
-		return nil, command.Usagef("--tls-client-cert: %v", err)
-	}
-	c.Certificates = []tls.Certificate{pair}
 	return c, nil
 }
 

@@ -35,8 +35,9 @@ func All() []Topic {
 		if err != nil {
 			panic(err)
 		}
-		summary, _, _ := strings.Cut(string(text), "\n")
-		all = append(all, Topic{strings.TrimSuffix(e.Name(), ".txt"), summary, string(text)})
+		page := expandFields(string(text))
+		summary, _, _ := strings.Cut(page, "\n")
+		all = append(all, Topic{strings.TrimSuffix(e.Name(), ".txt"), summary, page})
 	}
 	return all
 }

@@ -31,7 +31,7 @@ type Options struct {
 	Stop  func()       // ends the process soon, for [RegisterLocal]; nil omits host.stop
 
 	// Messages returns the latest messages after a position, once there are some or ctx has ended,
-	// for [RegisterLocal]; nil omits host.messages. It must not return an error of ctx.
+	// for [RegisterLocal]; nil omits host.messages.
 	Messages func(ctx context.Context, after int64) MessagesOutput
 
 	// Release and Waiting are for the operator, and nil for clients. Release applies the pending

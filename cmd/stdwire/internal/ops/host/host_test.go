@@ -88,7 +88,7 @@ func TestChanges(t *testing.T) {
 				`not_found: no server of the profile "none" is here`},
 			{"host.enable", `{"profile":"cad"}`, `not_found: there is no profile "cad"`},
 			{"host.enable", `{"profile":"both","server":"a"}`,
-				`invalid_input: invalid arguments: /profile: `},
+				`invalid_input: invalid arguments: profile: `},
 			{"host.enable", `{}`, `missing_param: `},
 			{"host.enable", `{"server":"c"}`, `not_found: there is no server "c"`},
 			{"host.restart", `{"server":"c"}`, `not_found: there is no server "c"`},

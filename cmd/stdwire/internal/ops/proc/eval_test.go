@@ -47,7 +47,7 @@ func TestProcEval(t *testing.T) {
 	}
 	out := run[EvalOutput](t, b, "proc.eval", args{"script": "kill -TERM $$"})
 	assert.Assert(t, out.Signal == "TERM" && out.ExitCode == nil)
-	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "/script")
+	fails(t, b, "proc.eval", args{"script": ""}, dispatch.InvalidInput, "invalid arguments: script")
 	fails(t, b, "proc.eval", args{"script": "a\x00b"}, dispatch.InvalidInput, "NUL")
 	fails(t, b, "proc.eval", args{"script": ":", "instance": "other"}, dispatch.UnknownInstance,
 		"main")
@@ -87,9 +87,10 @@ func TestProcEvalBlocked(t *testing.T) {
 		err := fails(t, b, "proc.eval", args{"script": script}, dispatch.Blocked, "not allowed")
 		assert.Equal(t, details[string](t, err, "path"), "/script")
 	}
-	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked, "/input")
+	fails(t, b, "proc.eval", args{"script": "sh", "input": "sudo id"}, dispatch.Blocked,
+		"input: the word")
 	fails(t, b, "proc.eval", args{"script": "$X", "env": []string{"X=sudo id"}}, dispatch.Blocked,
-		"/env/0")
+		"env[0]: the word")
 }
 
 // started waits until a script has written its process ids to a file.

@@ -35,13 +35,13 @@ func TestProcRead(t *testing.T) {
 		args{"session": id, "cursor": 3, "max_bytes": 4}).Output, all.Output[3:7])
 	assert.Equal(t, run[ReadOutput](t, b, "proc.read", args{"session": id}).Output, all.Output[7:])
 
-	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "/cursor")
-	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "/cursor")
-	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "/pattern")
+	fails(t, b, "proc.read", args{"session": id, "cursor": 1000}, dispatch.InvalidInput, "invalid arguments: cursor")
+	fails(t, b, "proc.read", args{"session": id, "cursor": -1}, dispatch.InvalidInput, "invalid arguments: cursor")
+	fails(t, b, "proc.read", args{"session": id, "pattern": "("}, dispatch.InvalidInput, "invalid arguments: pattern")
 	fails(t, b, "proc.read", args{"session": id, "pattern": "(a{1000}b{1000}){1}"},
 		dispatch.InvalidInput, "smaller repetitions")
 	fails(t, b, "proc.read", args{"session": id, "pattern": "x", "until": "exit"},
-		dispatch.InvalidInput, "/until")
+		dispatch.InvalidInput, "invalid arguments: until")
 	fails(t, b, "proc.read", args{"session": id, "until": "pattern"}, dispatch.MissingParam,
 		"pattern")
 }

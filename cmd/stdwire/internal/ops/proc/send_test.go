@@ -27,7 +27,7 @@ func TestProcSend(t *testing.T) {
 	fails(t, b, "proc.send", args{"text": "x"}, dispatch.StateError, "has ended")
 	fails(t, b, "proc.send", args{}, dispatch.MissingParam, "eof")
 	fails(t, b, "proc.send", args{"text": "!", "encoding": "base64"}, dispatch.InvalidInput,
-		"/text")
+		"invalid arguments: text: it is not base64")
 	fails(t, b, "proc.send", args{"session": "copy-000000", "text": "x"}, dispatch.NotRunning,
 		"copy-")
 }

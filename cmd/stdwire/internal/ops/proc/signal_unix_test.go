@@ -88,7 +88,7 @@ func TestProcSignal(t *testing.T) {
 			SignalOutput{id, signal})
 		b.expect(t, id, "got "+signal+"\n")
 	}
-	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")
+	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "invalid arguments: signal")
 	run[SignalOutput](t, b, "proc.signal", args{"signal": "KILL"})
 	assert.Equal(t, b.rest(t, id).Signal, "KILL")
 	fails(t, b, "proc.signal", args{"signal": "INT"}, dispatch.StateError, "has ended")

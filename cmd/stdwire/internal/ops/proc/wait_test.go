@@ -61,5 +61,5 @@ func TestProcSignalKill(t *testing.T) {
 	assert.Assert(t, out.ExitCode == nil)
 	gone(t, pids...)
 	fails(t, b, "proc.signal", args{"signal": "TERM"}, dispatch.StateError, "has ended")
-	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "/signal")
+	fails(t, b, "proc.signal", args{"signal": "SEGV"}, dispatch.InvalidInput, "invalid arguments: signal")
 }

@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package auth
+package atomicfile
 
 import (
 	"os"

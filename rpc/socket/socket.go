@@ -1,4 +1,13 @@
-package rpc
+// Package socket serves JSON-RPC on the connections of a listener: TCP and Unix sockets, or any
+// other [net.Listener].
+//
+//	err := socket.ListenAndServe(ctx, "tcp", "127.0.0.1:4711", func(conn net.Conn) *rpc.Peer {
+//		return rpc.NewPeer(conn, rpc.Options{Handler: router.Serve})
+//	}, socket.Options{})
+//
+// It is apart from package rpc so that a program that speaks on standard input and output does not
+// link package net.
+package socket
 
 import (
 	"context"
@@ -8,40 +17,41 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc"
 )
 
-// ServeOptions configures [Serve].
-type ServeOptions struct {
+// Options configures [Serve].
+type Options struct {
 	// MaxConns is how many connections are served at once. Others wait. Default 256.
 	MaxConns int
 	// IdleTimeout is how long Serve runs without a connection before it returns. Zero means no
 	// limit.
 	IdleTimeout time.Duration
 	// Grace is how long handlers may run on after Serve has stopped accepting, as in
-	// [Peer.Shutdown]. Zero cancels them at once.
+	// [rpc.Peer.Shutdown]. Zero cancels them at once.
 	Grace time.Duration
 }
 
 // ListenAndServe listens on a network address, as [net.Listen] does, and calls [Serve].
 func ListenAndServe(ctx context.Context, network, address string,
-	newPeer func(net.Conn) *Peer, o ServeOptions) error {
+	newPeer func(net.Conn) *rpc.Peer, o Options) error {
 	var config net.ListenConfig
 	ln, err := config.Listen(ctx, network, address)
 	if err != nil {
-		return fmt.Errorf("rpc: %w", err)
+		return fmt.Errorf("socket: %w", err)
 	}
 	return Serve(ctx, ln, newPeer, o)
 }
 
-// Serve accepts connections from ln until ctx ends, ServeOptions.IdleTimeout has passed without a
+// Serve accepts connections from ln until ctx ends, Options.IdleTimeout has passed without a
 // connection, or Accept fails. It calls newPeer for each connection, concurrently; if newPeer
-// returns nil or panics, Serve closes the connection. [Options].Context of a peer must not end with
-// ctx, or its handlers have no Grace.
+// returns nil or panics, Serve closes the connection. [rpc.Options].Context of a peer must not end
+// with ctx, or its handlers have no Grace.
 //
 // Before Serve returns, it closes ln, shuts down all peers, and waits for their handlers. It
 // returns nil after the end of ctx and after IdleTimeout, else the error of Accept.
-func Serve(ctx context.Context, ln net.Listener, newPeer func(net.Conn) *Peer,
-	o ServeOptions) error {
+func Serve(ctx context.Context, ln net.Listener, newPeer func(net.Conn) *rpc.Peer,
+	o Options) error {
 	if o.MaxConns <= 0 {
 		o.MaxConns = 256
 	}
@@ -87,7 +97,7 @@ func Serve(ctx context.Context, ln net.Listener, newPeer func(net.Conn) *Peer,
 			if ctx.Err() != nil {
 				return nil
 			}
-			return fmt.Errorf("rpc: %w", err)
+			return fmt.Errorf("socket: %w", err)
 		}
 	}
 }
@@ -118,9 +128,9 @@ func accept(ctx context.Context, ln net.Listener, accepted chan<- net.Conn) erro
 }
 
 // serveConn runs a peer until it closes or ctx ends.
-func serveConn(ctx context.Context, conn net.Conn, newPeer func(net.Conn) *Peer,
+func serveConn(ctx context.Context, conn net.Conn, newPeer func(net.Conn) *rpc.Peer,
 	grace time.Duration) {
-	var peer *Peer
+	var peer *rpc.Peer
 	if contain.Run(func() { peer = newPeer(conn) }) != nil || peer == nil {
 		_ = conn.Close()
 		return

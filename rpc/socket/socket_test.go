@@ -1,4 +1,4 @@
-package rpc_test
+package socket_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/socket"
 )
 
 // A memoryListener accepts the far ends of in-memory connections.
@@ -61,7 +62,7 @@ type serving struct {
 	result  chan error
 }
 
-func serve(t *testing.T, o rpc.ServeOptions) *serving {
+func serve(t *testing.T, o socket.Options) *serving {
 	ctx, end := context.WithCancel(t.Context())
 	s := &serving{newMemoryListener(), make(chan struct{}), end, make(chan error, 1)}
 	var r rpc.Router
@@ -75,7 +76,7 @@ func serve(t *testing.T, o rpc.ServeOptions) *serving {
 	})
 	rpc.Handle(&r, "ping", func(context.Context, struct{}) (string, error) { return "pong", nil })
 	go func() {
-		s.result <- rpc.Serve(ctx, s, func(conn net.Conn) *rpc.Peer {
+		s.result <- socket.Serve(ctx, s, func(conn net.Conn) *rpc.Peer {
 			return rpc.NewPeer(conn, rpc.Options{Handler: r.Serve})
 		}, o)
 	}()
@@ -85,7 +86,7 @@ func serve(t *testing.T, o rpc.ServeOptions) *serving {
 func TestServeEndsWhenIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		s := serve(t, rpc.ServeOptions{IdleTimeout: time.Minute})
+		s := serve(t, socket.Options{IdleTimeout: time.Minute})
 		time.Sleep(59 * time.Second)
 		first := s.dial()
 		second := s.dial()
@@ -102,7 +103,7 @@ func TestServeEndsWhenIdle(t *testing.T) {
 
 func TestServeLimitsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, rpc.ServeOptions{MaxConns: 2})
+		s := serve(t, socket.Options{MaxConns: 2})
 		first, second, third := s.dial(), s.dial(), s.dial()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -122,7 +123,7 @@ func TestServeLimitsConnections(t *testing.T) {
 func TestServeEndsWithGrace(t *testing.T) {
 	for _, released := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			s := serve(t, rpc.ServeOptions{Grace: time.Minute})
+			s := serve(t, socket.Options{Grace: time.Minute})
 			client := s.dial()
 			call, err := client.Start(t.Context(), "wait", nil)
 			assert.NilError(t, err)
@@ -153,7 +154,7 @@ func TestServeEndsWithGrace(t *testing.T) {
 
 func TestServeAndAcceptErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, rpc.ServeOptions{})
+		s := serve(t, socket.Options{})
 		client := s.dial()
 		s.fails <- &net.OpError{Op: "accept", Err: syscall.EMFILE}
 		synctest.Wait()
@@ -175,7 +176,7 @@ func TestServeClosesWhatGetsNoPeer(t *testing.T) {
 			ln := newMemoryListener()
 			ctx, cancel := context.WithCancel(t.Context())
 			result := make(chan error, 1)
-			go func() { result <- rpc.Serve(ctx, ln, newPeer, rpc.ServeOptions{}) }()
+			go func() { result <- socket.Serve(ctx, ln, newPeer, socket.Options{}) }()
 			client := ln.dial()
 			assert.ErrorContains(t, client.Wait(), "EOF", name)
 			cancel()
@@ -185,18 +186,18 @@ func TestServeClosesWhatGetsNoPeer(t *testing.T) {
 }
 
 func TestListenAndServe(t *testing.T) {
-	err := rpc.ListenAndServe(t.Context(), "tcp", "127.0.0.1:none", nil, rpc.ServeOptions{})
+	err := socket.ListenAndServe(t.Context(), "tcp", "127.0.0.1:none", nil, socket.Options{})
 	assert.ErrorContains(t, err, "none")
 
-	assert.NilError(t, rpc.ListenAndServe(t.Context(), "tcp", "127.0.0.1:0", nil,
-		rpc.ServeOptions{IdleTimeout: time.Millisecond}))
+	assert.NilError(t, socket.ListenAndServe(t.Context(), "tcp", "127.0.0.1:0", nil,
+		socket.Options{IdleTimeout: time.Millisecond}))
 }
 
 func TestServeClosesItsListener(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	assert.NilError(t, err)
-	assert.NilError(t, rpc.Serve(t.Context(), ln, nil,
-		rpc.ServeOptions{IdleTimeout: time.Millisecond}))
+	assert.NilError(t, socket.Serve(t.Context(), ln, nil,
+		socket.Options{IdleTimeout: time.Millisecond}))
 	_, err = ln.Accept()
 	assert.ErrorIs(t, err, net.ErrClosed)
 }

@@ -1,0 +1,152 @@
+package apps
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Extension returns the extension for [client.Options] of a program that shows apps.
+func Extension() client.Extension {
+	return client.Extension{ID: mcp.ExtensionApps,
+		Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}
+}
+
+// Declare makes a client declare apps, unless its options already say something of them.
+func Declare(o *client.Options) {
+	if !slices.ContainsFunc(o.Extensions,
+		func(e client.Extension) bool { return e.ID == mcp.ExtensionApps }) {
+		o.Extensions = append(slices.Clip(o.Extensions), Extension())
+	}
+}
+
+// Of returns the app of a tool, and reports whether the tool has one. A tool whose _meta is
+// malformed has none.
+func Of(t *mcp.Tool) (ui mcp.ToolUI, has bool) {
+	ui, err := mcp.ToolUIOf(t.Meta)
+	return ui, err == nil && ui.ResourceURI != ""
+}
+
+// ForModel reports whether a tool may be given to a model.
+func ForModel(t *mcp.Tool) bool {
+	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed one hides nothing
+	return ui.Allows(mcp.VisibleToModel)
+}
+
+// An App is the page of a server, read and checked.
+type App struct {
+	URI    string
+	HTML   string
+	Meta   mcp.AppMeta
+	Digest string // "sha256:" and the hexadecimal digest of HTML and Meta: a change is another app
+}
+
+// Read reads an app and checks what a host must: its URI, that the server returned one page of the
+// MIME type of apps under that URI, and that the page is HTML of at most [mcp.MaxApp] bytes, see
+// [mcp.CheckAppHTML]. What the contents say of the app takes precedence over what the list of
+// resources says, which is fetched only if the contents say nothing.
+//
+// The error is one of [client.Client.ReadResource], or says what is wrong with the app.
+func Read(ctx context.Context, c *client.Client, uri string, opts ...client.CallOption) (*App,
+	error) {
+	if !mcp.IsAppURI(uri) {
+		return nil, fmt.Errorf("apps: %.200q does not begin with %s", uri, mcp.AppScheme)
+	}
+	result, err := c.ReadResource(ctx, uri, opts...)
+	if err != nil {
+		return nil, err
+	}
+	app, err := newApp(uri, result.Contents)
+	if err == nil && result.Contents[0].Meta[mcp.MetaUI] == nil {
+		err = app.readListing(ctx, c, opts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("apps: %.200q: %w", uri, err)
+	}
+	app.Digest, err = app.digest()
+	return app, err
+}
+
+func newApp(uri string, contents []mcp.ResourceContents) (*App, error) {
+	if len(contents) != 1 {
+		return nil, fmt.Errorf("the server returns %d contents, want one page", len(contents))
+	}
+	page := &contents[0]
+	html := []byte(page.Text)
+	if page.Blob != nil {
+		html = page.Blob
+	}
+	switch {
+	case page.URI != uri:
+		return nil, fmt.Errorf("the server returns %.200q in its place", page.URI)
+	case page.MIMEType != mcp.AppMIMEType:
+		return nil, fmt.Errorf("its MIME type is %.100q, want %q", page.MIMEType, mcp.AppMIMEType)
+	}
+	if err := mcp.CheckAppHTML(html); err != nil {
+		return nil, err
+	}
+	app := &App{URI: uri, HTML: string(html)}
+	_, err := page.Meta.Get(mcp.MetaUI, &app.Meta)
+	return app, err
+}
+
+// readListing sets Meta to what the list of resources says of the app, if that has it.
+func (a *App) readListing(ctx context.Context, c *client.Client, opts []client.CallOption) error {
+	for r, err := range c.Resources(ctx, opts...) {
+		if errors.Is(err, rpc.ErrMethodNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.URI == a.URI {
+			_, err = r.Meta.Get(mcp.MetaUI, &a.Meta)
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *App) digest() (string, error) {
+	meta, err := mcp.Marshal(a.Meta)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(append([]byte(a.HTML+"\x00"), meta...)) // HTML has no NUL
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+// ReadAll reads the apps of all tools of a server, each once, in the order of the tools. unreadable
+// has, by URI, why an app was not read. The error is that of the list of tools, or of ctx.
+func ReadAll(ctx context.Context, c *client.Client, opts ...client.CallOption) (all []*App,
+	unreadable map[string]error, err error) {
+	seen := map[string]bool{}
+	unreadable = map[string]error{}
+	for tool, err := range c.Tools(ctx, opts...) {
+		if err != nil {
+			return all, unreadable, err
+		}
+		ui, has := Of(tool)
+		if !has || seen[ui.ResourceURI] {
+			continue
+		}
+		seen[ui.ResourceURI] = true
+		a, err := Read(ctx, c, ui.ResourceURI, opts...)
+		if ctx.Err() != nil {
+			return all, unreadable, context.Cause(ctx)
+		}
+		if err != nil {
+			unreadable[ui.ResourceURI] = err
+			continue
+		}
+		all = append(all, a)
+	}
+	return all, unreadable, nil
+}

@@ -1,0 +1,23 @@
+// Package apps is the host's half of MCP Apps (the extension [mcp.ExtensionApps], revision
+// [mcp.AppRevision]) for programs that show the pages which servers offer beside the results of
+// their tools. It reads and checks a page, says what a browser may let it do, and speaks with it.
+// It draws nothing: the program puts [App.HTML] into a sandboxed frame, and connects the frame's
+// messages to the stream of a [View], one message a line.
+//
+//	o := client.Options{Extensions: []client.Extension{apps.Extension()}}
+//	…
+//	ui, has := apps.Of(tool)
+//	app, err := apps.Read(ctx, c, ui.ResourceURI)
+//	v := apps.Open(stream, c, app, apps.Options{Tool: tool, OnOpenLink: …})
+//	defer v.Close()
+//	err = v.Input(ctx, arguments)
+//	result, err := c.CallToolRaw(ctx, tool.Name, arguments)
+//	err = v.Result(ctx, result)
+//
+// # What a host must do
+//
+// This package keeps a page to its own server: the requests of a view go to its client only, to
+// tools that are visible to apps. It cannot keep a page to its frame. A host that is a web page
+// needs two origins, and a frame with [App.ContentSecurityPolicy] and [App.Allow]; see MCP Apps,
+// "Sandbox proxy". It does not give the model tools for which [ForModel] reports false.
+package apps

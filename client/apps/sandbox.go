@@ -1,0 +1,145 @@
+package apps
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// originPattern matches the origins that a page may ask for. Anything else, such as a keyword, a
+// scheme alone or "*", would open more than an origin, or end the directive.
+var originPattern = regexp.MustCompile(`^(?i)(https?|wss?)://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*` +
+	`(:[0-9]{1,5})?/?$`)
+
+// origins returns the valid origins of a list, and the others.
+func origins(all []string) (valid, invalid []string) {
+	for _, origin := range all {
+		if originPattern.MatchString(origin) {
+			valid = append(valid, strings.TrimSuffix(origin, "/"))
+		} else {
+			invalid = append(invalid, origin)
+		}
+	}
+	return valid, invalid
+}
+
+// csp returns Meta.CSP, or the most restrictive one.
+func (a *App) csp() mcp.AppCSP {
+	if a.Meta.CSP == nil {
+		return mcp.AppCSP{}
+	}
+	return *a.Meta.CSP
+}
+
+// Origins returns the origins that the app asks for, without duplicates, in the order of the
+// directives. The host should tell its user.
+func (a *App) Origins() (all []string) {
+	csp, seen := a.csp(), map[string]bool{}
+	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
+		csp.BaseURIDomains} {
+		valid, _ := origins(list)
+		for _, origin := range valid {
+			if !seen[origin] {
+				seen[origin] = true
+				all = append(all, origin)
+			}
+		}
+	}
+	return all
+}
+
+// InvalidOrigins returns what the app asks for that is no origin, and is not granted.
+func (a *App) InvalidOrigins() (all []string) {
+	csp := a.csp()
+	for _, list := range [][]string{csp.ConnectDomains, csp.ResourceDomains, csp.FrameDomains,
+		csp.BaseURIDomains} {
+		_, invalid := origins(list)
+		all = append(all, invalid...)
+	}
+	return all
+}
+
+// ContentSecurityPolicy returns the value of the header Content-Security-Policy for the page: it
+// may load and reach the origins that it declares, and nothing else (MCP Apps, "Content Security
+// Policy Enforcement").
+func (a *App) ContentSecurityPolicy() string {
+	csp := a.csp()
+	directive := func(name, always, otherwise string, list []string) string {
+		valid, _ := origins(list)
+		value := strings.TrimSpace(always + " " + strings.Join(valid, " "))
+		if value == "" {
+			value = otherwise
+		}
+		return name + " " + value
+	}
+	return strings.Join([]string{
+		"default-src 'none'",
+		directive("script-src", "'self' 'unsafe-inline'", "", csp.ResourceDomains),
+		directive("style-src", "'self' 'unsafe-inline'", "", csp.ResourceDomains),
+		directive("img-src", "'self' data:", "", csp.ResourceDomains),
+		directive("font-src", "'self'", "", csp.ResourceDomains),
+		directive("media-src", "'self' data:", "", csp.ResourceDomains),
+		directive("connect-src", "", "'none'", csp.ConnectDomains),
+		directive("frame-src", "", "'none'", csp.FrameDomains),
+		"object-src 'none'",
+		directive("base-uri", "", "'self'", csp.BaseURIDomains),
+	}, "; ")
+}
+
+// permission describes a feature of the browser.
+type permission struct {
+	name string // of the feature in the attribute allow
+	of   func(*mcp.AppPermissions) **mcp.Object
+}
+
+var permissions = []permission{
+	{"camera", func(p *mcp.AppPermissions) **mcp.Object { return &p.Camera }},
+	{"microphone", func(p *mcp.AppPermissions) **mcp.Object { return &p.Microphone }},
+	{"geolocation", func(p *mcp.AppPermissions) **mcp.Object { return &p.Geolocation }},
+	{"clipboard-write", func(p *mcp.AppPermissions) **mcp.Object { return &p.ClipboardWrite }},
+}
+
+// Permissions returns the names of the features of the browser that the app asks for, as in the
+// attribute allow of a frame.
+func (a *App) Permissions() (names []string) {
+	if a.Meta.Permissions == nil {
+		return nil
+	}
+	for _, p := range permissions {
+		if *p.of(a.Meta.Permissions) != nil {
+			names = append(names, p.name)
+		}
+	}
+	return names
+}
+
+// Allow returns the value of the attribute allow of the page's frame: what the app asks for and the
+// host grants. The zero value grants nothing.
+func (a *App) Allow(granted mcp.AppPermissions) string {
+	both := a.granted(granted)
+	return strings.Join((&App{Meta: mcp.AppMeta{Permissions: &both}}).Permissions(), "; ")
+}
+
+// granted returns the permissions that the app asks for and the host grants.
+func (a *App) granted(by mcp.AppPermissions) (both mcp.AppPermissions) {
+	if a.Meta.Permissions == nil {
+		return both
+	}
+	for _, p := range permissions {
+		if *p.of(a.Meta.Permissions) != nil && *p.of(&by) != nil {
+			*p.of(&both) = &mcp.Object{}
+		}
+	}
+	return both
+}
+
+// grantedCSP returns the origins that ContentSecurityPolicy lets the app use.
+func (a *App) grantedCSP() *mcp.AppCSP {
+	csp := a.csp()
+	for _, list := range []*[]string{&csp.ConnectDomains, &csp.ResourceDomains, &csp.FrameDomains,
+		&csp.BaseURIDomains} {
+		*list, _ = origins(*list)
+	}
+	return &csp
+}

@@ -1,0 +1,232 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/stdwire/stdwire/internal/contain"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An Extension is an optional addition to MCP (SEP-2133) that the client declares to servers of
+// both eras. Its handlers are called only if the server declares it too.
+type Extension struct {
+	// ID identifies the extension, as in com.example/maps; see [mcp.CheckExtensionID].
+	ID string
+	// Settings encode as the JSON object that the client declares; nil: an empty object.
+	Settings any
+	// Methods are the handlers of requests of legacy servers that the extension adds, by method;
+	// modern servers send no requests. They may run concurrently with themselves. The result must
+	// encode as a JSON object. If the error is an [*rpc.Error], the server gets it; any other is
+	// logged, and the server gets -32603 "Internal error".
+	Methods map[string]func(ctx context.Context, params json.RawMessage) (any, error)
+	// Notifications are the handlers of notifications of the server, by method. They are called in
+	// order, one at a time. At most 256 notifications, 1 MiB in all, are buffered; then the oldest
+	// are dropped.
+	Notifications map[string]func(params json.RawMessage)
+}
+
+// checkExtensions returns what is wrong with extensions.
+func checkExtensions(all []Extension) error {
+	ids := map[string]bool{mcp.ExtensionTasks: true}
+	methods, notifications := map[string]bool{}, map[string]bool{}
+	for _, e := range all {
+		if _, err := mcp.ExtensionSettings(e.ID, e.Settings); err != nil {
+			return err
+		}
+		if ids[e.ID] {
+			return fmt.Errorf("the extension %s is there already", e.ID)
+		}
+		ids[e.ID] = true
+		for name, handler := range e.Methods {
+			if name == "" || handler == nil || methods[name] || mcp.IsMethod(name) {
+				return fmt.Errorf(
+					"the extension %s: the method %q is empty or taken, or its handler is nil", e.ID,
+					name)
+			}
+			methods[name] = true
+		}
+		for name, handler := range e.Notifications {
+			if name == "" || handler == nil || notifications[name] || mcp.IsMethod(name) {
+				return fmt.Errorf(
+					"the extension %s: the notification %q is empty or taken, or its handler is nil",
+					e.ID, name)
+			}
+			notifications[name] = true
+		}
+	}
+	return nil
+}
+
+// extensionCapability is the declaration of an extension by a server.
+func extensionCapability(id string) capability {
+	return capability{"extensions." + id, func(s *session) bool {
+		settings := s.capabilities.Extensions[id]
+		return len(settings) > 0 && settings[0] == '{'
+	}}
+}
+
+// Extension returns the settings with which the server declares an extension, a JSON object. It
+// reports false if the server does not declare it, or with something else than an object. The
+// caller must not modify the settings.
+func (c *Client) Extension(id string) (settings json.RawMessage, declared bool) {
+	s := c.session.Load()
+	if !extensionCapability(id).in(s) {
+		return nil, false
+	}
+	return s.capabilities.Extensions[id], true
+}
+
+// CallExtension is [Client.Call] for a method of an extension. Without sending anything, it fails
+// with an [*UndeclaredError] if the server does not declare the extension.
+func (c *Client) CallExtension(ctx context.Context, id, method string, params any,
+	opts ...CallOption) (json.RawMessage, error) {
+	if err := c.require(extensionCapability(id), method, ""); err != nil {
+		return nil, err
+	}
+	return c.Call(ctx, method, params, opts...)
+}
+
+// NotifyExtension sends a notification of an extension. It may return before the server has it, and
+// blocks while too much waits to be sent, until ctx ends. The error is a [*CallError], with an
+// [*UndeclaredError] if the server does not declare the extension.
+func (c *Client) NotifyExtension(ctx context.Context, id, method string, params any) error {
+	if err := c.require(extensionCapability(id), method, ""); err != nil {
+		return err
+	}
+	err := c.peer.Notify(ctx, method, &call{params: params, meta: c.meta.Load()})
+	if err != nil {
+		return &CallError{Server: c.o.Name, Method: method, Err: c.connectionError(err)}
+	}
+	return nil
+}
+
+// extensionHandler returns the handler of a method of an extension that was negotiated, or nil.
+func (c *Client) extensionHandler(method string) inputHandler {
+	for _, e := range c.o.Extensions {
+		handle := e.Methods[method]
+		if handle == nil {
+			continue
+		}
+		if s := c.session.Load(); s == nil || !extensionCapability(e.ID).in(s) {
+			return nil
+		}
+		return func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+			var result any
+			err := error(nil)
+			call := func() { result, err = handle(ctx, params) }
+			if failure := contain.Run(call); failure != nil {
+				c.logCallbackPanic("Extension.Methods of "+e.ID, failure)
+				return nil, failure
+			}
+			if err != nil {
+				return nil, err
+			}
+			raw, err := mcp.Marshal(result)
+			if err == nil && (len(raw) == 0 || raw[0] != '{') {
+				err = errors.New("the result is not a JSON object")
+			}
+			return raw, err
+		}
+	}
+	return nil
+}
+
+// An extensionQueue buffers notifications of extensions. When it is full, it drops the oldest.
+type extensionQueue struct {
+	ready chan struct{} // capacity 1: the queue is not empty
+
+	mu      sync.Mutex
+	items   []extensionNotification
+	bytes   int
+	dropped int
+}
+
+type extensionNotification struct {
+	extension *Extension
+	method    string
+	params    []byte
+}
+
+// routeExtensions routes the notifications of extensions to a queue.
+func (c *Client) routeExtensions() {
+	q := &c.extensions
+	for i := range c.o.Extensions {
+		e := &c.o.Extensions[i]
+		for method := range e.Notifications {
+			if q.ready == nil {
+				q.ready = make(chan struct{}, 1)
+				c.wg.Go(c.deliverExtensions)
+			}
+			c.routes[method] = func(params []byte) {
+				q.put(extensionNotification{e, method, bytes.Clone(params)})
+			}
+		}
+	}
+}
+
+func (q *extensionQueue) put(n extensionNotification) {
+	q.mu.Lock()
+	q.items = append(q.items, n)
+	q.bytes += len(n.params)
+	for len(q.items) > maxLogs || q.bytes > maxLogBytes && len(q.items) > 1 {
+		q.shift()
+		q.dropped++
+	}
+	q.mu.Unlock()
+	select {
+	case q.ready <- struct{}{}:
+	default:
+	}
+}
+
+// shift removes the first item. The caller holds mu.
+func (q *extensionQueue) shift() extensionNotification {
+	first := q.items[0]
+	q.items[0] = extensionNotification{}
+	q.items = q.items[1:]
+	q.bytes -= len(first.params)
+	return first
+}
+
+func (q *extensionQueue) take() (n extensionNotification, ok bool, dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	dropped, q.dropped = q.dropped, 0
+	if len(q.items) == 0 {
+		return n, false, dropped
+	}
+	return q.shift(), true, dropped
+}
+
+// deliverExtensions calls the handlers of notifications until the connection ends and the queue is
+// empty.
+func (c *Client) deliverExtensions() {
+	for open := true; open; {
+		select {
+		case <-c.extensions.ready:
+		case <-c.ctx.Done():
+			open = false
+		}
+		for {
+			n, ok, dropped := c.extensions.take()
+			if dropped > 0 {
+				c.warn("notifications of extensions were dropped: their handlers are too slow",
+					slog.Int("dropped", dropped))
+			}
+			if !ok {
+				break
+			}
+			if s := c.session.Load(); s == nil || !extensionCapability(n.extension.ID).in(s) {
+				continue
+			}
+			c.runCallback("Extension.Notifications of "+n.extension.ID,
+				func() { n.extension.Notifications[n.method](n.params) })
+		}
+	}
+}

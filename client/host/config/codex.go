@@ -1,0 +1,62 @@
+package config
+
+import (
+	"math"
+	"strconv"
+	"time"
+)
+
+// These are members that only Codex has.
+
+// variable returns the expansion of the variable that a text names.
+func (r *reader) variable(v value, name string) string {
+	text := "${env:" + name + "}"
+	if variablePattern.FindString(text) != text {
+		r.errorf(v.start, "%s: %.60q cannot be the name of a variable", r.field, namePrefix(name))
+	}
+	return text
+}
+
+// readBearerVariable reads the name of the variable that has the token.
+func (r *reader) readBearerVariable(v value) {
+	r.addHeaders(v, map[string]string{"Authorization": "Bearer " + r.variable(v, r.readString(v))})
+}
+
+// readHeaderVariables reads headers whose values are the names of variables.
+func (r *reader) readHeaderVariables(v value) {
+	all := r.readMap(v)
+	for header, name := range all {
+		all[header] = r.variable(v, name)
+	}
+	r.addHeaders(v, all)
+}
+
+// readVariableNames reads the variables to pass on: their names, or objects with a name.
+func (r *reader) readVariableNames(v value) {
+	if !v.isArray() {
+		r.typeError(v, "an array of names")
+		return
+	}
+	for _, element := range v.elements() {
+		if named, ok := element.member("name"); ok {
+			element = named
+		}
+		name, ok := element.string()
+		if !ok || !variableName.MatchString(name) {
+			r.errorf(element.start, "%s must be an array of names of variables", r.field)
+			return
+		}
+		r.server.InheritEnv = append(r.server.InheritEnv, name)
+	}
+}
+
+// readSeconds reads a number of seconds, which may have a fraction. 0 means no limit and becomes
+// negative.
+func (r *reader) readSeconds(v value) time.Duration {
+	n, err := strconv.ParseFloat(string(v.raw()), 64)
+	if err != nil || !(n >= 0) || n > maxTime.Seconds() {
+		r.errorf(v.start, "%s must be a number of seconds, 30 days at most; 0 means no limit", r.field)
+		return 0
+	}
+	return negativeIfZero(time.Duration(math.Ceil(n*1000)) * time.Millisecond)
+}

@@ -1,0 +1,292 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// A translator writes a definition in the form of an application.
+type translator struct {
+	Application
+	env       *Environment
+	server    *Server
+	workspace bool // for the file of a workspace, in which relative paths start there
+	members   []insertion
+	notes     []string
+	err       error // the first
+}
+
+// define returns the definition of a server as the application writes it, and notes on what is
+// written in another way than it was given.
+func (a Application) define(env *Environment, s *Server, workspace bool) (definition []byte,
+	notes []string, err error) {
+	if s.Err != nil {
+		return nil, nil, s.Err
+	}
+	t := &translator{Application: a, env: env, server: s, workspace: workspace}
+	if strings.Contains(s.ID, ".") && a.form.plainNames {
+		t.fail("its name has a dot, which %s does not permit; give it another --name", a.Title)
+	}
+	t.transport()
+	t.refuse()
+	return objectJSON(t.members), t.notes, t.err
+}
+
+// fail records an error unless there is one already.
+func (t *translator) fail(format string, args ...any) {
+	if t.err == nil {
+		t.err = fmt.Errorf("server %q: %s", t.server.ID, fmt.Sprintf(format, args...))
+	}
+}
+
+func (t *translator) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// add adds a member, unless its name is "".
+func (t *translator) add(name string, value any) {
+	if name != "" {
+		t.members = append(t.members, insertion{name, encode(value)})
+	}
+}
+
+func (t *translator) transport() {
+	s, f := t.server, t.form
+	if s.URL != "" {
+		if f.url == "" {
+			t.fail("%s starts commands only; install this one: stdwire bridge URL", t.Title)
+			return
+		}
+		if f.http != "" {
+			t.add("type", f.http)
+		}
+		t.add(f.url, t.text("url", s.URL))
+		t.headers()
+		return
+	}
+	if f.stdio != "" {
+		t.add("type", f.stdio)
+	}
+	command := t.command()
+	args := []string{}
+	for i, arg := range s.Args {
+		args = append(args, t.argument(fmt.Sprintf("args[%d]", i), arg))
+	}
+	if f.commandArray {
+		t.add("command", append([]string{command}, args...))
+	} else {
+		t.add("command", command)
+		t.add("args", args)
+	}
+	t.directory()
+	t.variables()
+}
+
+// command returns the command. A name that is looked up in PATH stays.
+func (t *translator) command() string {
+	command := t.path("command", t.server.Command)
+	if t.server.Dir != "" || filepath.Base(command) == command || filepath.IsAbs(command) ||
+		strings.HasPrefix(command, "${") || t.workspace {
+		return command
+	}
+	return t.absolute("command", command)
+}
+
+// absolute returns an absolute path, because applications start servers in another directory.
+func (t *translator) absolute(field, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	whole := filepath.Join(cmp.Or(t.server.base, t.server.Workspace), path)
+	t.note("%s: %s becomes %s, as %s starts servers in another directory", field, path, whole,
+		t.Title)
+	return whole
+}
+
+// argument returns an argument, or the value of a flag, as an absolute path if it is a relative
+// one.
+func (t *translator) argument(field, arg string) string {
+	arg = t.path(field, arg)
+	if t.workspace || t.server.Dir != "" {
+		return arg
+	}
+	flag, value, ok := strings.Cut(arg, "=")
+	if flag += "="; !ok {
+		flag, value = "", arg
+	}
+	if !t.isRelativePath(value) {
+		return arg
+	}
+	return flag + t.absolute(field, value)
+}
+
+// isRelativePath reports whether a text begins like a relative path, or is the name of a file.
+func (t *translator) isRelativePath(text string) bool {
+	slashed := filepath.ToSlash(text)
+	switch {
+	case text == "." || text == ".." || strings.HasPrefix(slashed, "./") ||
+		strings.HasPrefix(slashed, "../"):
+		return true
+	case text == "" || filepath.IsAbs(text) || strings.ContainsAny(text, "@:$"):
+		return false
+	}
+	return (strings.Contains(slashed, "/") || filepath.Ext(text) != "") &&
+		t.env.Exists(filepath.Join(cmp.Or(t.server.base, t.server.Workspace), text))
+}
+
+func (t *translator) directory() {
+	s := t.server
+	switch {
+	case s.Dir == "":
+	case !t.form.cwd:
+		t.fail("it has a cwd, which %s does not have; write absolute paths in its command and args",
+			t.Title)
+	case t.workspace:
+		t.add("cwd", t.path("cwd", s.Dir))
+	default:
+		t.add("cwd", t.absolute("cwd", t.path("cwd", s.Dir)))
+	}
+	switch {
+	case s.EnvFile == "":
+	case !t.form.envFile:
+		t.fail("it has an envFile, which %s does not have; write the variables in its env", t.Title)
+	case t.workspace:
+		t.add("envFile", t.path("envFile", s.EnvFile))
+	default:
+		t.add("envFile", t.absolute("envFile", t.path("envFile", s.EnvFile)))
+	}
+}
+
+// variables writes the environment variables.
+func (t *translator) variables() {
+	written, names := map[string]string{}, []string{}
+	for _, name := range slices.Sorted(maps.Keys(t.server.Env)) {
+		value := t.server.Env[name]
+		if t.form.envNames != "" && (value == "${env:"+name+"}" || value == "${"+name+"}") {
+			names = append(names, name)
+			continue
+		}
+		written[name] = t.path("env."+name, value)
+	}
+	if t.form.envNames != "" {
+		for _, name := range t.server.InheritEnv {
+			if strings.ContainsAny(name, "*?[\\") {
+				t.fail("inheritEnv has the pattern %q, which %s does not have; name the variables",
+					name, t.Title)
+			}
+			names = append(names, name)
+		}
+	} else if t.server.InheritEnv != nil {
+		t.note("inheritEnv is not written: %s decides which variables servers inherit", t.Title)
+	}
+	if len(written) > 0 {
+		t.add(cmp.Or(t.form.env, "env"), written)
+	}
+	if len(names) > 0 {
+		t.add(t.form.envNames, names)
+	}
+}
+
+func (t *translator) headers() {
+	written, names := map[string]string{}, map[string]string{}
+	for _, header := range slices.Sorted(maps.Keys(t.server.Headers)) {
+		value := t.server.Headers[header]
+		rest, bearer := strings.CutPrefix(value, "Bearer ")
+		name := wholeVariable(rest)
+		switch {
+		case t.form.codex && name != "" && bearer && strings.EqualFold(header, "Authorization"):
+			t.add("bearer_token_env_var", name)
+		case t.form.codex && name != "" && !bearer:
+			names[header] = name
+		default:
+			written[header] = t.text("headers."+header, value)
+		}
+	}
+	if len(written) > 0 {
+		t.add(cmp.Or(t.form.headers, "headers"), written)
+	}
+	if len(names) > 0 {
+		t.add("env_http_headers", names)
+	}
+}
+
+// wholeVariable returns the name of the variable that a text consists of, or "".
+func wholeVariable(text string) string {
+	m := variablePattern.FindStringSubmatch(text)
+	if m == nil || m[0] != text || m[3] != "" || m[5] != "" || m[2] == "workspaceFolder" ||
+		m[2] == "userHome" {
+		return ""
+	}
+	return m[2]
+}
+
+// path writes a text that may begin with ~/.
+func (t *translator) path(field, text string) string {
+	if rest, ok := cutHome(text); ok {
+		return t.env.Home + string(filepath.Separator) + t.text(field, rest)
+	}
+	return t.text(field, text)
+}
+
+// text writes the variables of a text as the application does. It never writes their values.
+func (t *translator) text(field, text string) string {
+	return variablePattern.ReplaceAllStringFunc(text, func(reference string) string {
+		m := variablePattern.FindStringSubmatch(reference)
+		isEnv, name, def, kind := m[1] != "", m[2], m[3] != "", m[5]
+		switch {
+		case kind != "":
+			t.fail("%s has ${%s:%s}, which cannot be written for %s", field, kind, m[6], t.Title)
+		case !isEnv && name == "workspaceFolder":
+			return t.server.Workspace
+		case !isEnv && name == "userHome":
+			return t.env.Home
+		case t.form.variable == "":
+			t.fail("%s has the variable %s, and %s does not expand variables there; give the value",
+				field, name, t.Title)
+		case def && !t.form.defaults:
+			t.fail("%s has the variable %s with a default, which %s does not have", field, name,
+				t.Title)
+		case def:
+			return "${" + name + ":-" + m[4] + "}"
+		}
+		return strings.ReplaceAll(t.form.variable, "NAME", name)
+	})
+}
+
+// refuse refuses a definition that would lose a restriction, and notes what else is lost.
+func (t *translator) refuse() {
+	s := t.server
+	if s.Filter.Allow != nil || s.Filter.Deny != nil {
+		t.fail("it limits the tools, which %s would not; install the gateway: -- stdwire serve --servers",
+			t.Title)
+	}
+	if s.OAuth != nil && !s.OAuth.Disabled {
+		t.note("oauth is not written: log in with %s", t.Title)
+	}
+	for _, setting := range s.Settings() {
+		if setting.Name != "tools" {
+			t.note("%s is not written: it is a setting of stdwire", setting.Name)
+		}
+	}
+	for _, o := range s.extraFields {
+		t.note("%s is not written: it is unknown", o.name)
+	}
+}
+
+// objectJSON returns an object on one line.
+func objectJSON(members []insertion) []byte {
+	text := []byte{'{'}
+	for i, m := range members {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(append(jsonscan.AppendString(text, m.name), ':'), m.value...)
+	}
+	return append(text, '}')
+}

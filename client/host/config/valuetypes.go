@@ -1,0 +1,101 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// A valueType is a type of the values of a member: for people, and as a JSON Schema that accepts
+// whatever the parser accepts.
+type valueType struct {
+	name   string
+	schema object
+}
+
+// An object is a JSON Schema or a part of one.
+type object map[string]any
+
+// scalar is the schema of a text. The parser accepts a number or a boolean as its text.
+var scalar = object{"type": []string{"string", "number", "boolean"}}
+
+var (
+	textType  = valueType{"text", object{"type": "string"}}
+	textsType = valueType{"array of texts", object{"type": "array", "items": scalar}}
+	boolType  = valueType{"true or false", object{"type": "boolean"}}
+
+	commandType = valueType{"text, or array of texts", anyOf(object{"type": "string"},
+		object{"type": "array", "items": scalar, "minItems": 1,
+			"prefixItems": []object{{"not": object{"const": ""}}}},
+		object{"type": "object"})} // the older form of Zed
+	envType = valueType{"object of texts", object{"type": "object",
+		"propertyNames": pattern(`^[^=\u0000]+$`), "additionalProperties": scalar}}
+	headersType = valueType{"object of texts", object{"type": "object",
+		"propertyNames":        pattern(`^[!#-'*+.0-9A-Z^-z|~-]+$`),
+		"additionalProperties": scalar}}
+	inheritEnvType = valueType{"true or false, or array of names", anyOf(object{"type": "boolean"},
+		object{"type": "array", "items": anyOf(object{"type": []string{"number", "boolean"}},
+			object{"type": "string", "minLength": 1})})}
+	variableNamesType = valueType{"array of names", object{"type": "array", "items": anyOf(
+		object{"type": "string"}, object{"type": "object", "required": []string{"name"}})}}
+	urlType = valueType{"URL", object{"type": "string",
+		"pattern": `^$|\$\{|\{env:|^[hH][tT][tT][pP][sS]?://[^/?#]`}}
+	transportType = valueType{"stdio, local, http, streamable-http, remote or sse",
+		anyOf(object{"enum": []string{"stdio", "local", "http", "streamable-http", "remote", "sse"}},
+			transportPattern(stdioTransport, httpTransport))}
+	eraType = valueType{"auto, modern or legacy",
+		object{"enum": []string{"auto", "modern", "legacy"}}}
+
+	millisecondsType = valueType{"milliseconds, at most 30 days; 0: no limit",
+		integer(0, maxTime.Milliseconds())}
+	secondsType = valueType{"seconds, at most 30 days; 0: no limit",
+		object{"type": "number", "minimum": 0, "maximum": maxTime.Seconds()}}
+	timeoutType  = valueType{"whole number; 0: no limit", integer(0, int64(maxTime))}
+	bytesType    = valueType{"bytes, from 1 to 1 GiB", integer(1, maxSize)}
+	portType     = valueType{"port", integer(1, math.MaxUint16)}
+	durationType = valueType{`duration such as "10m" or "1h30m", at most 30 days; 0: never`,
+		anyOf(object{"const": 0}, object{"type": "string",
+			"pattern": `^([-+]?0|\+?(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`})}
+
+	patternsType = valueType{"array of patterns", object{"type": "array",
+		"items": anyOf(object{"type": []string{"number", "boolean"}},
+			object{"type": "string", "pattern": `^[^\[\]{}\\]+$`})}}
+	toolFilterType = valueType{"object {mode, list}", object{"type": "object",
+		"properties": object{"mode": object{"enum": []string{"allow", "block"}},
+			"list": patternsType.schema},
+		"required": []string{"mode", "list"}}}
+	toolsType = valueType{"array of patterns, or object",
+		anyOf(patternsType.schema, reference("tools"))}
+	optionsType = valueType{"object", reference("options")}
+
+	oauthType = valueType{"true or false, or object",
+		anyOf(object{"type": "boolean"}, reference("oauth"))}
+	scopeType = valueType{"text, or array of texts", anyOf(object{"type": "string"},
+		textsType.schema)}
+	grantType = valueType{authorizationCode + " or " + clientCredentials,
+		object{"enum": []string{authorizationCode, clientCredentials}}}
+)
+
+func anyOf(all ...object) object   { return object{"anyOf": all} }
+func pattern(p string) object      { return object{"pattern": p} }
+func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
+func integer(least, most int64) object {
+	return object{"type": "integer", "minimum": least, "maximum": most}
+}
+
+// transportPattern returns a schema that matches the names of these transports, in any case and
+// with separators anywhere.
+func transportPattern(transports ...transport) object {
+	var names []string
+	for name, t := range transportNames {
+		if slices.Contains(transports, t) {
+			names = append(names, regexp.MustCompile(`[a-z]`).ReplaceAllStringFunc(name,
+				func(c string) string { return "[" + c + strings.ToUpper(c) + "][-_+]*" }))
+		}
+	}
+	slices.Sort(names)
+	return object{"type": "string",
+		"pattern": fmt.Sprintf(`^[-_+]*(%s)$`, strings.Join(names, "|"))}
+}

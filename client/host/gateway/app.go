@@ -1,0 +1,265 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+// publicURI returns the URI under which clients know a URI of the server. That of an app gets the
+// server's ID as its authority, so that equal URIs of two servers differ: "ui://board/page" of the
+// server "a" is "ui://a/board/page".
+func (u *upstreamServer) publicURI(own string) string {
+	if !mcp.IsAppURI(own) {
+		return own
+	}
+	return mcp.AppScheme + u.id + "/" + own[len(mcp.AppScheme):]
+}
+
+// ownURI returns the server's own form of a URI that clients know. It reports false for the URI of
+// an app of another server.
+func (u *upstreamServer) ownURI(public string) (string, bool) {
+	if !mcp.IsAppURI(public) {
+		return public, true
+	}
+	id, rest := splitAppURI(public)
+	return mcp.AppScheme + rest, id == u.id && rest != ""
+}
+
+// splitAppURI returns the ID of the server of an app, and the rest of the server's own URI after
+// the scheme.
+func splitAppURI(public string) (id, rest string) {
+	id, rest, _ = strings.Cut(public[len(mcp.AppScheme):], "/")
+	return id, rest
+}
+
+// appOwner returns the server at d of an app's public URI, or nil.
+func (g *Gateway) appOwner(d *downstream, uri string) *upstreamServer {
+	id, rest := splitAppURI(uri)
+	if rest == "" || !d.includes(id) {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.upstreams[id]
+}
+
+// hasUI reports whether a tool says anything of apps.
+func hasUI(t *mcp.Tool) bool {
+	return t.Meta[mcp.MetaUI] != nil || t.Meta[mcp.MetaUIResourceURI] != nil
+}
+
+// onlyForApps reports whether a tool is hidden from models.
+func onlyForApps(t *mcp.Tool) bool {
+	ui, _ := mcp.ToolUIOf(t.Meta) // a malformed one hides nothing
+	return !ui.Allows(mcp.VisibleToModel)
+}
+
+// withPublicApp returns the definition of a tool with the public URI of its app in both forms of
+// its _meta.
+func (u *upstreamServer) withPublicApp(definition json.RawMessage) json.RawMessage {
+	meta := jsonscan.Member(definition, "_meta")
+	if public := u.publicMeta(meta); !bytes.Equal(public, meta) {
+		return setMember(definition, "_meta", public)
+	}
+	return definition
+}
+
+// publicMeta returns the _meta of a tool or of its result with the public URI of the app. A
+// malformed URI, which a client could take for that of another server, is removed.
+func (u *upstreamServer) publicMeta(meta []byte) []byte {
+	if len(meta) == 0 || meta[0] != '{' {
+		return meta
+	}
+	public := []byte{'{'}
+	for key, value := range jsonscan.Members(meta) {
+		switch {
+		case jsonscan.KeyIs(key, mcp.MetaUIResourceURI):
+			if value = u.publicAppURI(value); value == nil {
+				continue
+			}
+		case jsonscan.KeyIs(key, mcp.MetaUI) && value[0] == '{':
+			ui := []byte{'{'}
+			for key, value := range jsonscan.Members(value) {
+				if jsonscan.KeyIs(key, "resourceUri") {
+					if value = u.publicAppURI(value); value == nil {
+						continue
+					}
+				}
+				ui = appendMember(ui, key, value)
+			}
+			value = append(ui, '}')
+		}
+		public = appendMember(public, key, value)
+	}
+	return append(public, '}')
+}
+
+// publicAppURI returns the public form of an encoded URI of an app, or nil if it is none.
+func (u *upstreamServer) publicAppURI(value []byte) []byte {
+	own, ok := jsonscan.Text(value)
+	if !ok || !mcp.IsAppURI(own) {
+		return nil
+	}
+	return jsonscan.AppendString(nil, u.publicURI(own))
+}
+
+// publicResult returns the result of a tool with the public URIs of the apps in its content and
+// _meta. A result without any is returned unchanged.
+func (u *upstreamServer) publicResult(result json.RawMessage) json.RawMessage {
+	if !mentionsApp(result) || !bytes.HasPrefix(bytes.TrimLeft(result, " \t\r\n"), []byte("{")) ||
+		jsonscan.Valid(result) != nil {
+		return result
+	}
+	public, changed := []byte{'{'}, false
+	for key, value := range jsonscan.Members(result) {
+		was := value
+		switch {
+		case jsonscan.KeyIs(key, "_meta"):
+			value = u.publicMeta(value)
+		case jsonscan.KeyIs(key, "content") && value[0] == '[':
+			value = u.publicContent(value)
+		}
+		changed = changed || !bytes.Equal(was, value)
+		public = appendMember(public, key, value)
+	}
+	if !changed {
+		return result
+	}
+	return append(public, '}')
+}
+
+// mentionsApp reports whether JSON may contain the URI of an app, whose characters may be escaped.
+func mentionsApp(text []byte) bool {
+	return bytes.Contains(text, []byte(`"ui`)) || bytes.Contains(text, []byte(`"UI`)) ||
+		bytes.Contains(text, []byte(`"Ui`)) || bytes.Contains(text, []byte(`"uI`)) ||
+		bytes.Contains(text, []byte(`"\u00`))
+}
+
+// publicContent returns content blocks with the public URIs of apps: in links and in embedded
+// resources.
+func (u *upstreamServer) publicContent(content []byte) []byte {
+	public := []byte{'['}
+	for block := range jsonscan.Elements(content) {
+		if len(public) > 1 {
+			public = append(public, ',')
+		}
+		if len(block) > 0 && block[0] == '{' {
+			block = u.publicBlock(block)
+		}
+		public = append(public, block...)
+	}
+	return append(public, ']')
+}
+
+func (u *upstreamServer) publicBlock(block []byte) []byte {
+	public := []byte{'{'}
+	for key, value := range jsonscan.Members(block) {
+		switch {
+		case jsonscan.KeyIs(key, "uri"):
+			if app := u.publicAppURI(value); app != nil {
+				value = app
+			}
+		case jsonscan.KeyIs(key, "resource") && value[0] == '{':
+			value = u.publicBlock(value)
+		}
+		public = appendMember(public, key, value)
+	}
+	return append(public, '}')
+}
+
+// resolveForApp returns the public name of a tool, or the public URI of a resource, that an app
+// means: its own server's. Without the app's URI, a name belongs to the only server with apps that
+// has it.
+func (g *Gateway) resolveForApp(d *downstream, app string, kind server.Kind,
+	name string) (string, error) {
+	if app == "" {
+		return g.resolveUnknownTool(d, name)
+	}
+	u := g.appOwner(d, app)
+	if u == nil {
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "There is no app %.200q", app)
+	}
+	if kind == server.KindTool {
+		if public, ok := u.tools.publicName(name); ok {
+			return public, nil
+		}
+		return "", rpc.Errorf(rpc.CodeInvalidParams, "Unknown tool of the app: %.200s", name)
+	}
+	if _, own := u.ownURI(name); own && mcp.IsAppURI(name) {
+		return name, nil
+	}
+	if mcp.IsAppURI(name) {
+		if id, rest := splitAppURI(name); rest != "" && d.includes(id) && g.hasServer(id) {
+			return "", server.ResourceNotFound(name) // of another server
+		}
+		return u.publicURI(name), nil
+	}
+	if g.ownerOf(d, name) != u {
+		return "", server.ResourceNotFound(name)
+	}
+	return name, nil
+}
+
+func (g *Gateway) hasServer(id string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.upstreams[id] != nil
+}
+
+// resolveUnknownTool returns the public name of a tool that an app calls by its own name.
+func (g *Gateway) resolveUnknownTool(d *downstream, own string) (string, error) {
+	found, owner := "", ""
+	for _, u := range g.allUpstreams() {
+		if !d.includes(u.id) || !u.hasApps.Load() {
+			continue
+		}
+		public, ok := u.tools.publicName(own)
+		switch {
+		case !ok:
+		case found != "":
+			return "", rpc.Errorf(rpc.CodeInvalidParams,
+				"Unknown tool: %.200s; the apps of several servers have one, such as %q and %q: "+
+					"the host must name the app in _meta[%q]", own, min(owner, u.id),
+				max(owner, u.id), mcp.MetaApp)
+		default:
+			found, owner = public, u.id
+		}
+	}
+	return found, nil
+}
+
+// publicName returns the public name of an offered item, given that or the server's own name.
+func (l *itemList[T, S]) publicName(name string) (public string, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for public := range l.offered {
+		if l.claimed[public] == name {
+			return public, true
+		}
+	}
+	_, ok = l.offered[name]
+	return name, ok
+}
+
+// extensionOf returns the extension that a resource belongs to, "" for none.
+func extensionOf(uri, mimeType string) string {
+	if mcp.IsAppURI(uri) || mimeType == mcp.AppMIMEType {
+		return mcp.ExtensionApps
+	}
+	return ""
+}
+
+// attachApps makes the gateway resolve what apps of d's clients use.
+func (d *downstream) attachApps(g *Gateway) {
+	d.server.Integration().ResolveForApp(
+		func(_ context.Context, app string, kind server.Kind, name string) (string, error) {
+			return g.resolveForApp(d, app, kind, name)
+		})
+}

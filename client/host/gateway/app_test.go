@@ -1,0 +1,322 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
+)
+
+const (
+	appURI = "ui://board/page.html"
+	page   = "<!doctype html><title>"
+)
+
+// appServer returns a server with an app of the same URI as every other one of these, whose HTML
+// and results name the server.
+func appServer(t *testing.T, id string) *server.Server {
+	s := server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
+		dispatch.NewCatalog())
+	add := func(tool string, result *mcp.CallToolResult) {
+		assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: tool},
+			Call: func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+				return result, nil
+			}}))
+	}
+	of := func(tool string) *mcp.CallToolResult {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(id + " " + tool)}}
+	}
+	add("show", &mcp.CallToolResult{
+		Result: mcp.Result{Meta: mcp.Meta{
+			"ui": json.RawMessage(`{"resourceUri":"` + appURI + `","x":1}`)}},
+		Content: []mcp.Content{mcp.Text(id + " show"),
+			&mcp.ResourceLink{Resource: mcp.Resource{URI: appURI, Name: "page"}},
+			&mcp.EmbeddedResource{Resource: mcp.ResourceContents{URI: appURI, Text: "in it"}}}})
+	add("refresh", of("refresh"))
+	add("think", of("think"))
+	add("only-"+id, of("only"))
+	assert.NilError(t, s.AddApp(server.App{URI: appURI, Name: "board", HTML: []byte(page + id),
+		Tools: map[string][]string{"show": nil, "refresh": {mcp.VisibleToApp},
+			"think": {mcp.VisibleToModel}}}))
+	assert.NilError(t, s.AddResourceTemplate(server.ResourceTemplate{
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "ui://board/row/{n}", Name: "row"},
+		Read: func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult,
+			error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{
+				{URI: uri, Text: id + " row " + v["n"]}}}, nil
+		}}))
+	// it matches the URIs of all servers' apps
+	assert.NilError(t, s.AddResourceTemplate(server.ResourceTemplate{
+		ResourceTemplate: mcp.ResourceTemplate{URITemplate: "{+any}", Name: "any"},
+		Read: func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult,
+			error) {
+			if uri == appURI || strings.HasPrefix(uri, "ui://a") || strings.HasPrefix(uri, "ui://b") {
+				t.Errorf("%s is asked for %s", id, uri)
+			}
+			return nil, server.ResourceNotFound(uri)
+		}}))
+	return s
+}
+
+var uiClient = []client.Extension{{ID: mcp.ExtensionApps,
+	Settings: mcp.AppSettings{MIMETypes: []string{mcp.AppMIMEType}}}}
+
+// inAppWorld runs a test with a gateway of two servers, a and b, whose apps have the same URI.
+func inAppWorld(t *testing.T, o gateway.Options,
+	test func(t *testing.T, w *world, connect func(client.Options, func(*client.Client)))) {
+	for _, up := range eras {
+		for _, down := range eras {
+			t.Run(down.String()+" client, "+up.String()+" servers", func(t *testing.T) {
+				inWorld(t, up, func(t *testing.T, w *world) {
+					w.gateway.Close()
+					w.downstream = server.Options{Logger: quiet}.New(
+						server.Info{Name: "gateway", Version: "1"}, dispatch.NewCatalog())
+					o.Logger = quiet
+					w.gateway = o.New(w.downstream)
+					for _, id := range []string{"a", "b"} {
+						s := appServer(t, id)
+						assert.NilError(t, w.gateway.Add(host.Server{ID: id,
+							Options: client.Options{Era: up, Logger: quiet},
+							Connect: func(ctx context.Context, _ string,
+								o client.Options) (*client.Client, error) {
+								return o.Connect(ctx, w.pipe(s))
+							}}))
+					}
+					time.Sleep(5 * time.Second)
+					test(t, w, func(o client.Options, f func(*client.Client)) {
+						o.Era = down
+						w.client(o, f)
+					})
+				})
+			})
+		}
+	}
+}
+
+// Two servers with an app of the same URI: the app of each tool is that of its own server, in its
+// definition, in its results, and when it is read.
+func TestAppsOfTwoServersDoNotCollide(t *testing.T) {
+	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+		connect func(client.Options, func(*client.Client))) {
+		connect(client.Options{Extensions: uiClient}, func(c *client.Client) {
+			_, declared := c.Extension(mcp.ExtensionApps)
+			assert.Assert(t, declared)
+			shown := 0
+			for tool, err := range c.Tools(t.Context()) {
+				assert.NilError(t, err)
+				id, own, _ := strings.Cut(tool.Name, "__")
+				if own != "show" {
+					continue
+				}
+				shown++
+				ui, err := mcp.ToolUIOf(tool.Meta)
+				assert.NilError(t, err)
+				var flat string
+				_, err = tool.Meta.Get(mcp.MetaUIResourceURI, &flat)
+				assert.NilError(t, err)
+				assert.Equal(t, flat, ui.ResourceURI)
+				assert.Equal(t, ui.ResourceURI, "ui://"+id+"/board/page.html")
+				read, err := c.ReadResource(t.Context(), ui.ResourceURI)
+				assert.NilError(t, err)
+				assert.Equal(t, read.Contents[0].Text, page+id)
+				assert.Equal(t, read.Contents[0].URI, ui.ResourceURI)
+
+				result, err := c.CallTool(t.Context(), tool.Name, nil)
+				assert.NilError(t, err)
+				assert.Equal(t, string(result.Meta["ui"]),
+					`{"resourceUri":"`+ui.ResourceURI+`","x":1}`)
+				assert.Equal(t, result.Content[1].(*mcp.ResourceLink).URI, ui.ResourceURI)
+				embedded := result.Content[2].(*mcp.EmbeddedResource).Resource
+				assert.Equal(t, embedded.URI, ui.ResourceURI)
+				assert.Equal(t, embedded.Text, "in it")
+
+				row, err := c.ReadResource(t.Context(), "ui://"+id+"/board/row/7")
+				assert.NilError(t, err)
+				assert.Equal(t, row.Contents[0].Text, id+" row 7")
+				assert.Equal(t, row.Contents[0].URI, "ui://"+id+"/board/row/7")
+			}
+			assert.Equal(t, shown, 2)
+			var listed []string
+			for r, err := range c.Resources(t.Context()) {
+				assert.NilError(t, err)
+				listed = append(listed, r.URI)
+			}
+			assert.DeepEqual(t, listed, []string{"ui://a/board/page.html",
+				"ui://b/board/page.html"})
+			// no server's own URI, and none of a server that is not there
+			for _, uri := range []string{appURI, "ui://c/board/page.html", "ui://a"} {
+				_, err := c.ReadResource(t.Context(), uri)
+				assert.ErrorContains(t, err, "Resource not found", uri)
+			}
+		})
+		for _, all := range w.gateway.Withheld() {
+			for _, withheld := range all {
+				assert.Equal(t, withheld.Name, "{+any}")
+			}
+		}
+	})
+}
+
+// A client without apps sees none: no resource, no _meta, and no tool that only apps may call.
+func TestAppsAreHiddenFromClientsWithoutThem(t *testing.T) {
+	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+		connect func(client.Options, func(*client.Client))) {
+		connect(client.Options{}, func(c *client.Client) {
+			assert.DeepEqual(t, w.names(c), []string{"a__only-a", "a__show", "a__think",
+				"b__only-b", "b__show", "b__think"})
+			for tool, err := range c.Tools(t.Context()) {
+				assert.NilError(t, err)
+				assert.Equal(t, len(tool.Meta), 0)
+			}
+			for r, err := range c.Resources(t.Context()) {
+				t.Error(r, err)
+			}
+			_, err := c.CallTool(t.Context(), "a__refresh", nil)
+			assert.Assert(t, errors.Is(err, rpc.ErrInvalidParams), "%v", err)
+			_, err = c.CallTool(t.Context(), "refresh", nil)
+			assert.Assert(t, errors.Is(err, rpc.ErrInvalidParams), "%v", err)
+			_, err = c.ReadResource(t.Context(), "ui://a/board/page.html")
+			assert.ErrorContains(t, err, "Resource not found")
+		})
+	})
+}
+
+// The calls of an app reach its own server under its own names of tools, and no other server and no
+// tool that is not for apps.
+func TestCallsOfApps(t *testing.T) {
+	inAppWorld(t, gateway.Options{}, func(t *testing.T, w *world,
+		connect func(client.Options, func(*client.Client))) {
+		connect(client.Options{Extensions: uiClient}, func(c *client.Client) {
+			for _, id := range []string{"a", "b"} {
+				app := client.Meta(mcp.Meta{
+					mcp.MetaApp: json.RawMessage(`"ui://` + id + `/board/page.html"`)})
+				for name, want := range map[string]string{"refresh": id + " refresh",
+					"show": id + " show", id + "__refresh": id + " refresh", "think": "",
+					"only-a": map[string]string{"a": "a only"}[id], "a__think": "", "none": "",
+					"b__refresh": map[string]string{"b": "b refresh"}[id]} {
+					result, err := c.CallTool(t.Context(), name, nil, app)
+					if want == "" {
+						assert.Assert(t, errors.Is(err, rpc.ErrInvalidParams), "%s %s: %v", id,
+							name, err)
+						continue
+					}
+					assert.NilError(t, err, name)
+					assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, want)
+				}
+				for _, uri := range []string{appURI, "ui://" + id + "/board/page.html"} {
+					read, err := c.ReadResource(t.Context(), uri, app)
+					assert.NilError(t, err)
+					assert.Equal(t, read.Contents[0].Text, page+id)
+				}
+				other := map[string]string{"a": "b", "b": "a"}[id]
+				_, err := c.ReadResource(t.Context(), "ui://"+other+"/board/page.html", app)
+				assert.ErrorContains(t, err, "Resource not found")
+			}
+			for _, app := range []string{`"ui://c/x"`, `"file:///x"`, `7`} {
+				_, err := c.CallTool(t.Context(), "refresh", nil,
+					client.Meta(mcp.Meta{mcp.MetaApp: json.RawMessage(app)}))
+				assert.Assert(t, errors.Is(err, rpc.ErrInvalidParams), "%s: %v", app, err)
+			}
+			// a host that does not say which app calls: only an unambiguous name
+			result, err := c.CallTool(t.Context(), "only-a", nil)
+			assert.NilError(t, err)
+			assert.Equal(t, result.Content[0].(*mcp.TextContent).Text, "a only")
+			_, err = c.CallTool(t.Context(), "refresh", nil)
+			assert.ErrorContains(t, err, "several servers")
+		})
+	})
+}
+
+// Operations, which the command line and HTTP offer, are for no app.
+func TestToolsForAppsAreNoOperations(t *testing.T) {
+	catalog := dispatch.NewCatalog()
+	inAppWorld(t, gateway.Options{Catalog: catalog}, func(t *testing.T, w *world,
+		_ func(client.Options, func(*client.Client))) {
+		var names []string
+		for _, op := range catalog.Operations() {
+			names = append(names, op.Name())
+		}
+		slices.Sort(names)
+		assert.DeepEqual(t, names, []string{"a.only-a", "a.show", "a.think", "b.only-b", "b.show",
+			"b.think"})
+	})
+}
+
+// With pins, an app that has changed since its first use is not served until that is accepted.
+func TestAppsArePinned(t *testing.T) {
+	lock, err := pin.Open(filepath.Join(t.TempDir(), "pins.json"))
+	assert.NilError(t, err)
+	files := fstest.MapFS{"page": {Data: []byte(page)}}
+	s := server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"}, nil)
+	server.AddTool(s, mcp.Tool{Name: "show"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	server.AddTool(s, mcp.Tool{Name: "bare"},
+		func(context.Context, struct{}) (string, error) { return "", nil })
+	assert.NilError(t, s.AddApp(server.App{URI: appURI, Name: "a", FS: files, Path: "page",
+		Tools: map[string][]string{"show": nil}}))
+	connectUp := func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+		here, there := net.Pipe()
+		go func() { _ = s.Serve(context.WithoutCancel(ctx), there) }()
+		return o.Connect(ctx, client.Stream(here))
+	}
+	read := func(o gateway.Options) (string, error) {
+		downstream := server.Options{Logger: quiet}.New(server.Info{Name: "g", Version: "1"}, nil)
+		o.Pins, o.Logger = lock, quiet
+		g := o.New(downstream)
+		defer g.Close()
+		assert.NilError(t, g.Add(host.Server{ID: "a", Connect: connectUp}))
+		g.Settle(t.Context())
+		c := mcptest.Connect(t, downstream, client.Options{Extensions: uiClient})
+		result, err := c.ReadResource(t.Context(), "ui://a/board/page.html")
+		if err != nil {
+			return "", err
+		}
+		return result.Contents[0].Text, nil
+	}
+	for range 2 {
+		text, err := read(gateway.Options{})
+		assert.NilError(t, err)
+		assert.Equal(t, text, page)
+	}
+	files["page"].Data = []byte(page + "another")
+	_, err = read(gateway.Options{})
+	assert.ErrorContains(t, err, `The app "ui://board/page.html" of the server "a" is withheld`)
+	text, err := read(gateway.Options{PinsWarn: true})
+	assert.NilError(t, err)
+	assert.Equal(t, text, page+"another")
+
+	var o client.Options
+	gateway.DeclareCapabilities(&o)
+	c, err := connectUp(t.Context(), "", o)
+	assert.NilError(t, err)
+	defer func() { _ = c.Close(); _ = c.Wait() }()
+	identity, err := gateway.PinServer("a", c)
+	assert.NilError(t, err)
+	definitions, err := gateway.Definitions(t.Context(), c, pin.App)
+	assert.NilError(t, err)
+	report, err := lock.Compare(identity, pin.App, definitions)
+	assert.NilError(t, err)
+	assert.Equal(t, report.Verdicts[0].State, pin.Changed)
+	assert.NilError(t, lock.Accept(identity, pin.App, definitions))
+	text, err = read(gateway.Options{})
+	assert.NilError(t, err)
+	assert.Equal(t, text, page+"another")
+}

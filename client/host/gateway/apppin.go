@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An appDefinition is what is pinned of an app: the digests of its pages and what they say of
+// themselves. The names are those of the server.
+type appDefinition struct {
+	URI   string    `json:"uri"`
+	Pages []appPage `json:"pages"`
+}
+
+type appPage struct {
+	URI      string          `json:"uri"`
+	MIMEType string          `json:"mimeType,omitempty"`
+	SHA256   string          `json:"sha256"`
+	UI       json.RawMessage `json:"ui,omitzero"`
+}
+
+// newAppDefinition returns the definition of an app with these contents.
+func newAppDefinition(uri string, contents []mcp.ResourceContents) (json.RawMessage, error) {
+	d := appDefinition{URI: uri, Pages: []appPage{}}
+	for _, c := range contents {
+		html := []byte(c.Text)
+		if c.Blob != nil {
+			html = c.Blob
+		}
+		sum := sha256.Sum256(html)
+		d.Pages = append(d.Pages, appPage{c.URI, c.MIMEType, hex.EncodeToString(sum[:]),
+			c.Meta[mcp.MetaUI]})
+	}
+	return mcp.Marshal(d)
+}
+
+// appDefinitions returns the definitions of the apps of a server's tools. An app that cannot be
+// read has none.
+func appDefinitions(ctx context.Context, c *client.Client) (all []json.RawMessage, err error) {
+	seen := map[string]bool{}
+	for tool, err := range c.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		ui, err := mcp.ToolUIOf(tool.Meta)
+		if err != nil || ui.ResourceURI == "" || seen[ui.ResourceURI] {
+			continue
+		}
+		seen[ui.ResourceURI] = true
+		result, err := c.ReadResource(ctx, ui.ResourceURI)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			continue
+		}
+		definition, err := newAppDefinition(ui.ResourceURI, result.Contents)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, definition)
+	}
+	return all, nil
+}
+
+// checkApp compares an app with its pin, at its first use with nothing. The error says that it has
+// changed.
+func (u *upstreamServer) checkApp(serverName, uri string, contents []mcp.ResourceContents) error {
+	lock := u.g.o.Pins
+	if lock == nil {
+		return nil
+	}
+	identity, err := newPinServer(u.id, serverName)
+	if err != nil {
+		return err
+	}
+	definition, err := newAppDefinition(uri, contents)
+	if err != nil {
+		return err
+	}
+	definitions := []json.RawMessage{definition}
+	report, err := lock.Check(identity, pin.App, definitions)
+	if err != nil {
+		return err
+	}
+	state, reason := report.Verdicts[0].State, "it has changed since its first use"
+	switch {
+	case report.IdentityChange != "":
+		reason = "the identity of its server has changed"
+	case state == pin.New: // its tool, which is pinned as well, has not changed
+		return lock.Accept(identity, pin.App, definitions)
+	case state == pin.Same:
+		return nil
+	}
+	u.g.o.Logger.Warn("gateway: an app does not match its pin", slog.String("server", u.id),
+		slog.String("app", uri), slog.String("reason", reason),
+		slog.String("see", "stdwire pin diff"))
+	if u.g.o.PinsWarn {
+		return nil
+	}
+	return rpc.Errorf(rpc.CodeInvalidParams, "The app %.200q of the server %q is withheld: %s", uri,
+		u.id, reason)
+}

@@ -1,0 +1,33 @@
+package pin
+
+import (
+	"maps"
+	"slices"
+)
+
+// A Summary is the number of pins of one server.
+type Summary struct {
+	ID, Name string       // as in [Server]
+	Pins     map[Kind]int // their number; a kind that was never checked is absent
+}
+
+// Summaries returns the summaries of all servers with pins, sorted by ID.
+func (l *Lock) Summaries() ([]Summary, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f, err := l.read()
+	if err != nil {
+		return nil, err
+	}
+	var all []Summary
+	for _, id := range slices.Sorted(maps.Keys(f.Servers)) {
+		s := Summary{ID: id, Name: f.Servers[id].Name, Pins: map[Kind]int{}}
+		for _, kind := range Kinds() {
+			if entries := *f.Servers[id].ofKind(kind); entries != nil {
+				s.Pins[kind] = len(entries)
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

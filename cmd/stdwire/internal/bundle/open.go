@@ -1,0 +1,137 @@
+package bundle
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+)
+
+// A Bundle is an open bundle. Close it.
+type Bundle struct {
+	Manifest *Manifest
+	Raw      []byte // the manifest as it is in the file
+	Digest   string // the SHA-256 of the file, in hexadecimal
+	Files    []string
+	Total    int64 // bytes of all files when extracted, as the archive says
+
+	file   *os.File
+	zip    *zip.Reader
+	limits Limits
+}
+
+// Open opens a bundle, and checks the names and sizes of its files and its manifest.
+func Open(path string, limits Limits) (*Bundle, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bundle{file: f, limits: limits}
+	if err := b.read(); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+// Close closes the file.
+func (b *Bundle) Close() error { return b.file.Close() }
+
+func (b *Bundle) read() error {
+	info, err := b.file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return errors.New("this is not a regular file")
+	case info.Size() > b.limits.Archive:
+		return fmt.Errorf("%w: it has %d bytes, and may have %d", ErrLimit, info.Size(),
+			b.limits.Archive)
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(b.file, b.limits.Archive)); err != nil {
+		return err
+	}
+	b.Digest = hex.EncodeToString(h.Sum(nil))
+	// A signature may follow the archive, whose end zip finds.
+	if b.zip, err = zip.NewReader(b.file, info.Size()); err != nil {
+		return fmt.Errorf("this is not a bundle: %w", err)
+	}
+	if err := b.checkFiles(); err != nil {
+		return err
+	}
+	return b.readManifest()
+}
+
+// checkFiles checks names, types and declared sizes.
+func (b *Bundle) checkFiles() error {
+	if n := len(b.zip.File); n > b.limits.Files {
+		return fmt.Errorf("%w: it has %d files, and may have %d", ErrLimit, n, b.limits.Files)
+	}
+	names := nameSet{}
+	for _, f := range b.zip.File {
+		name, directory := strings.CutSuffix(f.Name, "/")
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if mode := f.Mode(); mode.IsDir() != directory || !directory && !mode.IsRegular() {
+			return fmt.Errorf("%.100q is neither a file nor a directory: links are not extracted",
+				f.Name)
+		}
+		if err := names.add(name, directory); err != nil {
+			return err
+		}
+		if directory {
+			continue
+		}
+		if err := b.checkSize(f); err != nil {
+			return err
+		}
+		b.Files = append(b.Files, f.Name)
+	}
+	return nil
+}
+
+// checkSize checks and adds the declared size of a file.
+func (b *Bundle) checkSize(f *zip.File) error {
+	size := f.UncompressedSize64
+	const small = 1 << 20
+	switch {
+	case size > uint64(b.limits.Total) || b.Total+int64(size) > b.limits.Total:
+		return fmt.Errorf("%w: its files have more than %d bytes", ErrLimit, b.limits.Total)
+	case size >= small && size/uint64(b.limits.Ratio) > f.CompressedSize64:
+		return fmt.Errorf("%w: %.100q is compressed to less than a %dth", ErrLimit, f.Name,
+			b.limits.Ratio)
+	}
+	b.Total += int64(size)
+	return nil
+}
+
+func (b *Bundle) readManifest() error {
+	for _, f := range b.zip.File {
+		if f.Name != ManifestName {
+			continue
+		}
+		if f.UncompressedSize64 > uint64(b.limits.Manifest) {
+			return fmt.Errorf("%w: %s has more than %d bytes", ErrLimit, ManifestName,
+				b.limits.Manifest)
+		}
+		in, err := f.Open()
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		if b.Raw, err = io.ReadAll(io.LimitReader(in, b.limits.Manifest)); err != nil {
+			return fmt.Errorf("%s: %w", ManifestName, err)
+		}
+		if b.Manifest, err = ParseManifest(b.Raw); err != nil {
+			return err
+		}
+		return b.Manifest.Check(b.Files)
+	}
+	return fmt.Errorf("this is not a bundle: it has no %s", ManifestName)
+}

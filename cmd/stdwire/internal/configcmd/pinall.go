@@ -1,0 +1,78 @@
+package configcmd
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/printable"
+)
+
+// nothingPinned is the message for a file without pins.
+const nothingPinned = "nothing is recorded: stdwire serve and stdwire run record definitions at their first use"
+
+// list prints the servers with pins and the numbers of these.
+func (p *pinOptions) list(std *term.Streams, lock *pin.Lock) error {
+	if len(p.names) > 0 {
+		return command.Usagef("unexpected argument %q", p.names[0])
+	}
+	servers, err := lock.Summaries()
+	if err != nil {
+		return p.failure(err)
+	}
+	if servers == nil {
+		std.Err.Printf(nothingPinned)
+	}
+	for _, s := range servers {
+		var counts []string
+		for _, kind := range pin.Kinds() {
+			if n := s.Pins[kind]; n > 0 {
+				counts = append(counts, command.Plural(n, string(kind)))
+			}
+		}
+		std.Out.Print(fmt.Sprintf("%s  %s\n", printable.Line(s.ID),
+			cmp.Or(strings.Join(counts, ", "), "nothing")))
+	}
+	return nil
+}
+
+// diffAll compares all servers with pins. It prints each failure but the last, which it returns.
+func (p *pinOptions) diffAll(ctx context.Context, std *term.Streams, lock *pin.Lock) error {
+	servers, err := lock.Summaries()
+	if err != nil {
+		return p.failure(err)
+	}
+	if servers == nil {
+		std.Err.Printf(nothingPinned)
+	}
+	var last *command.Failure
+	for _, s := range servers {
+		if !p.target.Configured.Has(s.ID) {
+			std.Err.Printf("%s: it is not in the configuration; stdwire pin rm -s %[1]s deletes its records",
+				printable.Line(s.ID))
+			continue
+		}
+		t := *p.target
+		t.Configured.ID = s.ID
+		err := p.compare(ctx, std, lock, &t)
+		if err == nil {
+			continue
+		}
+		f := command.AsFailure(ctx, err)
+		if context.Cause(ctx) != nil {
+			return f
+		}
+		if last != nil {
+			last.Print(std.Err, false)
+		}
+		last = f
+	}
+	if last == nil {
+		return nil
+	}
+	return last
+}

@@ -1,0 +1,195 @@
+// Package installcmd is stdwire install and stdwire uninstall, which add servers to the files of
+// other applications and remove them.
+package installcmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/internal/near"
+)
+
+// InstallCommand is stdwire install.
+func InstallCommand() command.Command {
+	return command.Command{
+		Name:    "install",
+		Usage:   "[APP [-s ID | --url URL | --root DIR… | -- COMMAND…] [--name NAME] [--workspace] [--print]]",
+		Summary: "add a server to an application, such as an editor",
+		Help: `APP is ` + strings.Join(names(), ", ") + `. Without it, the applications are listed with their
+files.
+
+The server is one of the configuration (-s), one at a URL, the command after --, or else stdwire's
+own: stdwire serve with the flags that are given, of which the root is by default the working
+directory.
+
+The server is added to the user's own file of the application, or with --workspace to the file
+that the application reads in the working directory. All else in the file stays as it is, with
+comments and layout. The file as it was is kept beside it, with .stdwire.bak added to its name. A
+file that is not valid, or that a symbolic link outside of your home directory or the working
+directory leads to, is not touched.
+
+Applications start servers in another directory, so in the user's file relative paths become
+absolute: those with a ./ or ../ before them, and the names of files. Variables such as ${TOKEN}
+are written as the application expands them, and refused if it expands none; their values are
+never written. --env NAME=VALUE writes the value that you give.
+
+  stdwire install cursor
+  stdwire install claude-code --root ~/notes --write
+  stdwire install vscode -s github --workspace
+  stdwire install zed --name memory -- npx -y @modelcontextprotocol/server-memory
+  stdwire install codex --env API_KEY -- ./my-server --data ./data`,
+		Make: func() (command.Grammar, command.Runner) {
+			in := &installation{source: source{variables: map[string]string{}}}
+			flags := slices.Concat([]command.Flag{{Name: "-s", Value: "ID",
+				Help: "a server from the configuration, see stdwire config",
+				Set:  notEmpty(&in.id, "the id is empty")}},
+				in.from.Flags()[:1],
+				[]command.Flag{
+					{Name: "--url", Value: "URL", Help: "a server at a URL, over HTTP",
+						Set: notEmpty(&in.url, "the URL is empty")},
+					{Name: "--name", Value: "NAME",
+						Help: "the name in the application (default: the server's own)", Set: in.setName},
+					{Name: "--env", Value: "NAME[=VALUE]", Many: true,
+						Help: "a variable of the server; without VALUE, the application's own variable",
+						Set:  in.setVariable},
+					command.SwitchFlag(&in.workspace, "--workspace",
+						"change the application's file in the working directory"),
+					command.SwitchFlag(&in.print, "--print",
+						"print what would change, without secrets, and change nothing"),
+					command.SwitchFlag(&in.force, "--force",
+						"replace a different server of that name"),
+					command.FormatFlag(&in.output, "text", "json"),
+				}, in.builtin.ServerFlags())
+			return command.Grammar{Flags: flags, Word: in.word,
+				Command: func(words []string) { in.words = words }}, in.run
+		},
+	}
+}
+
+func notEmpty(target *string, problem string) func(string) error {
+	return func(value string) error {
+		if value == "" {
+			return errors.New(problem)
+		}
+		*target = value
+		return nil
+	}
+}
+
+// An installation is the arguments of stdwire install.
+type installation struct {
+	place
+	source
+	output string
+	force  bool
+}
+
+func (in *installation) word(word string) error {
+	if in.application != "" {
+		return command.Usagef("unexpected argument %q", word).
+			WithHint("a server command follows --: -- " + word)
+	}
+	in.application = word
+	return nil
+}
+
+func (in *installation) run(ctx context.Context, std *term.Streams) error {
+	env, err := config.System("")
+	if err != nil {
+		return err
+	}
+	if in.application == "" {
+		if in.given() || in.workspace || in.print || in.force {
+			return command.Usagef("into which application?").
+				WithHint("there are " + strings.Join(names(), ", "))
+		}
+		return list(std, env, in.output)
+	}
+	app, path, err := in.find(env)
+	if err != nil {
+		return err
+	}
+	server, err := in.server(std, env, in.workspace)
+	if err != nil {
+		return err
+	}
+	changed, err := in.edit(ctx, std, env, path, func(data, _ []byte) (*config.Change, error) {
+		return app.Install(env, path, data, server, in.workspace, in.force)
+	})
+	switch {
+	case err != nil:
+		return err
+	case !changed:
+		std.Err.Printf("%s already has %s as it should be", path, server.ID)
+	case in.print:
+	default:
+		std.Err.Printf("%s: %s is added; restart %s to use it", path, server.ID, app.Title)
+	}
+	return nil
+}
+
+// A place is where a server is added or removed.
+type place struct {
+	application string
+	workspace   bool
+	print       bool
+}
+
+// find returns the application and its file.
+func (p *place) find(env *config.Environment) (config.Application, string, error) {
+	all := config.Applications()
+	i := slices.IndexFunc(all,
+		func(a config.Application) bool { return a.Name == p.application })
+	if i < 0 {
+		return config.Application{}, "", command.Usagef("there is no application %q", p.application).
+			WithHint(near.Instead(p.application, names()))
+	}
+	app := all[i]
+	if !p.workspace {
+		return app, app.UserFile(env), nil
+	}
+	path := app.WorkspaceFile(env)
+	if path == "" {
+		return app, "", command.Usagef("%s reads no file of a workspace", app.Title).
+			WithHint("leave out --workspace, for the user's file")
+	}
+	return app, path, nil
+}
+
+// names returns the names of the applications.
+func names() (all []string) {
+	for _, a := range config.Applications() {
+		all = append(all, a.Name)
+	}
+	return all
+}
+
+// failure returns an error of a change as a failure.
+func failure(err error) error {
+	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+		return &command.Failure{Code: "config", Why: e.Error(),
+			Hint: "--force replaces it, with the comments within; --name adds it under another name"}
+	}
+	if _, ok := errors.AsType[*command.Failure](err); ok {
+		return err
+	}
+	return &command.Failure{Code: "config", Why: err.Error()}
+}
+
+// checkName returns an error for a name that is no id.
+func checkName(name string) error {
+	if err := host.CheckID(name); err != nil {
+		if id := config.SuggestID(name); id != "" {
+			return fmt.Errorf("%w; did you mean %s?", err, id)
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package output
+
+import (
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+func TestDefinition(t *testing.T) {
+	for _, tc := range []struct{ tool, want string }{
+		{`{"name":"now","inputSchema":{"type":"object"}}`, `now
+
+It may change or destroy things: the server does not say.
+
+It has no parameters.
+`},
+		{`{"name":"add","title":"Add numbers","description":"Adds.\n\nQuickly, and \u001b[2Jwith care.",
+			"annotations":{"readOnlyHint":true},
+			"outputSchema":{"type":"object","properties":{"sum":{"type":"number"}},"required":["sum"]},
+			"inputSchema":{"type":"object","properties":{
+				"a":{"type":"number","description":"The first number, which is added to the second one; it may be negative."},
+				"mode":{"enum":["fast","slow"],"default":"fast"},
+				"tags":{"type":"array","items":{"type":"string"}}},"required":["a"]}}`, `add: Add numbers
+
+Adds.
+
+Quickly, and with care.
+
+It changes nothing, as the server says.
+Its result is {sum: number}.
+
+parameter  type                     default
+a          number         required
+    The first number, which is added to the second one; it may be negative.
+mode       "fast"|"slow"            "fast"
+tags       string[]
+`},
+		{`{"name":"rm","annotations":{"destructiveHint":true},"inputSchema":{"type":"object"}}`, `rm
+
+It may destroy things, as the server says.
+
+It has no parameters.
+`},
+		{`{"name":"put","annotations":{"destructiveHint":false},"inputSchema":{"type":"object"}}`, `put
+
+It changes things but destroys nothing, as the server says.
+
+It has no parameters.
+`},
+	} {
+		var tool mcp.Tool
+		assert.NilError(t, mcp.Unmarshal([]byte(tc.tool), &tool))
+		assert.Equal(t, Definition(&tool), tc.want)
+	}
+}

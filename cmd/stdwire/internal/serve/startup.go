@@ -1,0 +1,59 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A startup makes lists wait for the servers that a gateway starts. Everything else is served
+// meanwhile.
+type startup struct {
+	done     chan struct{} // closed when the servers are listed, or have taken too long
+	announce func()        // announces once that the lists have changed meanwhile
+}
+
+func newStartup() *startup { return &startup{done: make(chan struct{})} }
+
+// settle waits until the servers of g are listed, up to settleTimeout, and ends the startup.
+func (s *startup) settle(ctx context.Context, g *gateway.Gateway) {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	g.Settle(ctx)
+	s.announce()
+	close(s.done)
+}
+
+// wait blocks until the startup is done or ctx ends.
+func (s *startup) wait(ctx context.Context) {
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+	}
+}
+
+// middleware makes the requests of MCP for lists wait.
+func (s *startup) middleware(next rpc.Handler) rpc.Handler {
+	lists := []string{mcp.MethodListTools, mcp.MethodListPrompts, mcp.MethodListResources,
+		mcp.MethodListResourceTemplates}
+	return func(ctx context.Context, req *rpc.Request) (any, error) {
+		if slices.Contains(lists, req.Method) {
+			s.wait(ctx)
+		}
+		return next(ctx, req)
+	}
+}
+
+// documents makes requests for the documents of an HTTP API wait.
+func (s *startup) documents(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			s.wait(r.Context())
+		}
+		api.ServeHTTP(w, r)
+	})
+}

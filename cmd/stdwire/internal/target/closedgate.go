@@ -1,0 +1,40 @@
+package target
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/stdwire/stdwire/dispatch"
+)
+
+// ClosedGate returns the flag with which stdwire's own server offers an operation or service, which
+// is given by its name or that of its tool. It returns "" if there is none of that name, or it is
+// offered already.
+func (b *BuiltinFlags) ClosedGate(name string) string {
+	all := &BuiltinFlags{Roots: b.Roots, allow: b.allow}
+	o, err := all.Open(slog.New(slog.DiscardHandler), dispatch.GateWrite, dispatch.GateExec,
+		dispatch.GateEval)
+	if err != nil {
+		return ""
+	}
+	defer o.Close()
+	gates := []struct {
+		gate dispatch.Gate
+		open bool
+		flag string
+	}{{"", true, ""}, {dispatch.GateWrite, b.Write, "--write"},
+		{dispatch.GateExec, b.Exec, "--allow-exec"}, {dispatch.GateEval, b.Eval, "--allow-eval"}}
+	for _, g := range gates {
+		for _, op := range o.Catalog.Operations() {
+			if op.Spec().Gate != g.gate || !strings.HasPrefix(op.Name()+".", name+".") &&
+				strings.ReplaceAll(op.Name(), ".", "_") != name {
+				continue
+			}
+			if g.open {
+				return ""
+			}
+			return g.flag
+		}
+	}
+	return ""
+}

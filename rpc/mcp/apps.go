@@ -1,0 +1,263 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The vocabulary of MCP Apps (ext-apps, specification 2026-01-26), the extension [ExtensionApps].
+
+// ExtensionApps is the id of the extension MCP Apps.
+const ExtensionApps = "io.modelcontextprotocol/ui"
+
+const (
+	// AppRevision is the revision of MCP Apps that this module implements.
+	AppRevision = "2026-01-26"
+	// AppMIMEType is the MIME type of an app's HTML.
+	AppMIMEType = "text/html;profile=mcp-app"
+	// AppScheme begins the URI of an app.
+	AppScheme = "ui://"
+	// MaxApp is the size in bytes of the largest HTML of an app that this module serves or reads.
+	MaxApp = 8 << 20
+
+	MetaUI            = "ui"             // _meta of tools and resources
+	MetaUIResourceURI = "ui/resourceUri" // _meta of tools: the older form of MetaUI
+	// MetaApp is the key of a request that a host makes for an app; its value is the URI of the
+	// app. It is this module's: a server that declares it in the settings of ExtensionApps refuses
+	// what the app may not use, and a gateway confines the request to the server of the app.
+	MetaApp = "io.github.stdwire/app"
+)
+
+// The audiences of a tool; see [ToolUI].
+const (
+	VisibleToModel = "model"
+	VisibleToApp   = "app"
+)
+
+// A ToolUI is _meta.ui of a tool: its app, and who may call it (MCP Apps, "Resource Discovery").
+type ToolUI struct {
+	ResourceURI string `json:"resourceUri,omitempty"`
+	// VisibleToModel, VisibleToApp or both; nil means both
+	Visibility []string `json:"visibility,omitzero"`
+}
+
+// Allows reports whether an audience, [VisibleToModel] or [VisibleToApp], may use the tool.
+func (u *ToolUI) Allows(audience string) bool {
+	return u.Visibility == nil || slices.Contains(u.Visibility, audience)
+}
+
+// ToolUIOf returns what the _meta of a tool says of its app, in the nested or in the older form. It
+// is the zero value for a tool without an app. The error says that the value is malformed; then the
+// tool must be treated as one without an app that nobody may call for an app.
+func ToolUIOf(m Meta) (ToolUI, error) {
+	var u ToolUI
+	if _, err := m.Get(MetaUI, &u); err != nil {
+		return ToolUI{Visibility: []string{VisibleToModel}}, err
+	}
+	if u.ResourceURI == "" {
+		if _, err := m.Get(MetaUIResourceURI, &u.ResourceURI); err != nil {
+			return ToolUI{Visibility: []string{VisibleToModel}}, err
+		}
+	}
+	if u.ResourceURI != "" && !IsAppURI(u.ResourceURI) {
+		return ToolUI{Visibility: []string{VisibleToModel}},
+			fmt.Errorf("the URI %.100q of an app does not begin with %s", u.ResourceURI, AppScheme)
+	}
+	return u, nil
+}
+
+// IsAppURI reports whether a URI is one of an app: it begins with [AppScheme], in any case.
+func IsAppURI(uri string) bool {
+	return len(uri) > len(AppScheme) && strings.EqualFold(uri[:len(AppScheme)], AppScheme)
+}
+
+// An AppMeta is _meta.ui of the contents of an app, or of its resource in lists (MCP Apps, "UI
+// Resource Format").
+type AppMeta struct {
+	CSP         *AppCSP         `json:"csp,omitempty"`
+	Permissions *AppPermissions `json:"permissions,omitempty"`
+	// a dedicated origin for the app; its form depends on the host
+	Domain string `json:"domain,omitempty"`
+	// whether the host should draw a border; nil: the host decides
+	PrefersBorder *bool `json:"prefersBorder,omitempty"`
+}
+
+// An AppCSP lists the origins that an app needs. Without them an app can load nothing but itself.
+type AppCSP struct {
+	ConnectDomains  []string `json:"connectDomains,omitzero"`  // for requests
+	ResourceDomains []string `json:"resourceDomains,omitzero"` // for scripts, images, styles, fonts
+	FrameDomains    []string `json:"frameDomains,omitzero"`    // for nested frames
+	BaseURIDomains  []string `json:"baseUriDomains,omitzero"`  // for the document's base URI
+}
+
+// AppPermissions are the features of the browser that an app asks for.
+type AppPermissions struct {
+	Camera         *Object `json:"camera,omitempty"`
+	Microphone     *Object `json:"microphone,omitempty"`
+	Geolocation    *Object `json:"geolocation,omitempty"`
+	ClipboardWrite *Object `json:"clipboardWrite,omitempty"`
+}
+
+// AppSettings are the settings with which a client declares [ExtensionApps].
+type AppSettings struct {
+	MIMETypes []string `json:"mimeTypes"`
+}
+
+// AcceptsApps reports whether the settings with which a client declares [ExtensionApps] include the
+// MIME type of apps.
+func AcceptsApps(settings json.RawMessage) bool {
+	var s AppSettings
+	return Unmarshal(settings, &s) == nil && slices.Contains(s.MIMETypes, AppMIMEType)
+}
+
+// The methods between an app and its host (MCP Apps, "MCP Apps Specific Messages").
+const (
+	MethodAppInitialize    = "ui/initialize"
+	MethodOpenLink         = "ui/open-link"
+	MethodAppMessage       = "ui/message"
+	MethodDisplayMode      = "ui/request-display-mode"
+	MethodModelContext     = "ui/update-model-context"
+	MethodResourceTeardown = "ui/resource-teardown"
+
+	NotificationAppInitialized     = "ui/notifications/initialized"
+	NotificationToolInput          = "ui/notifications/tool-input"
+	NotificationToolInputPartial   = "ui/notifications/tool-input-partial"
+	NotificationToolResult         = "ui/notifications/tool-result"
+	NotificationToolCancelled      = "ui/notifications/tool-cancelled"
+	NotificationSizeChanged        = "ui/notifications/size-changed"
+	NotificationHostContextChanged = "ui/notifications/host-context-changed"
+)
+
+// AppInitializeParams are the params of ui/initialize.
+type AppInitializeParams struct {
+	AppInfo         Implementation  `json:"appInfo"`
+	AppCapabilities AppCapabilities `json:"appCapabilities"`
+	ProtocolVersion string          `json:"protocolVersion"`
+}
+
+// AppCapabilities are what an app supports.
+type AppCapabilities struct {
+	Experimental          *Object         `json:"experimental,omitempty"`
+	Tools                 *ListCapability `json:"tools,omitempty"`
+	AvailableDisplayModes []string        `json:"availableDisplayModes,omitzero"`
+}
+
+// AppInitializeResult is the result of ui/initialize.
+type AppInitializeResult struct {
+	ProtocolVersion  string           `json:"protocolVersion"`
+	HostInfo         Implementation   `json:"hostInfo"`
+	HostCapabilities HostCapabilities `json:"hostCapabilities"`
+	HostContext      HostContext      `json:"hostContext"`
+}
+
+// HostCapabilities are what a host does for an app.
+type HostCapabilities struct {
+	OpenLinks          *Object         `json:"openLinks,omitempty"`
+	Message            *Object         `json:"message,omitempty"`
+	UpdateModelContext *Object         `json:"updateModelContext,omitempty"`
+	ServerTools        *ListCapability `json:"serverTools,omitempty"`
+	ServerResources    *ListCapability `json:"serverResources,omitempty"`
+	Logging            *Object         `json:"logging,omitempty"`
+	Sandbox            *AppSandbox     `json:"sandbox,omitempty"`
+}
+
+// An AppSandbox is what the host has granted an app.
+type AppSandbox struct {
+	Permissions *AppPermissions `json:"permissions,omitempty"`
+	CSP         *AppCSP         `json:"csp,omitempty"`
+}
+
+// A HostContext is what an app may know of the host. A zero field is not sent.
+type HostContext struct {
+	ToolInfo              *AppToolInfo    `json:"toolInfo,omitempty"`
+	Theme                 string          `json:"theme,omitempty"` // light or dark
+	Styles                json.RawMessage `json:"styles,omitzero"`
+	DisplayMode           string          `json:"displayMode,omitempty"`
+	AvailableDisplayModes []string        `json:"availableDisplayModes,omitzero"`
+	ContainerDimensions   json.RawMessage `json:"containerDimensions,omitzero"`
+	Locale                string          `json:"locale,omitempty"`
+	TimeZone              string          `json:"timeZone,omitempty"`
+	UserAgent             string          `json:"userAgent,omitempty"`
+	Platform              string          `json:"platform,omitempty"` // web, desktop or mobile
+}
+
+// An AppToolInfo is the tool whose call an app shows.
+type AppToolInfo struct {
+	Tool json.RawMessage `json:"tool"` // its definition
+}
+
+// ToolInputParams are the params of ui/notifications/tool-input.
+type ToolInputParams struct {
+	Arguments json.RawMessage `json:"arguments,omitzero"` // an object
+}
+
+// ToolCancelledParams are the params of ui/notifications/tool-cancelled.
+type ToolCancelledParams struct {
+	Reason string `json:"reason,omitempty"`
+}
+
+// SizeChangedParams are the params of ui/notifications/size-changed, in pixels; zero is unknown.
+type SizeChangedParams struct {
+	Width  float64 `json:"width,omitempty"`
+	Height float64 `json:"height,omitempty"`
+}
+
+// OpenLinkParams are the params of ui/open-link.
+type OpenLinkParams struct {
+	URL string `json:"url"`
+}
+
+// DisplayModeParams are the params and the result of ui/request-display-mode.
+type DisplayModeParams struct {
+	Mode string `json:"mode"`
+}
+
+// ModelContextParams are the params of ui/update-model-context.
+type ModelContextParams struct {
+	Content           json.RawMessage `json:"content,omitzero"`           // an array of content
+	StructuredContent json.RawMessage `json:"structuredContent,omitzero"` // an object
+}
+
+// AppMessageParams are the params of ui/message.
+type AppMessageParams struct {
+	Role    Role            `json:"role"`
+	Content json.RawMessage `json:"content"` // a content block, or an array of them
+}
+
+// CheckAppHTML returns an error unless html can be the page of an app (MCP Apps, "Content
+// Requirements"): at most [MaxApp] bytes of UTF-8 without NUL that begin with <!doctype html>,
+// after white space and comments.
+func CheckAppHTML(html []byte) error {
+	if len(html) > MaxApp {
+		return fmt.Errorf("its HTML has more than %d bytes: load what is large from the server",
+			MaxApp)
+	}
+	if i := bytes.IndexByte(html, 0); i >= 0 {
+		return fmt.Errorf("its HTML has a NUL at byte %d: remove it", i)
+	}
+	if !utf8.Valid(html) {
+		return errors.New("its HTML is not UTF-8: convert it")
+	}
+	rest := bytes.TrimPrefix(html, []byte("\ufeff"))
+	for {
+		rest = bytes.TrimLeft(rest, " \t\r\n\f")
+		if !bytes.HasPrefix(rest, []byte("<!--")) {
+			break
+		}
+		_, after, closed := bytes.Cut(rest, []byte("-->"))
+		if !closed {
+			break
+		}
+		rest = after
+	}
+	const doctype = "<!doctype html"
+	if len(rest) < len(doctype) || !strings.EqualFold(string(rest[:len(doctype)]), doctype) {
+		return errors.New("its HTML does not begin with <!doctype html>: write a whole document")
+	}
+	return nil
+}

@@ -1,0 +1,37 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// ExtensionSettings returns the settings of an extension as they are declared in the capabilities
+// of a client or server (SEP-2133, Negotiation; MCP 2026-07-28, Versioning, "Extension
+// Negotiation"). nil settings are an empty object. The error says that id is invalid, see
+// [CheckExtensionID], or that the settings do not encode as a JSON object.
+func ExtensionSettings(id string, settings any) (json.RawMessage, error) {
+	if err := CheckExtensionID(id); err != nil {
+		return nil, err
+	}
+	if settings == nil {
+		return json.RawMessage(`{}`), nil
+	}
+	raw, err := Marshal(settings)
+	if err == nil && (len(raw) == 0 || raw[0] != '{') {
+		err = fmt.Errorf("want a JSON object, not %.40s", raw)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the settings of the extension %s: %w", id, err)
+	}
+	return raw, nil
+}
+
+// DeclaredExtension returns the settings of an extension in encoded capabilities, which it does not
+// copy. It reports false if the extension is not declared or its settings are no object: such a
+// declaration is invalid and counts as none.
+func DeclaredExtension(capabilities json.RawMessage, id string) (json.RawMessage, bool) {
+	settings := jsonscan.Member(jsonscan.Member(capabilities, "extensions"), id)
+	return settings, len(settings) > 0 && settings[0] == '{'
+}

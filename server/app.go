@@ -1,0 +1,270 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An App is a page that a client's host shows beside the results of tools (MCP Apps, revision
+// [mcp.AppRevision]). Clients that do not support the extension [mcp.ExtensionApps] and its MIME
+// type see neither the app nor that a tool has one: they get the tool's ordinary result, which must
+// say all that the app shows.
+type App struct {
+	URI         string // ui://name/page
+	Name        string
+	Title       string
+	Description string
+
+	// HTML is the page: UTF-8 that begins with <!doctype html>, of at most [mcp.MaxApp] bytes. It
+	// can load nothing but what CSP allows, so its scripts and styles are in it. If it contains the
+	// element
+	//
+	//	<script data-app></script>
+	//
+	// the server fills it with [AppScript].
+	HTML []byte
+	// FS and Path name a file in place of HTML. It is read for each request, so that a change of
+	// the file shows at the next use of the app.
+	FS   fs.FS
+	Path string
+
+	CSP         *mcp.AppCSP         // origins that the page needs; nil: none
+	Permissions *mcp.AppPermissions // features of the browser that the page asks for; nil: none
+	Domain      string              // a dedicated origin, in the form that the host wants
+	// PrefersBorder says whether the host should draw a border; nil: the host decides.
+	PrefersBorder *bool
+
+	// Tools are the tools whose results the app shows, by name in MCP, each with who may call it:
+	// [mcp.VisibleToModel], [mcp.VisibleToApp] or both, for which nil stands. A tool that is not
+	// visible to the model does not exist for clients without the extension. The tools may be
+	// operations, typed or raw tools, and may be added later.
+	Tools map[string][]string
+}
+
+// AppScript is the half of MCP Apps of a page, for [App].HTML: a script without dependencies that
+// defines app, with these functions.
+//
+//	app.connect({name, version})   says hello to the host; resolves to its context
+//	app.oninput = arguments => …   is called with the arguments of the tool call
+//	app.onresult = result => …     is called with each result of tools/call
+//	app.oncancel = reason => …     is called if the tool call was cancelled
+//	app.oncontext = context => …   is called when the context of the host changes
+//	app.onteardown = reason => …   is called before the host removes the page
+//	app.call(tool, arguments)      calls a tool of the server; resolves to its result
+//	app.read(uri)                  reads a resource of the server
+//	app.open(url), app.say(text)   ask the host to open a link, or to say something to the model
+//	app.tell(structured, text)     replaces what the model knows of the page
+//	app.log(level, data)           logs at the host
+//	app.ask(method, params)        sends any other request
+//
+//go:embed app.js
+var AppScript string
+
+var appScriptElement = []byte("<script data-app></script>")
+
+// AddApp adds an app, or replaces the one with the same URI, and declares the extension. It fails
+// if the URI does not begin with ui://, without a Name, if a tool has another app or an unknown
+// visibility, and if the HTML cannot be read, is too large, is not UTF-8, contains a NUL or does
+// not begin with <!doctype html>.
+func (s *Server) AddApp(a App) error {
+	if err := s.addApp(a); err != nil {
+		return fmt.Errorf("server: app %q: %w", a.URI, err)
+	}
+	s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+	return nil
+}
+
+func (s *Server) addApp(a App) error {
+	if !mcp.IsAppURI(a.URI) {
+		return fmt.Errorf("its URI must begin with %s", mcp.AppScheme)
+	}
+	if _, err := a.read(); err != nil {
+		return err
+	}
+	for tool, visibility := range a.Tools {
+		for _, audience := range visibility {
+			if audience != mcp.VisibleToModel && audience != mcp.VisibleToApp {
+				return fmt.Errorf("the tool %q: the visibility %.50q is neither %q nor %q", tool,
+					audience, mcp.VisibleToModel, mcp.VisibleToApp)
+			}
+		}
+	}
+	s.apps.mu.Lock()
+	defer s.apps.mu.Unlock()
+	before, now := s.apps.tools.Load(), map[string]mcp.ToolUI{}
+	if before != nil {
+		for tool, ui := range *before {
+			if ui.ResourceURI != a.URI {
+				now[tool] = ui
+			}
+		}
+	}
+	for tool, visibility := range a.Tools {
+		if other, taken := now[tool]; taken {
+			return fmt.Errorf("the tool %q has the app %q already", tool, other.ResourceURI)
+		}
+		now[tool] = mcp.ToolUI{ResourceURI: a.URI, Visibility: slices.Clone(visibility)}
+	}
+	resource := mcp.Resource{URI: a.URI, Name: a.Name, Title: a.Title, Description: a.Description,
+		MIMEType: mcp.AppMIMEType}
+	meta := mcp.Meta{}
+	ui := mcp.AppMeta{CSP: a.CSP, Permissions: a.Permissions, Domain: a.Domain,
+		PrefersBorder: a.PrefersBorder}
+	if err := meta.Set(mcp.MetaUI, ui); err != nil {
+		return err
+	}
+	resource.Meta = meta
+	s.apps.used.Store(true)
+	err := s.AddResource(Resource{Resource: resource, Extension: mcp.ExtensionApps,
+		Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+			html, err := a.read()
+			if err != nil {
+				return nil, fmt.Errorf("the app %q: %w", a.URI, err)
+			}
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: a.URI,
+				MIMEType: mcp.AppMIMEType, Text: string(html), Meta: maps.Clone(meta)}}}, nil
+		}})
+	if err != nil {
+		return err
+	}
+	s.apps.tools.Store(&now)
+	return nil
+}
+
+// read returns the HTML with the script.
+func (a *App) read() ([]byte, error) {
+	html := a.HTML
+	switch {
+	case a.FS == nil && a.Path == "" && html != nil:
+	case a.FS == nil || html != nil:
+		return nil, errors.New("it needs HTML, or FS and Path")
+	default:
+		f, err := a.FS.Open(a.Path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		if html, err = io.ReadAll(io.LimitReader(f, mcp.MaxApp+1)); err != nil {
+			return nil, err
+		}
+	}
+	html = bytes.Replace(html, appScriptElement, []byte("<script>"+AppScript+"</script>"), 1)
+	return html, mcp.CheckAppHTML(html)
+}
+
+// RemoveApp removes an app and reports whether there was one.
+func (s *Server) RemoveApp(uri string) bool {
+	s.apps.mu.Lock()
+	if before := s.apps.tools.Load(); before != nil {
+		now := maps.Clone(*before)
+		maps.DeleteFunc(now, func(_ string, ui mcp.ToolUI) bool { return ui.ResourceURI == uri })
+		s.apps.tools.Store(&now)
+	}
+	s.apps.mu.Unlock()
+	removed := s.RemoveResources(uri) > 0
+	if removed {
+		s.notifyChange(changeNotification{method: mcp.NotificationToolListChanged})
+	}
+	return removed
+}
+
+// apps are the apps of a server.
+type apps struct {
+	used  atomic.Bool // an app was added once, or another server's is forwarded
+	mu    sync.Mutex
+	tools atomic.Pointer[map[string]mcp.ToolUI] // by name of the tool; replaced, never modified
+}
+
+// has reports whether an app belongs to the server itself.
+func (a *apps) has(uri string) bool {
+	tools := a.tools.Load()
+	if tools == nil {
+		return false
+	}
+	for _, ui := range *tools {
+		if ui.ResourceURI == uri {
+			return true
+		}
+	}
+	return false
+}
+
+// appsExtension returns the extension of apps, which is offered once the server has an app.
+func appsExtension() *extension {
+	return &extension{
+		Extension: Extension{
+			ID: mcp.ExtensionApps, Accepts: mcp.AcceptsApps,
+			// the server confines what is requested for an app
+			Settings: map[string]struct{}{mcp.MetaApp: {}},
+			Meta:     []string{mcp.MetaUI, mcp.MetaUIResourceURI},
+		},
+		offered: func(_ *era, has declaredKinds) bool { return has.apps },
+	}
+}
+
+// withApp returns the item of a tool with its app, in both forms of its _meta. The tool exists only
+// for clients with apps if the model may not call it.
+func (i *item[T]) withApp(ui mcp.ToolUI, definition []byte) (*item[T], error) {
+	meta := mcp.Meta{}
+	if raw := jsonscan.Member(definition, "_meta"); raw != nil {
+		if err := mcp.Unmarshal(raw, &meta); err != nil {
+			return nil, err
+		}
+	}
+	_ = meta.Set(mcp.MetaUI, ui) // strings
+	_ = meta.Set(mcp.MetaUIResourceURI, ui.ResourceURI)
+	text, err := mcp.Marshal(meta)
+	if err != nil {
+		return nil, err
+	}
+	with := []byte{'{'}
+	for key, value := range jsonscan.Members(definition) {
+		if !jsonscan.KeyIs(key, "_meta") {
+			with = appendMember(with, key, value)
+		}
+	}
+	own := *i
+	own.definition = append(appendMember(with, []byte(`"_meta"`), text), '}')
+	if !ui.Allows(mcp.VisibleToModel) {
+		own.extension = mcp.ExtensionApps
+	}
+	return &own, nil
+}
+
+// toolWithApp returns the list item of a tool with its app, if it has one.
+func (s *Server) toolWithApp(i *item[*tool], apps *map[string]mcp.ToolUI) *item[*tool] {
+	if apps == nil {
+		return i
+	}
+	ui, has := (*apps)[i.key]
+	if !has {
+		return i
+	}
+	with, err := i.withApp(ui, i.definition)
+	if err == nil && i.value.legacy != nil {
+		var legacy *item[*tool]
+		if legacy, err = i.withApp(ui, i.value.legacy); err == nil {
+			value := *i.value
+			value.legacy = legacy.definition
+			with.value = &value
+		}
+	}
+	if err != nil {
+		s.log.Error("a tool is listed without its app: its definition is invalid", "tool", i.key,
+			"error", err)
+		return i
+	}
+	return with
+}

@@ -1,0 +1,80 @@
+package server
+
+import (
+	"context"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// An appResolver returns the name of a tool, or the URI of a resource, that an app means; see
+// [Integration.ResolveForApp].
+type appResolver func(ctx context.Context, app string, kind Kind, name string) (string, error)
+
+func (s *Server) setAppResolver(resolve appResolver) {
+	if resolve == nil {
+		s.appResolver.Store(nil)
+		return
+	}
+	s.appResolver.Store(&resolve)
+}
+
+// resolveForApp returns the name or URI that a request means which is made for an app. It refuses a
+// tool that is not visible to apps.
+func (r *request) resolveForApp(kind Kind, name string) (string, error) {
+	app, ok := jsonscan.Text(r.meta.app)
+	if !ok || !mcp.IsAppURI(app) {
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] must be the URI of an app", mcp.MetaApp)
+	}
+	if !r.negotiated(mcp.ExtensionApps) {
+		return "", rpc.Errorf(rpc.CodeInvalidParams,
+			"Invalid params: _meta[%q] is for clients with the extension %s", mcp.MetaApp,
+			mcp.ExtensionApps)
+	}
+	s := r.conn.server
+	own := s.apps.has(app)
+	if resolve := s.appResolver.Load(); resolve != nil && !own {
+		var err error
+		if name, err = (*resolve)(r, app, kind, name); err != nil {
+			return "", err
+		}
+	}
+	if kind == KindTool {
+		found := s.toolList().byKey[name]
+		forwarded := found != nil && found.value.raw != nil && found.value.raw.Forward != nil
+		if found != nil && (!found.visibleToApps() || own && forwarded) {
+			return "", rpc.Errorf(rpc.CodeInvalidParams, "The tool %.200s is not for apps", name)
+		}
+	}
+	return name, nil
+}
+
+// resolveUnknownTool returns the tool that an app means whose host does not say that it calls for
+// one, or nil.
+func (r *request) resolveUnknownTool(name string) (*item[*tool], error) {
+	s := r.conn.server
+	resolve := s.appResolver.Load()
+	if resolve == nil || !r.negotiated(mcp.ExtensionApps) {
+		return nil, nil
+	}
+	name, err := (*resolve)(r, "", KindTool, name)
+	if err != nil {
+		return nil, err
+	}
+	if found := s.toolList().byKey[name]; found != nil && found.visibleToApps() {
+		return found, nil
+	}
+	return nil, nil
+}
+
+// visibleToApps reports whether an app may call a tool.
+func (i *item[T]) visibleToApps() bool {
+	var meta mcp.Meta
+	if raw := jsonscan.Member(i.definition, "_meta"); raw != nil && mcp.Unmarshal(raw, &meta) != nil {
+		return false
+	}
+	ui, err := mcp.ToolUIOf(meta)
+	return err == nil && ui.Allows(mcp.VisibleToApp)
+}
