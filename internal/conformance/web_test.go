@@ -147,12 +147,14 @@ func TestWebTools(t *testing.T) {
 	b.write("config.json", config(now))
 	w := openWeb(t, b, "-s", "page", "--config", "config.json")
 	var got struct {
-		Listed, Shown, Icons                                                                int
-		JSON                                                                                map[string]any
-		Sent, Name, Exact, Misfit, Page, Link, Visited, Progress, Released, Cancelled, Diff string
-		Code                                                                                map[string]string
-		Rows, Badges                                                                        []string
-		Large                                                                               float64
+		Listed, Shown, Icons            int
+		JSON                            map[string]any
+		Sent, Name, Exact, Misfit, Diff string
+		Page, Link, Visited             string
+		Progress, Released, Cancelled   string
+		Code                            map[string]string
+		Rows, Badges                    []string
+		Large                           float64
 	}
 	w.see("tools", map[string]any{"server": "page"}, &got)
 	assert.Equal(t, got.Listed, 9)
