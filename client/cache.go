@@ -184,10 +184,11 @@ func (c *Cache) remove(e *entry) {
 
 // invalidatedMethods lists, for each change notification, the methods whose results it invalidates.
 var invalidatedMethods = map[string][]string{
-	mcp.NotificationToolListChanged:     {mcp.MethodListTools},
-	mcp.NotificationPromptListChanged:   {mcp.MethodListPrompts},
-	mcp.NotificationResourceListChanged: {mcp.MethodListResources, mcp.MethodListResourceTemplates},
-	mcp.NotificationResourceUpdated:     {mcp.MethodReadResource},
+	mcp.NotificationToolListChanged:   {mcp.MethodListTools},
+	mcp.NotificationPromptListChanged: {mcp.MethodListPrompts},
+	mcp.NotificationResourceListChanged: {mcp.MethodListResources, mcp.MethodListResourceTemplates,
+		mcp.MethodListSkills, mcp.MethodGetSkill},
+	mcp.NotificationResourceUpdated: {mcp.MethodReadResource},
 }
 
 // invalidate handles any notification of the server, on the reader's goroutine. A notification

@@ -44,12 +44,19 @@ func (i Integration) PromptPages(ctx context.Context,
 	return i.c.pagesOf(ctx, promptsCapability, mcp.MethodListPrompts, opts)
 }
 
+// SkillPages yields the results of skills/list. They include the skills that [Client.Skills] omits.
+func (i Integration) SkillPages(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return i.c.pagesOf(ctx, skillsCapability, mcp.MethodListSkills, opts)
+}
+
 // definitions is a page of any list.
 type definitions struct {
 	Tools     []json.RawMessage `json:"tools"`
 	Resources []json.RawMessage `json:"resources"`
 	Templates []json.RawMessage `json:"resourceTemplates"`
 	Prompts   []json.RawMessage `json:"prompts"`
+	Skills    []json.RawMessage `json:"skills"`
 }
 
 // ToolDefinitions is [Client.Tools] with each tool as the server wrote it.
@@ -85,4 +92,12 @@ func (i Integration) PromptDefinitions(ctx context.Context,
 	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
 	return items(i.c, "prompts", i.PromptPages(ctx, opts...), mcp.MethodListPrompts,
 		func(d *definitions) []json.RawMessage { return d.Prompts })
+}
+
+// SkillDefinitions yields the entries of all skills as the server wrote them, those that
+// [Client.Skills] omits included.
+func (i Integration) SkillDefinitions(ctx context.Context,
+	opts ...CallOption) iter.Seq2[json.RawMessage, error] {
+	return items(i.c, "skills", i.SkillPages(ctx, opts...), mcp.MethodListSkills,
+		func(d *definitions) []json.RawMessage { return d.Skills })
 }

@@ -56,6 +56,12 @@ func items[R, T any](c *Client, what string, pages iter.Seq2[json.RawMessage, er
 // Pagination").
 func (c *Client) pages(ctx context.Context, method string,
 	opts []CallOption) iter.Seq2[json.RawMessage, error] {
+	return c.pagesWith(ctx, method, nil, opts)
+}
+
+// pagesWith is pages for a method with a parameter, an encoded member of its params.
+func (c *Client) pagesWith(ctx context.Context, method string, member []byte,
+	opts []CallOption) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var held []json.RawMessage
 		flush := func(err error) bool {
@@ -69,7 +75,12 @@ func (c *Client) pages(ctx context.Context, method string,
 		}
 		seen := make(map[[sha256.Size]byte]bool) // cursors, which may be long
 		var params, resume json.RawMessage       // resume are the params of the first page in held
-		opts := opts                             // a copy: the sequence may be ranged over again
+		opening := []byte{'{'}
+		if member != nil {
+			params = slices.Concat(opening, member, []byte{'}'})
+			opening = slices.Concat(opening, member, []byte{','})
+		}
+		opts := opts // a copy: the sequence may be ranged over again
 		for n := 0; n < maxPages; n++ {
 			var page json.RawMessage
 			r := &call{method: method, params: params, decode: page.UnmarshalJSON}
@@ -108,7 +119,7 @@ func (c *Client) pages(ctx context.Context, method string,
 				return
 			}
 			seen[sum] = true
-			params = append(append([]byte(`{"cursor":`), cursor...), '}')
+			params = slices.Concat(opening, []byte(`"cursor":`), cursor, []byte{'}'})
 		}
 		flush(c.listError(method, "more than %d pages", maxPages))
 	}

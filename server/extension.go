@@ -170,7 +170,8 @@ func (all *extensions) add(x *extension) (err error) {
 func newExtensions(declared []Extension) (*extensions, error) {
 	all := &extensions{byID: map[string]*extension{}, methods: map[string]*extension{},
 		notifications: map[string]*extension{}}
-	err := errors.Join(all.add(tasksExtension()), all.add(appsExtension()))
+	err := errors.Join(all.add(tasksExtension()), all.add(appsExtension()),
+		all.add(skillsExtension()))
 	for _, e := range declared {
 		// the application may change its maps later
 		e.Methods, e.Notifications, e.Meta = maps.Clone(e.Methods), maps.Clone(e.Notifications),

@@ -11,15 +11,20 @@ import (
 
 // declaredKinds are the kinds of items that a server has or has had. A capability that was declared
 // stays declared.
-type declaredKinds struct{ tools, resources, prompts, completions, tasks, apps bool }
+type declaredKinds struct {
+	tools, resources, prompts, completions, tasks, apps, skills bool
+}
 
 func (s *Server) declaredKinds() declaredKinds {
 	return declaredKinds{
-		tools: true, resources: s.resources.everUsed.Load() ||
-			s.templates.everUsed.Load(), prompts: s.prompts.everUsed.Load(),
+		tools: true,
+		resources: s.resources.everUsed.Load() || s.templates.everUsed.Load() ||
+			s.skills.everUsed.Load(), // the files are resources
+		prompts:     s.prompts.everUsed.Load(),
 		completions: s.completions.Load(),
 		tasks:       s.tasks.enabled.Load(),
 		apps:        s.apps.used.Load(),
+		skills:      s.skills.everUsed.Load(),
 	}
 }
 

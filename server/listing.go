@@ -21,6 +21,7 @@ const (
 	KindResource Kind = "resource" // its key is the URI
 	KindTemplate Kind = "template" // its key is the URI template
 	KindPrompt   Kind = "prompt"   // its key is the name
+	KindSkill    Kind = "skill"    // its key is the URI of its SKILL.md
 )
 
 // declare is [Integration.Declare].
@@ -35,6 +36,8 @@ func (s *Server) declare(kinds ...Kind) {
 		case KindPrompt:
 			s.prompts.everUsed.Store(true)
 			s.completions.Store(true)
+		case KindSkill:
+			s.skills.everUsed.Store(true)
 		}
 	}
 }
@@ -201,6 +204,27 @@ type page[T any] struct {
 	// keys of the _meta of definitions that the client does not get
 	hiddenMeta []string
 	public     bool // the list is the same for all clients
+	hints      hints
+}
+
+// hints says in which eras a page carries cache hints.
+type hints uint8
+
+const (
+	hintsModern hints = iota
+	hintsAlways
+	hintsNever
+)
+
+// appendEnd ends the object of a result.
+func (p *page[T]) appendEnd(dst []byte) []byte {
+	if p.hints == hintsAlways || p.hints == hintsModern && p.era.modern {
+		dst = p.server.appendHints(dst, p.public)
+	}
+	if p.era.modern {
+		return p.server.appendModernSuffix(dst)
+	}
+	return append(dst, '}')
 }
 
 // JSONSize returns the size for [rpc.Appender].
@@ -231,8 +255,5 @@ func (p *page[T]) AppendJSON(dst []byte) ([]byte, error) {
 		dst = base64.RawURLEncoding.AppendEncode(dst, []byte(p.items[len(p.items)-1].key))
 		dst = append(dst, '"')
 	}
-	if p.era.modern {
-		return p.server.appendCacheable(dst, p.public), nil
-	}
-	return append(dst, '}'), nil
+	return p.appendEnd(dst), nil
 }

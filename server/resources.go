@@ -174,10 +174,16 @@ func (r *request) uri() (string, error) {
 
 var paramURI = []byte("uri")
 
-// findResource returns the function that reads a resource: that of a resource, of a template, of
-// Options.Resources, or of [Integration.ReadUnlisted].
+// findResource returns the function that reads a resource: that of a skill with this file, of a
+// resource, of a template, of a dynamic skill, of Options.Resources, or of
+// [Integration.ReadUnlisted].
 func (s *Server) findResource(r *request,
 	uri string) (read func(context.Context) (*mcp.ReadResourceResult, error), err error) {
+	if skill := s.skillFile(r, uri); skill != nil {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+			return skill.Read(ctx, uri)
+		}, nil
+	}
 	if i := s.resources.listing().byKey[uri]; i != nil && r.permits(i.extension) &&
 		s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
@@ -188,6 +194,11 @@ func (s *Server) findResource(r *request,
 		s.visible(r, KindTemplate, i.key) && s.visible(r, KindResource, uri) {
 		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
 			return i.value.Read(ctx, uri, values)
+		}, nil
+	}
+	if skill := s.dynamicSkill(r, uri); skill != nil {
+		return func(ctx context.Context) (*mcp.ReadResourceResult, error) {
+			return skill.Read(ctx, uri)
 		}, nil
 	}
 	unlisted := s.unlistedReader.Load()

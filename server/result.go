@@ -41,16 +41,19 @@ func modernSuffix(info []byte) []byte {
 // metaSession is the member of _meta with the ID of the session in which a tool call ran.
 const metaSession = `"session_id":`
 
-// appendCacheable is appendModernSuffix with cache hints, for lists (2026-07-28,
-// server/utilities/caching).
+// appendCacheable is appendModernSuffix with cache hints (2026-07-28, server/utilities/caching).
 func (s *Server) appendCacheable(dst []byte, public bool) []byte {
+	return s.appendModernSuffix(s.appendHints(dst, public))
+}
+
+// appendHints appends the cache hints of lists.
+func (s *Server) appendHints(dst []byte, public bool) []byte {
 	scope := "private"
 	if public {
 		scope = "public"
 	}
 	dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), s.o.ListTTL.Milliseconds(), 10)
-	dst = append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
-	return s.appendModernSuffix(dst)
+	return append(append(append(dst, `,"cacheScope":"`...), scope...), '"')
 }
 
 // A toolResult is an envelope as the result of tools/call: as structured content for programs, and

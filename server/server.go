@@ -45,7 +45,8 @@
 // result is text, images or structured data, and has no envelope. They can be added and removed
 // while clients are connected, and clients are notified. [Options].Resources computes resources
 // when a client asks for them. A server needs no operations: New accepts a nil catalog.
-// [Options].Visible decides for each request what its client may see and use.
+// [Server.AddSkills] offers a directory of skills, instructions with files, which hosts load when
+// they need them. [Options].Visible decides for each request what its client may see and use.
 //
 // # Asking the client
 //
@@ -205,6 +206,7 @@ type Server struct {
 	resources      collection[*Resource]
 	templates      templates
 	prompts        collection[*Prompt]
+	skills         skills
 	completions    atomic.Bool // a prompt or template with Complete was added
 	tasks          tasks
 	extensions     *extensions

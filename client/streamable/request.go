@@ -101,7 +101,8 @@ var idempotentMethods = map[string]bool{
 	mcp.MethodDiscover: true, mcp.MethodListTools: true, mcp.MethodListResources: true,
 	mcp.MethodListResourceTemplates: true, mcp.MethodReadResource: true,
 	mcp.MethodListPrompts: true, mcp.MethodGetPrompt: true, mcp.MethodComplete: true,
-	mcp.MethodGetTask: true, mcp.MethodPing: true,
+	mcp.MethodGetTask: true, mcp.MethodPing: true, mcp.MethodListSkills: true,
+	mcp.MethodGetSkill: true, mcp.MethodReadDirectory: true,
 }
 
 // markIdempotent marks a request as idempotent for net/http. A header without values is not sent.

@@ -27,9 +27,9 @@ import (
 func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
-		calls.ReadCommand(), calls.PromptCommand(), calls.CompleteCommand(), calls.TaskCommand(),
-		calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(), web.WebCommand(),
-		control.ConnectCommand(),
+		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(),
+		calls.TaskCommand(), calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(),
+		web.WebCommand(), control.ConnectCommand(),
 		control.ConnectionsCommand(), control.DisconnectCommand(), control.StatusCommand(),
 		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
 		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),

@@ -149,7 +149,7 @@ func TestReadFailures(t *testing.T) {
 		{"complete resource x:y z", "good", 5, "stdwire: " + self +
 			": x:y: the server has no completions\n"},
 		{"ls prompst", "library", 2,
-			"stdwire: ls: \"prompst\" is not one of tools, resources, templates, prompts\nhint: did you mean prompts?\n"},
+			"stdwire: ls: \"prompst\" is not one of tools, resources, templates, prompts, skills\nhint: did you mean prompts?\n"},
 	} {
 		got := against(t, tt.args, tt.fixture)
 		assert.Equal(t, got.stderr, tt.stderr, tt.args)

@@ -67,7 +67,8 @@ func fixture(name string, args ...string) []string {
 }
 
 var fixtures = map[string]func(args []string){
-	"stocked": serveStocked,
+	"stocked":        serveStocked,
+	"tampered-skill": serveTamperedSkill,
 	// crash ends at once.
 	"crash": func([]string) {
 		fmt.Fprint(os.Stderr, "loading\nboom: missing API key\n")

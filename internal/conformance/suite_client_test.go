@@ -13,8 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// clientScenarios are the suite's client scenarios, but for those of the skills extension, and how
-// many checks each has at least.
+// clientScenarios are the suite's client scenarios, and how many checks each has at least.
 var clientScenarios = map[string]int{
 	"initialize":                          1,
 	"tools_call":                          2,
@@ -61,6 +60,11 @@ var clientScenarios = map[string]int{
 	"auth/dpop":                                 12,
 	"auth/dpop-nonce":                           14,
 	"auth/wif-jwt-bearer":                       9,
+
+	"sep-2640-client-no-prefetch":        1,
+	"sep-2640-client-verify-digest":      1,
+	"sep-2640-client-verify-size":        1,
+	"sep-2640-client-verify-frontmatter": 1,
 }
 
 // The official suite's client scenarios, in every revision that they are for and by themselves,
@@ -115,7 +119,7 @@ func scenariosOf(t *testing.T, b *bench) map[string][]string {
 	for line := range strings.Lines(b.must("node", suiteProgram, "list", "--client").stdout) {
 		line, listed := strings.CutPrefix(strings.TrimSpace(line), "- ")
 		name, revisions, versioned := strings.Cut(strings.TrimSuffix(line, "]"), " [")
-		if !listed || strings.HasPrefix(name, "sep-2640-client-") {
+		if !listed {
 			continue
 		}
 		assert.Assert(t, versioned, line)

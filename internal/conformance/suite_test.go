@@ -77,9 +77,16 @@ func judged(t *testing.T, results string) (passed int) {
 	return passed
 }
 
+// skillsIn20251125 are the arguments for a scenario of the skills extension in a legacy revision,
+// for which the suite does not mean it.
+func skillsIn20251125(scenario string) []string {
+	return []string{"--scenario", "sep-2640-skills-" + scenario, "--spec-version", "2025-11-25",
+		"--force"}
+}
+
 // The official suite's server scenarios, all of them, against one process that has no flag for
 // eras: in every revision, as the sets of required ones, and by themselves, which takes in the
-// tasks extension.
+// extensions of tasks and skills.
 func TestOfficialSuiteOnServer(t *testing.T) {
 	b := newNodeBench(t)
 	url := everythingServer(t, b)
@@ -92,9 +99,12 @@ func TestOfficialSuiteOnServer(t *testing.T) {
 		{"2025-06-18", []string{"--suite", "all", "--spec-version", "2025-06-18"}, 56},
 		{"2025-11-25", []string{"--suite", "all", "--spec-version", "2025-11-25"}, 83},
 		{"2026-07-28", []string{"--suite", "all", "--spec-version", "2026-07-28"}, 152},
-		{"all", []string{"--suite", "all"}, 233},
+		{"all", []string{"--suite", "all"}, 275},
 		{"required by 2025-11-25", []string{"--requirements", "2025-11-25"}, 83},
 		{"required by 2026-07-28", []string{"--requirements", "2026-07-28"}, 196},
+		{"skills in 2025-11-25", skillsIn20251125("enumeration"), 30},
+		{"directories in 2025-11-25", skillsIn20251125("directory"), 7},
+		{"files of skills in 2025-11-25", skillsIn20251125("manifest"), 6},
 	} {
 		t.Run(run.name, func(t *testing.T) {
 			results := b.path("results-" + strings.ReplaceAll(run.name, " ", "-"))

@@ -200,6 +200,16 @@ func serverScenario(w *world) {
 				w.at("server.Prompt.Get")
 				return &mcp.GetPromptResult{}, nil
 			}}),
+		s.AddSkill(server.Skill{
+			Skill: mcp.Skill{URI: "skill://s/SKILL.md", Resources: mcp.SkillResources{Dynamic: true},
+				Frontmatter: json.RawMessage(`{"name":"s","description":"d"}`)},
+			Read: func(context.Context, string) (*mcp.ReadResourceResult, error) {
+				return read("server.Skill.Read")
+			},
+			ReadDirectory: func(context.Context, string) ([]mcp.Resource, error) {
+				w.at("server.Skill.ReadDirectory")
+				return nil, nil
+			}}),
 		s.AddResource(server.Resource{Resource: mcp.Resource{URI: "x:1", Name: "x"},
 			Read: func(context.Context, string) (*mcp.ReadResourceResult,
 				error) {
@@ -274,6 +284,8 @@ func serverScenario(w *world) {
 	ask("tasks/get", `{"taskId":"x"}`)
 	ask("prompts/get", `{"name":"p"}`)
 	ask("prompts/get", `{"name":"q"}`)
+	ask("resources/read", `{"uri":"skill://s/SKILL.md"}`)
+	ask("resources/directory/read", `{"uri":"skill://s"}`)
 	ask("resources/read", `{"uri":"x:1"}`)
 	ask("resources/read", `{"uri":"y:1"}`)
 	ask("resources/read", `{"uri":"z:1"}`)

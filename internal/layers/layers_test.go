@@ -40,6 +40,7 @@ var layers = []struct {
 	{"internal/shellwords", nil},
 	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},
+	{"internal/yaml", []string{"internal/jsonscan"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/processgroup", nil},
@@ -60,6 +61,7 @@ var layers = []struct {
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
+	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
@@ -69,14 +71,14 @@ var layers = []struct {
 			"internal/httpdeadline", "internal/lograte", "dispatch/schema", "dispatch/quota",
 			"dispatch"}},
 
-	{"server", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
 		[]string{"internal/buffer", "internal/contain", "internal/httpdeadline",
 			"internal/jsonscan", "internal/lograte", "internal/sse", "dispatch/quota", "rpc", "rpc/mcp", "server"}},
-	{"client", []string{"internal/contain", "internal/printable", "internal/jsonscan",
+	{"client", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
 		"internal/jsonexact",
 		"internal/child", "framing", "rpc", "rpc/mcp", "dispatch/schema"}},
 
@@ -143,6 +145,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/output", []string{
+		"rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/atomicfile", "internal/render",
 		"internal/form", "dispatch", "rpc/mcp", "client", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -167,6 +170,7 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "dispatch/schema", "rpc", "rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/calls", []string{
+		"internal/atomicfile", "rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
@@ -192,6 +196,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
+		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
 		"internal/shellwords", "internal/terminal", "internal/processgroup", "internal/child",
 		"internal/lograte", "framing", "dispatch/quota", "rpc", "dispatch", "rpc/mcp",
@@ -224,6 +229,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/shell", []string{
+		"rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/near",
 		"internal/shellwords", "rpc", "rpc/mcp", "client", "cmd/stdwire/internal/lineedit",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",

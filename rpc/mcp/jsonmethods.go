@@ -44,6 +44,15 @@ func (v ReadResourceResult) MarshalJSON() ([]byte, error)          { return Mars
 func (v SubscribeParams) MarshalJSON() ([]byte, error)             { return Marshal(v) }
 func (v ResourceUpdatedParams) MarshalJSON() ([]byte, error)       { return Marshal(v) }
 
+func (v SkillsSettings) MarshalJSON() ([]byte, error)      { return Marshal(v) }
+func (v Skill) MarshalJSON() ([]byte, error)               { return Marshal(v) }
+func (v SkillResource) MarshalJSON() ([]byte, error)       { return Marshal(v) }
+func (v ListSkillsResult) MarshalJSON() ([]byte, error)    { return Marshal(v) }
+func (v GetSkillParams) MarshalJSON() ([]byte, error)      { return Marshal(v) }
+func (v GetSkillResult) MarshalJSON() ([]byte, error)      { return Marshal(v) }
+func (v ReadDirectoryParams) MarshalJSON() ([]byte, error) { return Marshal(v) }
+func (v ReadDirectoryResult) MarshalJSON() ([]byte, error) { return Marshal(v) }
+
 func (v Prompt) MarshalJSON() ([]byte, error)            { return Marshal(v) }
 func (v PromptArgument) MarshalJSON() ([]byte, error)    { return Marshal(v) }
 func (v PromptMessage) MarshalJSON() ([]byte, error)     { return Marshal(v) }
@@ -142,6 +151,15 @@ func (v *ReadResourceParams) UnmarshalJSON(data []byte) error          { return 
 func (v *ReadResourceResult) UnmarshalJSON(data []byte) error          { return Unmarshal(data, v) }
 func (v *SubscribeParams) UnmarshalJSON(data []byte) error             { return Unmarshal(data, v) }
 func (v *ResourceUpdatedParams) UnmarshalJSON(data []byte) error       { return Unmarshal(data, v) }
+
+func (v *SkillsSettings) UnmarshalJSON(data []byte) error      { return Unmarshal(data, v) }
+func (v *Skill) UnmarshalJSON(data []byte) error               { return Unmarshal(data, v) }
+func (v *SkillResource) UnmarshalJSON(data []byte) error       { return Unmarshal(data, v) }
+func (v *ListSkillsResult) UnmarshalJSON(data []byte) error    { return Unmarshal(data, v) }
+func (v *GetSkillParams) UnmarshalJSON(data []byte) error      { return Unmarshal(data, v) }
+func (v *GetSkillResult) UnmarshalJSON(data []byte) error      { return Unmarshal(data, v) }
+func (v *ReadDirectoryParams) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
+func (v *ReadDirectoryResult) UnmarshalJSON(data []byte) error { return Unmarshal(data, v) }
 
 func (v *Prompt) UnmarshalJSON(data []byte) error            { return Unmarshal(data, v) }
 func (v *PromptArgument) UnmarshalJSON(data []byte) error    { return Unmarshal(data, v) }

@@ -18,6 +18,9 @@ const (
 	MethodListPrompts           = "prompts/list"
 	MethodGetPrompt             = "prompts/get"
 	MethodComplete              = "completion/complete"
+	MethodListSkills            = "skills/list"
+	MethodGetSkill              = "skills/get"
+	MethodReadDirectory         = "resources/directory/read"
 	MethodSetLevel              = "logging/setLevel"
 	MethodCreateMessage         = "sampling/createMessage"
 	MethodElicit                = "elicitation/create"
@@ -61,7 +64,7 @@ type Method struct {
 	Notification bool
 	Sender       Sender
 	Since, Until Revision
-	Extension    string // the extension that both sides must have negotiated, if any
+	Extension    string // the extension that it is part of, if any
 	// its result carries CacheHints (MCP 2026-07-28, Caching, "Cacheable Results")
 	Cacheable bool
 	// the server may ask for input while it handles the request: with requests of its own if the
@@ -127,6 +130,12 @@ var methodTable = [...]Method{
 	{Name: MethodCancelTask, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodCancelTask, Sender: ByClient, Since: Rev20260728, Until: Latest,
 		Extension: ExtensionTasks, NameParam: "taskId"},
+	{Name: MethodListSkills, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionSkills, Cacheable: true},
+	{Name: MethodGetSkill, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionSkills, Cacheable: true},
+	{Name: MethodReadDirectory, Sender: ByClient, Since: Rev20260728, Until: Latest,
+		Extension: ExtensionSkills},
 	{Name: MethodTaskResult, Sender: both, Since: Rev20251125, Until: Rev20251125},
 	{Name: MethodListTasks, Sender: both, Since: Rev20251125, Until: Rev20251125},
 
@@ -180,7 +189,8 @@ func Methods(r Revision) iter.Seq[Method] {
 	}
 }
 
-// IsMethod reports whether any revision, or the extension of tasks, defines a method of that name.
+// IsMethod reports whether any revision, or the extension of tasks or of skills, defines a method
+// of that name.
 func IsMethod(name string) bool {
 	for i := range methodTable {
 		if methodTable[i].Name == name {

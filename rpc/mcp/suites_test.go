@@ -144,6 +144,9 @@ var paramsOf = map[string]any{
 	MethodCancelTask:            TaskParams{},
 	MethodTaskResult:            TaskParams{},
 	MethodListTasks:             ListParams{},
+	MethodListSkills:            ListParams{},
+	MethodGetSkill:              GetSkillParams{},
+	MethodReadDirectory:         ReadDirectoryParams{},
 
 	NotificationInitialized:               EmptyParams{},
 	NotificationCancelled:                 CancelledParams{},
@@ -162,6 +165,8 @@ var paramsOf = map[string]any{
 
 // others are the messages that no definition of the schemas stands for by itself.
 var others = []any{CreateTaskResult{}, GetTaskResult{}, ExperimentalTaskResult{}, ElicitSchema{},
+	ListSkillsResult{}, GetSkillResult{}, ReadDirectoryResult{}, SkillsSettings{}, Skill{},
+	SkillResource{}, SkillResources{},
 	UnknownContent{Kind: "x", Raw: json.RawMessage(`{"type":"x"}`)}}
 
 var errorData = map[string]any{

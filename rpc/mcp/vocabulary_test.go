@@ -106,7 +106,7 @@ func TestMethodAt(t *testing.T) {
 	slices.Sort(cacheable)
 	assert.DeepEqual(t, cacheable,
 		[]string{"prompts/list", "resources/list", "resources/read", "resources/templates/list",
-			"server/discover", "tools/list"})
+			"server/discover", "skills/get", "skills/list", "tools/list"})
 	for range Methods(Latest) {
 		break // stopping early is allowed
 	}

@@ -22,6 +22,7 @@ type cachedLists struct {
 	Prompts   []json.RawMessage `json:"prompts"`
 	Resources []json.RawMessage `json:"resources"`
 	Templates []json.RawMessage `json:"resourceTemplates"`
+	Skills    []json.RawMessage `json:"skills"`
 }
 
 func (u *upstreamServer) cachePath() string { return cachePath(u.g.o.CacheDir, u.id) }
@@ -75,7 +76,9 @@ func (u *upstreamServer) loadCache() bool {
 		textSeq(r.Resources))
 	templates, invalidTemplates, _ := parseDefinitions[mcp.ResourceTemplate](kindTemplate,
 		textSeq(r.Templates))
-	if len(slices.Concat(invalidTools, invalidPrompts, invalidResources, invalidTemplates)) > 0 {
+	skills, invalidSkills, _ := parseDefinitions[mcp.Skill](kindSkill, textSeq(r.Skills))
+	if len(slices.Concat(invalidTools, invalidPrompts, invalidResources, invalidTemplates,
+		invalidSkills)) > 0 {
 		return false // saveCache writes valid definitions only
 	}
 	if r.Digest != u.digest {
@@ -84,6 +87,7 @@ func (u *upstreamServer) loadCache() bool {
 		u.prompts.reserve(prompts)
 		u.resources.reserve(resources)
 		u.templates.reserve(templates)
+		u.skills.reserve(skills)
 		return false
 	}
 	u.cached = text
@@ -92,6 +96,7 @@ func (u *upstreamServer) loadCache() bool {
 	u.prompts.setListed(r.Name, prompts, nil)
 	u.resources.setListed(r.Name, resources, nil)
 	u.templates.setListed(r.Name, templates, nil)
+	u.skills.setListed(r.Name, skills, nil)
 	return true
 }
 
@@ -103,7 +108,7 @@ func (u *upstreamServer) saveCache(name string) {
 	text, err := mcp.Marshal(
 		cachedLists{u.digest, name, definitionTexts(u.tools.listed),
 			definitionTexts(u.prompts.listed), definitionTexts(u.resources.listed),
-			definitionTexts(u.templates.listed)})
+			definitionTexts(u.templates.listed), definitionTexts(u.skills.listed)})
 	if err != nil || bytes.Equal(text, u.cached) || len(text) > maxCacheSize {
 		return
 	}

@@ -60,6 +60,10 @@
 // A URI is read at the first server that lists it or a template for it. A URI that no server lists
 // is tried, in order, at the servers that list other URIs of its scheme.
 //
+// A skill belongs to the first server that has it or a skill in whose directory it is, unless an
+// earlier server has one of its files as a resource or by a template. Its URI and digests stay as
+// they are, and its files are read at its server. skills/get knows the skills in lists only.
+//
 // Definitions are forwarded byte by byte, with two repairs, because strict clients refuse a whole
 // list for one such defect: null in an optional member is removed, and the inputSchema of a tool
 // gets the type "object". Other invalid definitions are omitted and logged. Legacy clients do not
@@ -70,10 +74,11 @@
 //
 // # Pins
 //
-// With Options.Pins, a tool, prompt, resource or template that has changed since its first use is
-// withheld until the change is accepted; a changed resource, and what a changed template matches,
-// cannot be read either. An item that its server did not have at first use is not listed until it
-// is accepted. A new resource can be read, because servers may serve unlisted resources anyway.
+// With Options.Pins, a tool, prompt, resource, template or skill that has changed since its first
+// use is withheld until the change is accepted; a changed resource, what a changed template
+// matches, and the files of a skill of which one has changed, cannot be read either. An item that
+// its server did not have at first use is not listed until it is accepted. A new resource can be
+// read, because servers may serve unlisted resources anyway.
 //
 // # Calls
 //

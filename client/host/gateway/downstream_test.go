@@ -25,7 +25,8 @@ import (
 func (w *world) addDownstream(ids ...string) *server.Server {
 	s := server.Options{Logger: quiet}.New(server.Info{Name: strings.Join(ids, " "), Version: "1"},
 		dispatch.NewCatalog())
-	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+		server.KindSkill)
 	w.gateway.Offer(s, ids...)
 	return s
 }
@@ -51,7 +52,8 @@ func (w *world) second(id string) (up *server.Server, starts *atomic.Int64) {
 	w.t.Helper()
 	up, starts = server.Options{Logger: quiet}.New(server.Info{Name: id, Version: "1"},
 		dispatch.NewCatalog()), new(atomic.Int64)
-	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+	up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+		server.KindSkill)
 	assert.NilError(w.t, up.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "who"}, Forward: reads(id)}))
 	assert.NilError(w.t,
 		w.gateway.Add(host.Server{ID: id, Options: client.Options{Era: w.era, Logger: quiet},

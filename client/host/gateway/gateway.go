@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// A Gateway offers the tools, prompts, resources and templates of upstream servers. Its methods are
-// safe for concurrent use.
+// A Gateway offers the tools, prompts, resources, templates and skills of upstream servers. Its
+// methods are safe for concurrent use.
 type Gateway struct {
 	o                    Options
 	manager              *host.Manager
@@ -54,7 +54,8 @@ func (o Options) New(s *server.Server) *Gateway {
 	}
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {
-		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+			server.KindSkill)
 		g.setDownstream(&downstream{server: s, all: true})
 	}
 	return g

@@ -52,7 +52,8 @@ func inWorld(t *testing.T, era mcp.Era, test func(t *testing.T, w *world)) {
 		w := &world{t: t, era: era}
 		w.up = server.Options{Logger: quiet}.New(server.Info{Name: "up", Version: "1"},
 			dispatch.NewCatalog())
-		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+		w.up.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+			server.KindSkill)
 		w.add("verbatim",
 			func(_ context.Context, arguments json.RawMessage) (json.RawMessage, error) {
 				return json.RawMessage(result), nil

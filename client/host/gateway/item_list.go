@@ -21,10 +21,11 @@ const (
 	kindPrompt   = "prompt"
 	kindResource = "resource"
 	kindTemplate = "resource template"
+	kindSkill    = "skill"
 )
 
-// An itemList holds the items of one kind of a server: tools, prompts, resources or resource
-// templates. S is where they are offered: *server.Server or *dispatch.Catalog.
+// An itemList holds the items of one kind of a server: tools, prompts, resources, resource
+// templates or skills. S is where they are offered: *server.Server or *dispatch.Catalog.
 type itemList[T any, S comparable] struct {
 	upstream *upstreamServer
 	kind     string
@@ -34,6 +35,8 @@ type itemList[T any, S comparable] struct {
 	// name returns the server's own name of an item and its public name, which is "" for an item
 	// that is not to be offered.
 	name func(item *T) (own, public string)
+	// uris, if set, returns the URIs that an item has besides its name.
+	uris func(item *T) []string
 	// shared says that other servers may have the same names.
 	shared bool
 	// downstreams returns the servers or catalogs that currently offer the items.
@@ -172,7 +175,7 @@ func (l *itemList[T, S]) removeStale() {
 	l.waiting = false
 	waits := l.shared && g.names.hasUnlistedBefore(l.upstream.id, func(string) bool { return true })
 	for public, d := range l.wanted {
-		if other, taken := g.names.firstBefore(newNameKey(l.kind, public), l.upstream.id); taken {
+		if other, taken := l.firstBefore(public, d); taken {
 			unoffered[public] = WithheldItem{Kind: l.kind, Name: l.claimed[public],
 				Reason: ReasonCollision, Detail: other.id}
 			if l.unoffered[public] != unoffered[public] {
@@ -210,6 +213,22 @@ func (l *itemList[T, S]) removeStale() {
 	if l.operations != nil {
 		l.operations.removeStale()
 	}
+}
+
+// firstBefore returns the first server before this one that has the name of an item or one of its
+// URIs.
+func (l *itemList[T, S]) firstBefore(public string, d definition[T]) (first nameOwner, taken bool) {
+	names, id := l.upstream.g.names, l.upstream.id
+	first, taken = names.firstBefore(newNameKey(l.kind, public), id)
+	if taken || l.uris == nil {
+		return first, taken
+	}
+	for _, uri := range l.uris(d.item) {
+		if first, taken = names.firstBefore(nameKey{kindResource, uri}, id); taken {
+			return first, true
+		}
+	}
+	return nameOwner{}, false
 }
 
 // addMissing offers the items that are not offered yet. The caller holds offerMu and has called

@@ -34,6 +34,7 @@ type nameTable struct {
 	next      int                           // the rank of the next server that is added
 	names     map[nameKey]map[string]string // own names by server ID
 	templates map[string]*templateSet       // by server ID
+	skilled   map[string]bool               // IDs of servers with skills
 	unlisted  map[string]bool               // IDs of servers that are not listed yet
 }
 
@@ -45,7 +46,8 @@ type templateSet struct {
 
 func newNameTable() *nameTable {
 	return &nameTable{ranks: make(map[string]int), names: make(map[nameKey]map[string]string),
-		templates: make(map[string]*templateSet), unlisted: make(map[string]bool)}
+		templates: make(map[string]*templateSet), skilled: make(map[string]bool),
+		unlisted: make(map[string]bool)}
 }
 
 // addServer puts a server last in the order, unless it has a rank, and marks it as not listed.
@@ -72,6 +74,7 @@ func (t *nameTable) removeServer(id string) {
 	defer t.mu.Unlock()
 	delete(t.ranks, id)
 	delete(t.unlisted, id)
+	delete(t.skilled, id)
 }
 
 // setOrder puts these servers first, in this order.
@@ -125,12 +128,22 @@ func (t *nameTable) replace(kind, id string, before, now map[string]string) (aff
 	}
 	if kind == kindTemplate && different {
 		t.compileTemplates(id, now)
+	}
+	if kind == kindSkill {
+		t.skilled[id] = len(now) > 0
+	}
+	if kind == kindResource && different { // it may be a file of a skill
+		for other, skilled := range t.skilled {
+			later[other] = later[other] || skilled
+		}
+	}
+	if (kind == kindTemplate || kind == kindSkill) && different { // these own more than their names
 		for other := range t.ranks {
 			later[other] = true
 		}
 	}
-	for other := range later {
-		if t.ranks[other] > t.ranks[id] {
+	for other, affects := range later {
+		if affects && t.ranks[other] > t.ranks[id] {
 			affected = append(affected, other)
 		}
 	}
@@ -162,22 +175,37 @@ func (t *nameTable) compileTemplates(id string, texts map[string]string) {
 	t.templates[id] = ts
 }
 
-// firstBefore returns the first server before id that has the name or, for a resource or template,
-// a template that matches its URIs.
+// firstBefore returns the first server before id that has the name; or, for a resource, template or
+// skill, a template that matches its URIs; or, for a skill, a skill in whose directory it is.
 func (t *nameTable) firstBefore(n nameKey, id string) (first nameOwner, found bool) {
 	if mcp.IsAppURI(n.public) {
 		return first, false // it has the server's ID
 	}
 	uri := ""
 	switch n.kind {
-	case kindResource:
+	case kindResource, kindSkill:
 		uri = n.public
 	case kindTemplate:
 		uri = exampleURI(n.public)
 	}
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	return t.first(n, uri, func(other string) bool { return t.ranks[other] < t.ranks[id] })
+	before := func(other string) bool { return t.ranks[other] < t.ranks[id] }
+	first, found = t.first(n, uri, before)
+	if n.kind != kindSkill {
+		return first, found
+	}
+	other := []nameKey{{kindResource, n.public}} // a dynamic skill lists no files
+	for _, outer := range skillsAbove(n.public)[1:] {
+		other = append(other, nameKey{kindSkill, outer})
+	}
+	for _, n := range other {
+		owner, ok := t.first(n, "", before)
+		if ok && (!found || t.ranks[owner.id] < t.ranks[first.id]) {
+			first, found = owner, true
+		}
+	}
+	return first, found
 }
 
 // first returns the first server in order, of those that counts accepts, that has the name or, if
@@ -218,6 +246,19 @@ func (t *nameTable) reader(uri string, counts func(id string) bool) (id string, 
 		return first.id, exact, found
 	}
 	return first.id, nameKey{kindTemplate, first.own}, found
+}
+
+// skillReader returns the server, of those that counts accepts, with the innermost skill in whose
+// directory a file is.
+func (t *nameTable) skillReader(uri string, counts func(id string) bool) (id string, found bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	for _, skill := range skillsAbove(uri) {
+		if first, found := t.first(nameKey{kindSkill, skill}, "", counts); found {
+			return first.id, true
+		}
+	}
+	return "", false
 }
 
 // hasUnlistedBefore reports whether a server before id, of those that counts accepts, is not listed

@@ -62,6 +62,7 @@ func Definitions(ctx context.Context, c *client.Client, kind pin.Kind) (all []js
 		...client.CallOption) iter.Seq2[json.RawMessage, error]{
 		pin.Tool: i.ToolDefinitions, pin.Prompt: i.PromptDefinitions,
 		pin.Resource: i.ResourceDefinitions, pin.Template: i.ResourceTemplateDefinitions,
+		pin.Skill: i.SkillDefinitions,
 	}[kind]
 	for text, err := range list(ctx) {
 		if errors.Is(err, rpc.ErrMethodNotFound) {

@@ -12,7 +12,8 @@ import (
 )
 
 // owner returns the server that answers for a URI at d: the first in order that lists it or a
-// template for it, or nil. An error says that the URI is withheld.
+// template for it, or else the one with a skill in whose directory it is, or nil. An error says
+// that the URI is withheld.
 func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 	counts := d.includes
 	if mcp.IsAppURI(uri) { // no template of another server counts
@@ -26,11 +27,14 @@ func (g *Gateway) owner(d *downstream, uri string) (*upstreamServer, error) {
 		}
 	}
 	id, by, found := g.names.reader(uri, counts)
+	if !found && !mcp.IsAppURI(uri) {
+		id, _ = g.names.skillReader(uri, d.includes)
+	}
 	g.mu.Lock()
 	u := g.upstreams[id]
 	g.mu.Unlock()
 	if !found || u == nil {
-		return nil, nil
+		return u, nil
 	}
 	status := u.resources.status
 	if by.kind == kindTemplate {
@@ -153,6 +157,9 @@ func (u *upstreamServer) read(ctx context.Context, uri string) (*mcp.ReadResourc
 	}
 	if !ok {
 		return nil, server.ResourceNotFound(public)
+	}
+	if err := u.checkSkill(uri); err != nil {
+		return nil, err
 	}
 	result, err := u.readOwn(ctx, uri)
 	if result != nil && mcp.IsAppURI(uri) {

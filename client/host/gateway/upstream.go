@@ -47,7 +47,8 @@ type upstreamServer struct {
 	prompts   *itemList[mcp.Prompt, *server.Server]
 	resources *itemList[mcp.Resource, *server.Server]
 	templates *itemList[mcp.ResourceTemplate, *server.Server]
-	// lists are the four itemLists above.
+	skills    *itemList[mcp.Skill, *server.Server]
+	// lists are the five itemLists above.
 	lists []interface {
 		sync(ctx context.Context, c *client.Client, isNew bool) error
 		recheck()
@@ -98,7 +99,18 @@ func (g *Gateway) newUpstream(s *host.Server) *upstreamServer {
 		name: func(t *mcp.ResourceTemplate) (string, string) {
 			return t.URITemplate, u.publicURI(t.URITemplate)
 		}}
-	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates)
+	u.skills = &itemList[mcp.Skill, *server.Server]{upstream: u,
+		downstreams: u.downstreamServers, kind: kindSkill, shared: true,
+		list: client.Integration.SkillDefinitions, add: u.putSkill,
+		remove: (*server.Server).RemoveSkills,
+		name:   func(s *mcp.Skill) (string, string) { return s.URI, s.URI },
+		uris: func(s *mcp.Skill) (uris []string) {
+			for _, f := range s.Resources.Files {
+				uris = append(uris, f.URI)
+			}
+			return uris
+		}}
+	u.lists = append(u.lists, u.tools, u.prompts, u.resources, u.templates, u.skills)
 	return u
 }
 
@@ -113,7 +125,9 @@ func (u *upstreamServer) setChangeHandlers(o *client.Options) {
 			u.prompts.stale.Store(true)
 		case mcp.MethodListResources:
 			u.resources.stale.Store(true)
-			u.templates.stale.Store(true) // templates have no notification of their own
+			// templates and skills have no notification of their own
+			u.templates.stale.Store(true)
+			u.skills.stale.Store(true)
 		}
 		u.notify()
 	}

@@ -26,6 +26,7 @@ type serverPins struct {
 	Resources    map[string]entry `json:"resources,omitzero"`
 	Templates    map[string]entry `json:"resourceTemplates,omitzero"`
 	Apps         map[string]entry `json:"apps,omitzero"`
+	Skills       map[string]entry `json:"skills,omitzero"`
 }
 
 // ofKind returns the pins of one kind.
@@ -41,6 +42,8 @@ func (sp *serverPins) ofKind(kind Kind) *map[string]entry {
 		return &sp.Templates
 	case App:
 		return &sp.Apps
+	case Skill:
+		return &sp.Skills
 	}
 	panic("pin: there is no kind " + string(kind))
 }

@@ -14,18 +14,19 @@ const (
 	Prompt   Kind = "prompt"
 	Resource Kind = "resource"
 	Template Kind = "resource template"
-	App      Kind = "app" // the page that a host shows beside a tool's results
+	App      Kind = "app"   // the page that a host shows beside a tool's results
+	Skill    Kind = "skill" // the digests of its files are part of its definition
 )
 
 // Kinds returns all kinds.
-func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template, App} }
+func Kinds() []Kind { return []Kind{Tool, Prompt, Resource, Template, App, Skill} }
 
 // nameMembers are the members that identify definitions.
 var nameMembers = map[Kind]string{Tool: "name", Prompt: "name", Resource: "uri",
-	Template: "uriTemplate", App: "uri"}
+	Template: "uriTemplate", App: "uri", Skill: "uri"}
 
-// Name returns the name of a tool or prompt, the URI of a resource or app, or the URI template,
-// from its definition. It returns "" if the definition has none.
+// Name returns the name of a tool or prompt, the URI of a resource, app or skill, or the URI
+// template, from its definition. It returns "" if the definition has none.
 func (kind Kind) Name(definition json.RawMessage) string {
 	name, _ := jsonscan.Text(jsonscan.Member(definition, nameMembers[kind]))
 	return name

@@ -16,19 +16,21 @@ import (
 type scenario struct {
 	options client.Options
 	run     func(ctx context.Context, c *client.Client) error
+	// the suite names a revision of another era than its server speaks
+	otherEra bool
 }
 
 // scenarios are those of the suite, by name.
 var scenarios = map[string]scenario{
 	"initialize":               {run: list},
 	"json-schema-ref-no-deref": {run: list},
-	"request-metadata":         {able, list},
+	"request-metadata":         {options: able, run: list},
 	"tools_call": {
 		run: calls(call{"add_numbers", json.RawMessage(`{"a":5,"b":3}`)})},
 	"sse-retry": {run: calls(call{Name: "test_reconnection"})},
-	"elicitation-sep1034-client-defaults": {accepting(`{}`),
-		calls(call{Name: "test_client_elicitation_defaults"})},
-	"sep-2322-client-request-state": {accepting(`{"confirmed":true}`), calls(
+	"elicitation-sep1034-client-defaults": {options: accepting(`{}`),
+		run: calls(call{Name: "test_client_elicitation_defaults"})},
+	"sep-2322-client-request-state": {options: accepting(`{"confirmed":true}`), run: calls(
 		call{Name: "test_mrtr_echo_state"}, call{Name: "test_mrtr_no_state"},
 		call{Name: "test_mrtr_unrelated"}, call{Name: "test_mrtr_no_result_type"},
 	)},
@@ -36,6 +38,11 @@ var scenarios = map[string]scenario{
 	"http-custom-headers":              {run: asTold},
 	"http-invalid-tool-headers":        {run: everyTool},
 	"json-schema-2020-12-preservation": {run: echoSchema},
+
+	"sep-2640-client-no-prefetch":        {run: listSkills, otherEra: true},
+	"sep-2640-client-verify-digest":      {run: refuseSkill, otherEra: true},
+	"sep-2640-client-verify-size":        {run: refuseSkill, otherEra: true},
+	"sep-2640-client-verify-frontmatter": {run: refuseSkill, otherEra: true},
 }
 
 // accepting returns the options of a client that accepts every form with this content.

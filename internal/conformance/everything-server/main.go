@@ -47,7 +47,7 @@ func run(ctx context.Context, address string) error {
 		StateKey: key}.New(server.Info{Name: "everything-server", Version: "1.0.0"},
 		dispatch.NewCatalog())
 	err := errors.Join(addTools(s, simples), addTools(s, asking), addTools(s, reconnection),
-		addChanging(s), addTasks(s), addResources(s), addPrompts(s))
+		addChanging(s), addTasks(s), addResources(s), addPrompts(s), addSkills(s))
 	if err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ import (
 // LsCommand is stdwire ls.
 func LsCommand() command.Command {
 	return command.Command{
-		Name: "ls", Usage: "[tools|resources|templates|prompts] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "list what a server has: tools, resources, templates, prompts",
+		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
+		Summary: "list what a server has: tools, resources, templates, prompts, skills",
 		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
 of each description. json prints what the server wrote: an array for one kind, an object of
 arrays for all.`,

@@ -25,8 +25,8 @@ func PinCommand() command.Command {
 	return command.Command{
 		Name: "pin", Usage: "[list | diff | accept|rm [NAME]… -s ID] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "compare and accept the changed tools of a server",
-		Help: `stdwire serve records the definitions of tools, prompts, resources and resource templates of the
-servers that it offers at their first use. A definition that differs later, or is new, is
+		Help: `stdwire serve records the definitions of tools, prompts, resources, resource templates and skills
+of the servers that it offers at their first use. A definition that differs later, or is new, is
 withheld until you accept it, because a server could mislead a model with it. A running stdwire
 serve offers it one second after that. The page of an app is recorded when it is first read.
 

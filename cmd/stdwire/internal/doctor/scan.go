@@ -32,8 +32,9 @@ func ScanCommand() command.Command {
 combinations of tools that can leak data, and secrets in its command or URL, and the pages of its
 apps for foreign origins, hidden scripts and permissions. --servers, --profile or --config alone
 scan all configured servers, also for what they could do together. A server that does not answer is
-reported, and the exit code is 4 if nothing is found. No tool is called, and nothing leaves the
-machine. The rules for instructions are patterns: finding nothing
+reported, and the exit code is 4 if nothing is found. The files of skills are read, and searched
+for downloads and malicious code as well. No tool is called, and nothing leaves the machine. The
+rules for instructions are patterns: finding nothing
 does not prove that a server can be trusted.
 
 The exit code is 10 if a finding is at least as severe as --fail-on. sarif is for programs that
@@ -78,7 +79,8 @@ func inventory(ctx context.Context, c *client.Client, id string,
 	listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
 	lists := map[string]*[]json.RawMessage{"tools": &s.Tools, "prompts": &s.Prompts,
-		"resources": &s.Resources, "templates": &s.Templates}
+		"resources": &s.Resources, "templates": &s.Templates,
+		"skills": &s.Skills}
 	for _, k := range output.Kinds() {
 		k = k.WithTimeout(listTimeout)
 		list, err := k.JSON(ctx, c)
@@ -91,6 +93,10 @@ func inventory(ctx context.Context, c *client.Client, id string,
 		for definition := range jsonscan.Elements(list) {
 			*lists[k.Name] = append(*lists[k.Name], definition)
 		}
+	}
+	s.Files = skillFiles(ctx, c, s.Skills)
+	if err := ctx.Err(); err != nil {
+		return s, err
 	}
 	return s, readApps(ctx, c, &s, listTimeout)
 }

@@ -41,7 +41,7 @@ func (r *Report) checkLists(ctx context.Context, c *client.Client,
 			all[pin.Tool] = r.checkTools(list, c.Process() == nil)
 		case err == nil:
 			kind := map[string]pin.Kind{"prompts": pin.Prompt, "resources": pin.Resource,
-				"templates": pin.Template}[k.Name]
+				"templates": pin.Template, "skills": pin.Skill}[k.Name]
 			for definition := range jsonscan.Elements(list) {
 				all[kind] = append(all[kind], definition)
 			}

@@ -53,6 +53,7 @@ type ScanSummary struct {
 	Prompts   int            `json:"prompts"`
 	Resources int            `json:"resources"`
 	Templates int            `json:"templates"`
+	Skills    int            `json:"skills"`
 	Found     map[string]int `json:"found"` // by severity
 	Ignored   int            `json:"ignored"`
 }
@@ -63,6 +64,7 @@ func (s *ScanSummary) Count(servers []scan.Server, found []scan.Finding) {
 		s.Prompts += len(servers[i].Prompts)
 		s.Resources += len(servers[i].Resources)
 		s.Templates += len(servers[i].Templates)
+		s.Skills += len(servers[i].Skills)
 	}
 	s.Found = map[string]int{}
 	for _, f := range found {
@@ -84,7 +86,7 @@ func (s *ScanSummary) Text() string {
 		n    int
 		name string
 	}{{s.Tools, "tool"}, {s.Prompts, "prompt"}, {s.Resources, "resource"},
-		{s.Templates, "template"}} {
+		{s.Templates, "template"}, {s.Skills, "skill"}} {
 		if thing.n > 0 {
 			things = append(things, command.Plural(thing.n, thing.name))
 		}

@@ -2,11 +2,13 @@ package output
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 func ToolItem(tool *mcp.Tool) item {
@@ -27,6 +29,26 @@ func resourceItem(r *mcp.Resource) item {
 		head = append(head, "("+strings.Join(facts, ", ")+")")
 	}
 	return item{head, displayDescription(r.Description, cmp.Or(r.Title, r.Name), "")}
+}
+
+// skillItem shows a skill by its name, its URI and the size of its files.
+func skillItem(s *mcp.Skill) item {
+	head := []string{printable.Line(skill.Name(s.URI)), printable.Line(s.URI)}
+	if s.Resources.Dynamic {
+		head = append(head, "(generated)")
+	} else {
+		size := int64(0)
+		for _, f := range s.Resources.Files {
+			size += f.Size
+		}
+		files := "files"
+		if len(s.Resources.Files) == 1 {
+			files = "file"
+		}
+		head = append(head,
+			fmt.Sprintf("(%d %s, %s)", len(s.Resources.Files), files, command.Size(int(size))))
+	}
+	return item{head, displayDescription(skill.Description(s), "", "")}
 }
 
 func templateItem(t *mcp.ResourceTemplate) item {

@@ -16,7 +16,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts.
+// A Kind is a kind of thing that servers list: tools, resources, resource templates, prompts,
+// skills.
 type Kind struct {
 	Name   string // on the command line and in messages
 	Method string
@@ -38,6 +39,8 @@ func Kinds() []Kind {
 			ItemsOf((*client.Client).ResourceTemplates, templateItem)},
 		{"prompts", mcp.MethodListPrompts, "prompts", client.Integration.PromptPages,
 			ItemsOf((*client.Client).Prompts, promptItem)},
+		{"skills", mcp.MethodListSkills, "skills", client.Integration.SkillPages,
+			ItemsOf((*client.Client).Skills, skillItem)},
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
-// A definition is a tool, prompt, resource or template of a server, or its handshake, with its
-// strings.
+// A definition is a tool, prompt, resource, template or skill of a server, a file of a skill, or
+// the server's handshake, with its strings.
 type definition struct {
 	server  *scannedServer
 	kind    Kind
 	name    string // "" for one without
-	raw     []byte // nil if it is not a JSON object
+	raw     []byte // nil if it is not a JSON object, or a file
 	problem string // why it is malformed or ambiguous; "" if it is not
 	texts   []text // in the order of the definition
 
@@ -47,9 +47,13 @@ func (s *scannedServer) newDefinition(kind Kind, raw []byte) *definition {
 	}
 	d.raw = raw
 	if kind != KindServer {
-		d.name, _ = jsonscan.Text(jsonscan.Member(raw, "name"))
+		member := "name"
+		if kind == KindSkill {
+			member = "uri"
+		}
+		d.name, _ = jsonscan.Text(jsonscan.Member(raw, member))
 		if d.name == "" {
-			d.problem = "has no name"
+			d.problem = "has no " + member
 		}
 	}
 	d.walk(raw, "", "")

@@ -53,6 +53,7 @@ const (
 	KindResource Kind = "resource"
 	KindTemplate Kind = "template" // a resource template
 	KindApp      Kind = "app"      // the page of a tool
+	KindSkill    Kind = "skill"    // its entry, or a file of it
 	KindConfig   Kind = "config"   // the server's configuration
 )
 

@@ -112,6 +112,17 @@ func ruleTable() []rule {
 			Advice: "Read the text that is encoded.",
 		}, injection: true, text: encodedText},
 		{Rule: Rule{
+			ID: "suspicious-download", Severity: High,
+			Title:  "A skill has something downloaded and run",
+			Help:   "A model follows a skill with the tools of its host. What a skill downloads is not in its digests, and may be another thing tomorrow.",
+			Advice: "Look at what is downloaded, and do not use the skill unless it can do without, or the download is pinned to a digest.",
+		}, text: inSkill(matches(suspiciousDownloads, true))},
+		{Rule: Rule{
+			ID: "malicious-code", Severity: High, Title: "A skill has code as malware has it",
+			Help:   "Reverse shells, encoded commands, stolen keys, deleted homes and back doors have no place in the instructions and scripts of a skill.",
+			Advice: doNotUse,
+		}, text: inSkill(matches(malware, true))},
+		{Rule: Rule{
 			ID: "insistence", Severity: Info, Title: "Insistent wording",
 			Help:   "\"You must\" and words in upper case are in many descriptions, harmless ones too. With other findings, they are a sign.",
 			Advice: "Nothing, if there is nothing else about the tool.",

@@ -12,7 +12,8 @@
 // # What is checked
 //
 // Scan checks every string of every definition, including member names, schemas and annotations,
-// and of the handshake, which contains the server's instructions. It checks the server's
+// of the files of skills, and of the handshake, which contains the server's instructions. It checks
+// the server's
 // configuration for secrets. [Rules] lists the checks. All servers must be passed in one call,
 // because some rules compare servers.
 //
@@ -49,8 +50,9 @@ type Server struct {
 	Prompts   []json.RawMessage
 	Resources []json.RawMessage
 	Templates []json.RawMessage // of resources
-
-	Apps []App
+	Skills    []json.RawMessage // entries of skills
+	Files     []File            // of the skills
+	Apps      []App
 }
 
 const (
@@ -117,7 +119,7 @@ func (s *scannedServer) read() {
 		kind Kind
 		raw  []json.RawMessage
 	}{{KindTool, s.Tools}, {KindPrompt, s.Prompts}, {KindResource, s.Resources},
-		{KindTemplate, s.Templates}} {
+		{KindTemplate, s.Templates}, {KindSkill, s.Skills}} {
 		for _, raw := range list.raw {
 			if len(s.definitions) == maxDefinitions {
 				s.skipped(KindServer, "", "",
@@ -126,6 +128,9 @@ func (s *scannedServer) read() {
 			}
 			s.definitions = append(s.definitions, s.newDefinition(list.kind, raw))
 		}
+	}
+	for _, f := range s.Files {
+		s.definitions = append(s.definitions, s.newFile(f))
 	}
 }
 

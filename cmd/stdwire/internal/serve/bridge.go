@@ -73,6 +73,9 @@ func openBridge(ctx context.Context, std *term.Streams, g *gateway.Gateway, name
 		if like.Prompts != nil {
 			s.Integration().Declare(server.KindPrompt)
 		}
+		if like.Extensions[mcp.ExtensionSkills] != nil {
+			s.Integration().Declare(server.KindSkill)
+		}
 		return nil
 	})
 	if err != nil {

@@ -15,7 +15,8 @@ func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	e.open = func(profile string) *server.Server {
 		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			dispatch.NewCatalog())
-		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt)
+		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+			server.KindSkill)
 		return s
 	}
 }

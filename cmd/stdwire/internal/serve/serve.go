@@ -26,7 +26,7 @@ import (
 // ServeCommand returns the command stdwire serve.
 func ServeCommand() command.Command {
 	return command.Command{
-		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--config FILE] [--audit FILE] [--http ADDR]",
+		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--skills DIR]… [--config FILE] [--audit FILE] [--http ADDR]",
 		Summary: "run an MCP server with its own tools or those of configured servers",
 		Help: `Serves MCP clients of all revisions until stdin ends, or until SIGINT or SIGTERM; that is
 success. Logs go to stderr, with --log-format json as lines of JSON. File operations cannot leave the roots, and change nothing without
@@ -43,21 +43,26 @@ for them. Definitions that change are withheld, and changes of the configuration
 something wait until you accept them. stdwire help gateway explains this, --audit, --before and
 --after.
 
+With --skills it serves the skills of a directory: each directory with a SKILL.md and all files
+below it, except those whose names start with a dot. What is changed there is announced a second
+later. A skill that is not valid is left out, and the log says why.
+
 With --http it serves MCP clients at /mcp and other HTTP clients at /v1/, with a bearer token or
 with access tokens of an authorization server. stdwire help http, auth and replicas explain
 this.
 
   stdwire serve --root . --write
+  stdwire serve --skills ~/.claude/skills
   stdwire serve --servers --audit calls.jsonl --before 'python3 policy.py'
   stdwire serve --http 127.0.0.1:8080 --token-env TOKEN`,
 		Make: func() (command.Grammar, command.Runner) {
 			b, m := new(target.BuiltinFlags), new(GatewayConfig)
-			w, l := new(httpServer), new(logFlags)
-			flags := slices.Concat(b.ServerFlags(), m.flags(), w.flags(), l.flags())
+			w, l, k := new(httpServer), new(logFlags), new(skillDirs)
+			flags := slices.Concat(b.ServerFlags(), k.flags(), m.flags(), w.flags(), l.flags())
 			return command.Grammar{Flags: flags},
 				func(ctx context.Context, std *term.Streams) error {
 					log, failed := l.open(std)
-					err := serveMCP(ctx, std, b, m, w, log)
+					err := serveMCP(ctx, std, b, k, m, w, log)
 					failed(err)
 					return err
 				}
@@ -70,8 +75,8 @@ this.
 const settleTimeout = 5 * time.Second
 
 // serveMCP serves until stdin or ctx ends.
-func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m *GatewayConfig,
-	w *httpServer, log *slog.Logger) (err error) {
+func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k *skillDirs,
+	m *GatewayConfig, w *httpServer, log *slog.Logger) (err error) {
 	if err := m.check(); err != nil {
 		return err
 	}
@@ -107,6 +112,11 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, m 
 	if err := addApps(s, o.Catalog, options.Tools); err != nil {
 		return errors.Join(err, o.Close())
 	}
+	if err := k.open(s, log, b.Writable()); err != nil {
+		return errors.Join(err, o.Close())
+	}
+	defer k.close()
+	k.watch(ctx)
 	e := &endpoints{main: &endpoint{server: s}}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {

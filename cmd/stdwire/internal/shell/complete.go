@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/internal/form"
 	"github.com/stdwire/stdwire/internal/shellwords"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
 // CompletionPatience is the time limit of a completion, during which nothing can be typed.
@@ -160,6 +161,21 @@ func (s *Shell) completeURI(ctx context.Context, words []string) []arguments.Can
 		}
 	}
 	return candidates
+}
+
+// completeSkill completes the name of a skill.
+func (s *Shell) completeSkill(ctx context.Context, words []string) []arguments.Candidate {
+	if len(words) > 1 || s.server == nil || s.server.isClosed() {
+		return nil
+	}
+	var names []string
+	for entry, err := range s.server.Skills(ctx) {
+		if err != nil {
+			break
+		}
+		names = append(names, skill.Name(entry.URI))
+	}
+	return withPrefix(words[0], names)
 }
 
 // completePrompt completes the name of a prompt, of an argument, or its value.

@@ -6,6 +6,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/calls"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // printer returns the Printer for what the server returns.
@@ -40,7 +41,33 @@ func (s *Shell) showPrompts(ctx context.Context, _ []string) error {
 			return target.Unsupported("prompts")
 		}
 		c.prompts.invalidate()
-		return s.showKinds(ctx, c, output.Kinds()[3:])
+		return s.showKinds(ctx, c, output.Kinds()[3:4])
+	})
+}
+
+func (s *Shell) showSkills(ctx context.Context, _ []string) error {
+	return s.withServer(ctx, func(c *connection) error {
+		if _, declared := c.Extension(mcp.ExtensionSkills); !declared {
+			return target.Unsupported("skills")
+		}
+		return s.showKinds(ctx, c, output.Kinds()[4:])
+	})
+}
+
+// getSkill prints a file of a skill.
+func (s *Shell) getSkill(ctx context.Context, words []string) error {
+	k := &calls.Skill{Timeout: s.timeout, Output: s.output}
+	for _, word := range words {
+		if err := k.Word(word); err != nil {
+			return err
+		}
+	}
+	return s.withServer(ctx, func(c *connection) error {
+		if _, declared := c.Extension(mcp.ExtensionSkills); !declared {
+			return target.Unsupported("skills")
+		}
+		defer s.trace.Drain()
+		return k.Show(ctx, s.printer(), c.Client)
 	})
 }
 

@@ -132,7 +132,7 @@ var methodFeatures = map[string]string{
 	mcp.MethodListTools: "tools", mcp.MethodListResources: "resources",
 	mcp.MethodListResourceTemplates: "resource templates", mcp.MethodListPrompts: "prompts",
 	mcp.MethodReadResource: "resources", mcp.MethodGetPrompt: "prompts",
-	mcp.MethodComplete:  "completions",
+	mcp.MethodComplete: "completions", mcp.MethodListSkills: "skills", mcp.MethodGetSkill: "skills",
 	mcp.MethodListTasks: "list of tasks", mcp.MethodGetTask: "tasks",
 	mcp.MethodCancelTask: "way to cancel tasks",
 	mcp.MethodSubscribe:  "way to tell of changes", mcp.MethodListen: "way to tell of changes",

@@ -1,0 +1,124 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/server"
+)
+
+// skillDirs are the directories of --skills.
+type skillDirs struct {
+	dirs  []string
+	roots []*os.Root
+
+	server *server.Server
+	log    *slog.Logger
+	logged string // the last problems, so that each is logged once
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+func (k *skillDirs) flags() []command.Flag {
+	return []command.Flag{{Name: "--skills", Value: "DIR", Many: true,
+		Help: "serve the skills in DIR; more than once if need be",
+		Set: func(value string) error {
+			if value == "" {
+				return errors.New("the directory's name is empty")
+			}
+			k.dirs = append(k.dirs, value)
+			return nil
+		}}}
+}
+
+// open adds the skills to a server, and logs what is wrong with some. A client must not write what
+// the models of others follow, so no directory may lie in one of the writable roots.
+func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.WritableRoots) error {
+	k.server, k.log = s, log
+	for _, dir := range k.dirs {
+		err := writable.Refuse("--skills", dir)
+		var root *os.Root
+		if err == nil {
+			if root, err = os.OpenRoot(dir); err != nil {
+				err = command.Usagef("--skills: %v", arguments.Plain(err))
+			}
+		}
+		if err != nil {
+			k.close()
+			return err
+		}
+		k.roots = append(k.roots, root)
+		k.warn(s.AddSkills(root.FS()))
+	}
+	k.logged = ""
+	return nil
+}
+
+// warn logs each problem of an error on a line.
+func (k *skillDirs) warn(err error) {
+	if err == nil {
+		k.logged = ""
+		return
+	}
+	if text := err.Error(); text != k.logged {
+		k.logged = text
+		for line := range strings.Lines(text) {
+			k.log.Warn("a skill is not served", slog.String("error", strings.TrimSpace(line)))
+		}
+	}
+}
+
+// watch serves what the directories have, whenever that has changed, until close.
+func (k *skillDirs) watch(ctx context.Context) {
+	if len(k.roots) == 0 {
+		return
+	}
+	ctx, k.cancel = context.WithCancel(ctx)
+	files := &fileWatcher{paths: k.paths, read: os.ReadFile}
+	k.wg.Go(func() {
+		files.run(ctx, nil, func(bool) { k.warn(k.server.ReloadSkills()) })
+	})
+}
+
+// paths returns all files and directories that may be part of a skill.
+func (k *skillDirs) paths() (all []string) {
+	for _, dir := range k.dirs {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case len(all) > maxWatchedFiles:
+				return fs.SkipAll // AddSkills has refused the directory
+			case path != dir && strings.HasPrefix(filepath.Base(path), "."):
+				if d.IsDir() {
+					return fs.SkipDir
+				}
+			case err == nil && !d.IsDir():
+				all = append(all, path)
+			}
+			return nil // a directory that cannot be read has no files
+		})
+	}
+	return all
+}
+
+// maxWatchedFiles is the number of files that are watched.
+const maxWatchedFiles = 50_000
+
+// close stops watching.
+func (k *skillDirs) close() {
+	if k.cancel != nil {
+		k.cancel()
+	}
+	k.wg.Wait()
+	for _, root := range k.roots {
+		_ = root.Close()
+	}
+}

@@ -1,0 +1,308 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/skill"
+)
+
+// A Skill is a directory of files with instructions for a model (SEP-2640). The files can be read
+// without being added as resources. The server answers resources/directory/read from the URIs of
+// the files.
+type Skill struct {
+	mcp.Skill
+
+	// Read reads a file of the skill. It is like that of [Resource].
+	Read func(ctx context.Context, uri string) (*mcp.ReadResourceResult, error)
+
+	// ReadDirectory returns what is directly in a directory of a skill whose Resources are Dynamic;
+	// nil: such a skill has no directories. Its error follows the rules of [Resource].Read.
+	ReadDirectory func(ctx context.Context, uri string) ([]mcp.Resource, error)
+
+	// Definition and NeedsSession are like those of [RawTool].
+	Definition   json.RawMessage
+	NeedsSession bool
+}
+
+// skills are the skills of a server.
+type skills struct {
+	collection[*Skill]
+	index   atomic.Pointer[skillIndex]
+	sources skillSources
+}
+
+// AddSkill adds a skill, or replaces the one with the same URI. It fails without Read, or if the
+// entry breaks a rule of the specification, or if AddSkills has added the skill; the limits are 512
+// files and 16 MiB. The server declares the extension to clients that connect after the first
+// skill.
+func (s *Server) AddSkill(skill Skill) error {
+	i, err := newSkillItem(skill)
+	if err != nil {
+		return err
+	}
+	s.skills.sources.mu.Lock()
+	defer s.skills.sources.mu.Unlock()
+	if s.skills.sources.has(i.key) {
+		return fmt.Errorf("server: skill %.200q: a file system of AddSkills has it", i.key)
+	}
+	s.skills.add(i)
+	s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	return nil
+}
+
+func newSkillItem(s Skill) (*item[*Skill], error) {
+	err := skill.Check(&s.Skill)
+	if err == nil && s.Read == nil {
+		err = errNoRead
+	}
+	var definition []byte
+	if err == nil {
+		definition, err = encodeDefinition(s.Definition, s.Skill)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server: skill %.200q: %w", s.URI, err)
+	}
+	return &item[*Skill]{key: s.URI, value: &s, definition: definition,
+		sessionOnly: s.NeedsSession}, nil
+}
+
+// RemoveSkills removes the skills with these URIs and returns their number.
+func (s *Server) RemoveSkills(uris ...string) int {
+	removed := s.skills.remove(uris...)
+	if removed > 0 {
+		s.notifyChange(changeNotification{method: mcp.NotificationResourceListChanged})
+	}
+	return removed
+}
+
+// A skillIndex finds files and directories of the skills in a listing.
+type skillIndex struct {
+	of          *listing[*Skill]
+	files       map[string]*item[*Skill] // by URI; of several skills, the innermost
+	dynamic     map[string]*item[*Skill] // by the URI of their directory
+	directories map[string]map[string]*item[*Resource]
+}
+
+func (s *skills) find() *skillIndex {
+	l := s.listing()
+	if x := s.index.Load(); x != nil && x.of == l {
+		return x
+	}
+	x := &skillIndex{l, map[string]*item[*Skill]{}, map[string]*item[*Skill]{},
+		map[string]map[string]*item[*Resource]{}}
+	for _, i := range l.sorted {
+		if i.value.Resources.Dynamic {
+			root, _ := skill.Root(i.key)
+			x.dynamic[root] = i
+			x.addDirectories(i, i.key)
+			continue
+		}
+		for _, f := range i.value.Resources.Files {
+			// a nested skill has a longer URI, and a file of its own
+			if outer := x.files[f.URI]; outer == nil || len(outer.key) < len(i.key) {
+				x.files[f.URI] = i
+			}
+			x.addFile(i, f)
+			x.addDirectories(i, f.URI)
+		}
+	}
+	s.index.Store(x)
+	return x
+}
+
+// addFile adds a file to its directory.
+func (x *skillIndex) addFile(i *item[*Skill], f mcp.SkillResource) {
+	r := skillResource(f.URI)
+	r.Size = &f.Size
+	if strings.HasSuffix(f.URI, "/"+skill.FileName) {
+		if own := x.of.byKey[f.URI]; own != nil {
+			r.Name, r.Description = skill.Name(f.URI), skill.Description(&own.value.Skill)
+		}
+	}
+	x.addChild(i, r)
+}
+
+// skillResource describes a file by its URI.
+func skillResource(uri string) mcp.Resource {
+	return mcp.Resource{URI: uri, Name: baseName(uri), MIMEType: skill.MIMEType(uri)}
+}
+
+// baseName returns the last segment of a URI.
+func baseName(uri string) string {
+	segment := uri[strings.LastIndexByte(uri, '/')+1:]
+	if name, err := url.PathUnescape(segment); err == nil {
+		return name
+	}
+	return segment
+}
+
+// addDirectories adds the directories above a file, up to the authority.
+func (x *skillIndex) addDirectories(i *item[*Skill], uri string) {
+	for {
+		uri = uri[:strings.LastIndexByte(uri, '/')]
+		parent := uri[:strings.LastIndexByte(uri, '/')]
+		if strings.HasSuffix(parent, "/") { // the end of "://"
+			return
+		}
+		if x.directories[parent][uri] != nil {
+			return
+		}
+		x.addChild(i, mcp.Resource{URI: uri, Name: baseName(uri), MIMEType: mcp.MIMEDirectory})
+	}
+}
+
+func (x *skillIndex) addChild(i *item[*Skill], r mcp.Resource) {
+	parent := r.URI[:strings.LastIndexByte(r.URI, '/')]
+	if x.directories[parent] == nil {
+		x.directories[parent] = map[string]*item[*Resource]{}
+	}
+	definition, err := mcp.Marshal(r)
+	if err != nil { // the fields are text and a number
+		panic("server: the resource cannot be encoded: " + err.Error())
+	}
+	x.directories[parent][r.URI] = &item[*Resource]{key: r.URI, definition: definition,
+		sessionOnly: i.sessionOnly}
+}
+
+// dynamicAbove returns the dynamic skill whose directory a URI is or is in, or nil.
+func (x *skillIndex) dynamicAbove(uri string) *item[*Skill] {
+	for len(x.dynamic) > 0 && uri != "" {
+		if i := x.dynamic[uri]; i != nil {
+			return i
+		}
+		uri = uri[:max(0, strings.LastIndexByte(uri, '/'))]
+	}
+	return nil
+}
+
+// skillFile returns the skill that lists a file, if the client may read that, or nil.
+func (s *Server) skillFile(r *request, uri string) *Skill {
+	if !s.skills.everUsed.Load() {
+		return nil
+	}
+	return s.readableSkill(r, s.skills.find().files[uri], uri)
+}
+
+// dynamicSkill returns the dynamic skill that has a file, if the client may read that, or nil.
+func (s *Server) dynamicSkill(r *request, uri string) *Skill {
+	if !s.skills.everUsed.Load() {
+		return nil
+	}
+	i := s.skills.find().dynamicAbove(uri)
+	if i != nil {
+		if _, ok := skill.Listed(&i.value.Skill, uri); !ok {
+			return nil
+		}
+	}
+	return s.readableSkill(r, i, uri)
+}
+
+func (s *Server) readableSkill(r *request, i *item[*Skill], uri string) *Skill {
+	if i == nil || !s.visible(r, KindSkill, i.key) || !s.visible(r, KindResource, uri) {
+		return nil
+	}
+	return i.value
+}
+
+// skillsExtension is the extension of skills.
+func skillsExtension() *extension {
+	return &extension{
+		Extension: Extension{ID: mcp.ExtensionSkills,
+			Settings: mcp.SkillsSettings{DirectoryRead: true}, ServerOnly: true},
+		offered: func(_ *era, has declaredKinds) bool { return has.skills },
+		methods: map[string]method{
+			mcp.MethodListSkills:    {legacy: true, modern: true, handle: listSkills},
+			mcp.MethodGetSkill:      {legacy: true, modern: true, handle: getSkill},
+			mcp.MethodReadDirectory: {legacy: true, modern: true, handle: readDirectory},
+		},
+	}
+}
+
+// listSkills answers skills/list. The specification is about the modern era only; the cache hints
+// are in both, as in the official SDK for Go.
+func listSkills(r *request) (any, error) {
+	result, err := list(r, KindSkill, "skills", r.conn.server.skills.listing())
+	if p, ok := result.(*page[*Skill]); ok {
+		p.hints = hintsAlways
+		size := 0
+		for n, i := range p.items {
+			if size += len(i.definition); size > maxSkillPage && n > 0 {
+				p.items, p.more = p.items[:n], true
+				break
+			}
+		}
+	}
+	return result, err
+}
+
+// maxSkillPage is the size in bytes from which a page of skills ends before its number of items. A
+// skill has up to 512 files, so a thousand of them would not fit in a message.
+const maxSkillPage = 1 << 20
+
+// getSkill answers skills/get.
+func getSkill(r *request) (any, error) {
+	s := r.conn.server
+	uri, err := r.uri()
+	if err != nil {
+		return nil, err
+	}
+	i := s.skills.listing().byKey[uri]
+	if i == nil || !s.visible(r, KindSkill, uri) || i.sessionOnly && r.conn.isStateless() {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no skill at %.200q", uri)
+	}
+	p := &page[*Skill]{server: s, era: r.era, hints: hintsAlways, public: s.o.PublicLists}
+	return rawJSON(p.appendEnd(append([]byte(`{"skill":`), i.definition...))), nil
+}
+
+// readDirectory answers resources/directory/read.
+func readDirectory(r *request) (any, error) {
+	s := r.conn.server
+	uri, err := r.uri()
+	if err != nil {
+		return nil, err
+	}
+	x := s.skills.find()
+	children := x.directories[uri]
+	if i := x.dynamicAbove(uri); i != nil && i.value.ReadDirectory != nil &&
+		s.visible(r, KindSkill, i.key) {
+		all, err := i.value.ReadDirectory(r, uri)
+		if err != nil {
+			return r.handlerError(err)
+		}
+		children = map[string]*item[*Resource]{}
+		for _, child := range all {
+			definition, err := mcp.Marshal(child)
+			if err != nil {
+				return nil, r.logError(err)
+			}
+			children[child.URI] = &item[*Resource]{key: child.URI, definition: definition}
+		}
+	}
+	if children == nil || !s.visible(r, KindResource, uri) {
+		return nil, rpc.Errorf(rpc.CodeInvalidParams, "There is no directory %.200q", uri)
+	}
+	result, err := list(r, KindResource, "resources", newListing(children))
+	if p, ok := result.(*page[*Resource]); ok {
+		p.hints = hintsNever
+	}
+	return result, err
+}
+
+// contentsOf returns the contents of a file of a skill: text if it is UTF-8.
+func contentsOf(uri string, content []byte) mcp.ResourceContents {
+	c := mcp.ResourceContents{URI: uri, MIMEType: skill.MIMEType(uri)}
+	if utf8.Valid(content) {
+		c.Text = string(content)
+	} else {
+		c.Blob = content
+	}
+	return c
+}
