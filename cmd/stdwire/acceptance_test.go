@@ -72,7 +72,7 @@ var acceptance = map[string][]row{
 		{"7 pin_changed",
 			"TestPins - a tool that has changed is not offered by the gateway, and is unknown there; other commands look at pins only if they are pin's"},
 		{"8 config", "TestServeOthersUsage TestConfigCheck"},
-		{"10 findings", "TestScan TestPins"},
+		{"10 findings", "TestScan TestPins TestSavedCalls"},
 		{"130 and 143: a signal", "TestInterruptedByASignal TestSignalsInThisProcess"},
 		{"no code changes", "target.TestExitCodes"},
 	},

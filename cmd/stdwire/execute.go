@@ -19,6 +19,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tapcmd"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/web"
 	"github.com/stdwire/stdwire/internal/near"
 )
 
@@ -27,7 +28,8 @@ func commands() []command.Command {
 	return []command.Command{
 		serve.ServeCommand(), calls.LsCommand(), calls.ToolsCommand(), calls.CallCommand(),
 		calls.ReadCommand(), calls.PromptCommand(), calls.SkillCommand(), calls.CompleteCommand(),
-		calls.TaskCommand(), calls.InspectCommand(), shell.ShellCommand(), control.ConnectCommand(),
+		calls.TaskCommand(), calls.InspectCommand(), calls.TestCommand(), shell.ShellCommand(),
+		web.WebCommand(), control.ConnectCommand(),
 		control.ConnectionsCommand(), control.DisconnectCommand(), control.StatusCommand(),
 		control.EnableCommand(), control.DisableCommand(), control.RestartCommand(),
 		control.LogsCommand(), tapcmd.TapCommand(), serve.BridgeCommand(), doctor.DoctorCommand(),

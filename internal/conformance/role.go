@@ -16,6 +16,7 @@ const (
 	RoleTap     = "conformance-tap"     // RECORD SERVER ARGUMENT…: Tap
 	RoleFixture = "conformance-fixture" // a server of Fixture on stdin and stdout
 	RoleWild    = "conformance-wild"    // ID FAULT…: ServeMisbehaving
+	RolePage    = "conformance-page"    // DESCRIPTION: ServePage
 )
 
 // PlayRole runs the role that the first argument of the process selects, if any, and exits. A
@@ -34,6 +35,8 @@ func PlayRole() {
 			Fixture()).ServeStdio(context.Background())
 	case RoleWild:
 		err = ServeMisbehaving(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
+	case RolePage:
+		err = ServePage(os.Stdin, os.Stdout, os.Args[2])
 	default:
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -46,6 +47,7 @@ type GatewayConfig struct {
 	endpoints  *endpoints          // of the profiles; may be nil
 	env        *config.Environment // set by Start
 	store      *config.Store       // of trusted definitions
+	messages   *watchedMessages    // for host.messages; may be nil
 }
 
 func (m *GatewayConfig) flags() []command.Flag {
@@ -197,13 +199,17 @@ func (m *GatewayConfig) close() error {
 // hostServer returns a configured server for the gateway. resolve is called at each start.
 func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.Endpoint, error),
 	g *gateway.Gateway, log *slog.Logger) host.Server {
+	o := s.Options(client.Options{
+		Info:   mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		Logger: log})
+	if m.messages != nil {
+		o.Hooks.Frame = m.messages.hook(s.ID, tap.FromClient)
+	}
 	return host.Server{
 		ID: s.ID, Digest: digest(s), Filter: s.Filter,
 		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,
 		MaxArguments: s.MaxArguments, MaxResult: s.MaxResult,
-		Options: s.Options(
-			client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
-				Logger: log}),
+		Options: o,
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			written, err := g.Manager().Log(s.ID)
 			if err != nil {

@@ -26,6 +26,13 @@ type limitListener struct {
 	idle map[string]map[*limitedConn]struct{} // by address
 }
 
+// LimitConnections returns l with a limit on its open connections, in all and for each address, and
+// the ConnState of its [http.Server].
+func LimitConnections(l net.Listener) (net.Listener, func(net.Conn, http.ConnState)) {
+	limited := newLimitListener(l, maxConnections)
+	return limited, limited.trackState
+}
+
 func newLimitListener(l net.Listener, most int64) *limitListener {
 	return &limitListener{Listener: l, places: quota.NewPool(most),
 		idle: map[string]map[*limitedConn]struct{}{}}

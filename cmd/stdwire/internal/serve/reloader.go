@@ -64,6 +64,9 @@ func newReloader(m *GatewayConfig, g *gateway.Gateway, s *server.Server, std *te
 func (st *Reloader) start(ctx context.Context, starting *startup) {
 	operations := st.hostOptions()
 	operations.Release, operations.Waiting = st.Accept, st.allWaiting
+	if st.m.messages != nil {
+		operations.Messages = st.m.messages.since
+	}
 	c, err := newControlServer(operations, st.log)
 	if err != nil {
 		st.std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)

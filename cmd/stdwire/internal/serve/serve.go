@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -103,6 +104,9 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			options.Memory = quota.NewPool(int64(most))
 		}
 		w.limits = m.limits
+		m.messages = newWatchedMessages()
+		defer m.messages.close()
+		options.Hooks.Frame = m.messages.hook(clientsLane, tap.FromServer)
 	}
 	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
 	if err := addApps(s, o.Catalog, options.Tools); err != nil {
@@ -123,7 +127,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			m.serveProfiles(e,
 				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
 					Middleware: options.Middleware, MaxWatched: options.MaxWatched,
-					MaxSubscriptions: options.MaxSubscriptions})
+					MaxSubscriptions: options.MaxSubscriptions, Hooks: options.Hooks})
 		}
 		m.writable = b.Writable()
 		defer func() { err = errors.Join(err, m.close()) }()

@@ -76,7 +76,7 @@ func (r *Reader) next() (*Record, error) {
 		return nil, err
 	}
 	r.n++
-	record, err := parseRecord(line)
+	record, err := ParseRecord(line)
 	switch {
 	case r.n == 1 && (err != nil || record.Kind != Start):
 		return nil, ErrNotRecording

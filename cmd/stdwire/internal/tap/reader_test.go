@@ -88,9 +88,9 @@ func FuzzReader(f *testing.F) {
 					Compare(text, text)
 				}
 			}
-			line, err := record.append(nil)
+			line, err := record.Append(nil)
 			assert.NilError(t, err)
-			again, err := parseRecord(line)
+			again, err := ParseRecord(line)
 			assert.NilError(t, err, "%s", line)
 			assert.Equal(t, string(again.Payload()), string(record.Payload()))
 			assert.Equal(t, again.N, record.N)

@@ -105,8 +105,8 @@ func (r *Record) All() (messages []Message, texts [][]byte) {
 	return nil, nil
 }
 
-// append appends the record as a line.
-func (r *Record) append(dst []byte) ([]byte, error) {
+// Append appends the record as a line of a recording.
+func (r *Record) Append(dst []byte) ([]byte, error) {
 	head := *r
 	head.Frame = nil
 	var b bytes.Buffer
@@ -123,8 +123,8 @@ func (r *Record) append(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// parseRecord parses and checks a line.
-func parseRecord(line []byte) (*Record, error) {
+// ParseRecord parses and checks a line of a recording.
+func ParseRecord(line []byte) (*Record, error) {
 	r := new(Record)
 	if err := json.Unmarshal(line, r); err != nil {
 		return nil, err

@@ -199,11 +199,11 @@ func (r *Recorder) write(record *Record) {
 		r.countMissing(record)
 		return
 	}
-	line, err := record.append(r.line[:0])
+	line, err := record.Append(r.line[:0])
 	if err == nil && int64(len(line)) > r.limit && record.Kind != Start {
 		r.full = true
 		r.countMissing(record)
-		line, err = (&Record{Seconds: record.Seconds, Message: Message{Kind: Full}}).append(
+		line, err = (&Record{Seconds: record.Seconds, Message: Message{Kind: Full}}).Append(
 			r.line[:0])
 		defer r.o.Warn(ErrFull)
 	}

@@ -47,8 +47,15 @@ func (s *Side) Copy(dst io.Writer, src io.Reader) error {
 	}
 }
 
+// Frame records a whole frame, for a caller that has frames and no stream. It copies the frame, and
+// does not block. A stream that is copied by Copy must not get frames.
+func (s *Side) Frame(payload []byte) { s.pass(payload, s.split.whole) }
+
 // observe passes a chunk of the traffic to the recorder.
-func (s *Side) observe(p []byte) {
+func (s *Side) observe(p []byte) { s.pass(p, s.split.write) }
+
+// pass passes bytes of the traffic, which were read just now, to a method of split.
+func (s *Side) pass(p []byte, to func([]byte)) {
 	at := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,7 +63,7 @@ func (s *Side) observe(p []byte) {
 		return
 	}
 	s.at, s.bytes = at, s.bytes+int64(len(p))
-	s.split.write(p)
+	to(p)
 }
 
 // end passes the rest of the stream to the recorder as its last frame.

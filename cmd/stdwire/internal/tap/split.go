@@ -83,6 +83,12 @@ func (s *frameSplitter) write(p []byte) {
 	}
 }
 
+// whole emits a frame that has no line end and no header.
+func (s *frameSplitter) whole(payload []byte) {
+	s.append(payload)
+	s.flush(rawFrame{})
+}
+
 // headerLine adds the rest of a line to a header block.
 func (s *frameSplitter) headerLine(chunk []byte) {
 	s.append(chunk)

@@ -164,8 +164,9 @@ func AskInput(ctx context.Context, p term.Prompter, server string) func(config.I
 }
 
 // dial returns the transport of a server at a URL. It reads the files of TLS, which may have been
-// renewed since the last time.
-func (s *ConfiguredServer) dial() (client.Transport, error) {
+// renewed since the last time. observe is that of [Target].
+func (s *ConfiguredServer) dial(
+	observe func(http.RoundTripper) http.RoundTripper) (client.Transport, error) {
 	secure, err := loadTLS(s.Endpoint.TLS, "tlsCA", "tlsClientCert")
 	if err != nil {
 		return nil, &command.Failure{Code: "config", Server: s.ID, Why: err.Error()}
@@ -174,7 +175,7 @@ func (s *ConfiguredServer) dial() (client.Transport, error) {
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, secure, s.Endpoint.OAuth), nil
+	return dialAuthorized(s.Endpoint.URL, header, secure, s.Endpoint.OAuth, observe), nil
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

@@ -41,14 +41,20 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 }
 
 // dialAuthorized returns the transport to the server at a URL, with the stored credentials for it.
+// observe, if not nil, wraps the transport of the requests, which then have their credentials.
 // c is nil for the default.
 func dialAuthorized(endpoint string, header http.Header, c *tls.Config,
-	o *config.OAuth) client.Transport {
-	options := streamable.Options{Header: header, TLS: c}
+	o *config.OAuth, observe func(http.RoundTripper) http.RoundTripper) client.Transport {
+	options := streamable.Options{Header: header, TLS: c, Wrap: observe}
 	if o == nil || !o.Disabled {
 		// Without a home directory there are no credentials; Dial reports an invalid URL.
 		if a, err := Authorizer(endpoint, o, nil); err == nil {
 			options.Wrap = a.Wrap
+			if observe != nil {
+				options.Wrap = func(rt http.RoundTripper) http.RoundTripper {
+					return a.Wrap(observe(rt))
+				}
+			}
 		}
 	}
 	return options.Dial(endpoint)

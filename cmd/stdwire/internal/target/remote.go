@@ -140,4 +140,9 @@ func (r *Remote) Host() string {
 func (r *Remote) Public() streamable.Options { return streamable.Options{TLS: r.tls} }
 
 // Dial returns the transport to the server.
-func (r *Remote) Dial() client.Transport { return dialAuthorized(r.URL, r.Header, r.tls, nil) }
+func (r *Remote) Dial() client.Transport { return r.dial(nil) }
+
+// dial is Dial with the observe of [Target].
+func (r *Remote) dial(observe func(http.RoundTripper) http.RoundTripper) client.Transport {
+	return dialAuthorized(r.URL, r.Header, r.tls, nil, observe)
+}

@@ -86,7 +86,7 @@ func StartServer(ctx context.Context, s *config.Server, env *config.Environment,
 func Connect(ctx context.Context, endpoint *config.Endpoint, o client.Options,
 	log *host.Log) (*client.Client, error) {
 	if endpoint.URL != "" {
-		dial, err := (&ConfiguredServer{Endpoint: endpoint}).dial()
+		dial, err := (&ConfiguredServer{Endpoint: endpoint}).dial(nil)
 		if err != nil {
 			return nil, err
 		}

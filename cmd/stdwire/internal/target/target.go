@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,6 +39,9 @@ type Target struct {
 	env          map[string]string // of --env
 	sampler      *sampler          // of --sample; nil if not given
 	Options      client.Options    // callbacks of the command
+
+	// Observe, if not nil, wraps the transport of the HTTP requests of a server at a URL.
+	Observe func(http.RoundTripper) http.RoundTripper
 }
 
 func NewTarget() *Target { return &Target{} }
@@ -80,6 +84,25 @@ func (t *Target) Name() string {
 		return cmp.Or(packageName(t.Words), filepath.Base(t.Words[0]))
 	}
 	return "built-in"
+}
+
+// ClientFlag returns the name of a given flag that says how to speak to one server, or "".
+func (t *Target) ClientFlag() string {
+	switch {
+	case t.Era != "":
+		return "--era"
+	case t.StartTimeout != 0:
+		return "--start-timeout"
+	case t.maxMessage != 0:
+		return "--max-message"
+	case t.env != nil:
+		return "--env"
+	case t.sampler != nil:
+		return "--sample"
+	case t.ServerLogs:
+		return "--server-logs"
+	}
+	return ""
 }
 
 // IsBuiltin reports whether the server is stdwire's own, because no other is given.
@@ -293,9 +316,9 @@ func (t *Target) isRemote() bool {
 // dial returns the transport to a server at a URL.
 func (t *Target) dial() (client.Transport, error) {
 	if t.Remote.URL != "" {
-		return t.Remote.Dial(), nil
+		return t.Remote.dial(t.Observe), nil
 	}
-	return t.Configured.dial()
+	return t.Configured.dial(t.Observe)
 }
 
 // Downloads returns a note that a launcher may be downloading a package, or "".

@@ -30,6 +30,10 @@ type Options struct {
 	About func() About // describes the gateway, for [RegisterLocal]
 	Stop  func()       // ends the process soon, for [RegisterLocal]; nil omits host.stop
 
+	// Messages returns the latest messages after a position, once there are some or ctx has ended,
+	// for [RegisterLocal]; nil omits host.messages.
+	Messages func(ctx context.Context, after int64) MessagesOutput
+
 	// Release and Waiting are for the operator, and nil for clients. Release applies the pending
 	// changes of a server or profile, if any; its error is one of package dispatch. It may block
 	// while servers are replaced.
@@ -89,6 +93,11 @@ func RegisterLocal(c *dispatch.Catalog, o Options) error {
 		Summary: "Return what the processes of a server have written to stderr, and how they started and ended.",
 		Kind:    dispatch.Wait, Timeout: logsTimeout, Errors: []dispatch.Code{dispatch.NotFound}},
 		o.logs)
+	if o.Messages != nil {
+		add(&r, dispatch.Spec{Name: "host.messages",
+			Summary: "Return the latest messages between this gateway, its clients and its servers. They are kept from the first call on.",
+			Kind:    dispatch.Wait, Timeout: logsTimeout}, o.messages)
+	}
 	if o.Stop != nil {
 		add(&r, dispatch.Spec{Name: "host.stop", Summary: "Stop the servers and end this process.",
 			Kind: dispatch.Lifecycle, Gate: Gate}, o.stop)

@@ -1,0 +1,48 @@
+package control
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// A Gateway is a running gateway, reached by its control socket.
+type Gateway struct{ client *gatewayClient }
+
+// ReachGateway connects to a running gateway: the one with a process ID, or if pid is 0 the only
+// one. The error is a [*command.Failure].
+func ReachGateway(ctx context.Context, std *term.Streams, pid int) (*Gateway, error) {
+	all, err := runningGateways(ctx, std)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := withPid(all, pid)
+	if err == nil && len(chosen) > 1 {
+		err = command.Usagef("several gateways are running").WithHint(
+			"select one: " + pidsOf(chosen))
+	}
+	if err != nil {
+		closeAll(all)
+		return nil, err
+	}
+	for _, other := range all {
+		if other != chosen[0] {
+			_ = other.c.Close()
+		}
+	}
+	return &Gateway{chosen[0]}, nil
+}
+
+// Name returns the name of the gateway in messages.
+func (g *Gateway) Name() string { return "gateway " + strconv.Itoa(g.client.Pid) }
+
+// Call runs an operation of the gateway, such as host.status. The error may be a
+// [*command.Failure] with the error's message.
+func (g *Gateway) Call(ctx context.Context, operation string, arguments, data any) error {
+	return g.client.call(ctx, operation, arguments, data)
+}
+
+// Close closes the connection.
+func (g *Gateway) Close() { _ = g.client.c.Close() }

@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// watchedMessages keeps the latest messages of a gateway while somebody watches it by
+// host.messages. Otherwise a message costs the read of one flag.
+type watchedMessages struct {
+	on atomic.Bool
+
+	mu        sync.Mutex
+	recorders map[string]*tap.Recorder // by lane
+	kept      []ops.Message
+	first     int64 // the position of kept[0]
+	size      int   // of kept, in bytes
+	grown     chan struct{}
+	end       *time.Timer // ends the watch
+}
+
+const (
+	clientsLane = "clients"
+
+	watchPatience  = 2 * time.Minute // without a call of host.messages
+	maxWatched     = 8192            // messages
+	maxWatchedSize = 32 << 20        // bytes
+	maxWatchedPage = 1 << 20         // bytes of an answer, if that is more than one message
+)
+
+func newWatchedMessages() *watchedMessages {
+	return &watchedMessages{recorders: map[string]*tap.Recorder{}, grown: make(chan struct{})}
+}
+
+// hook returns the hook of the connections of a lane. outbound is the side that sends what is
+// outbound here.
+func (w *watchedMessages) hook(lane string, outbound tap.Direction) func(rpc.Direction, []byte) {
+	return func(d rpc.Direction, frame []byte) {
+		if !w.on.Load() {
+			return
+		}
+		from := outbound
+		if d == rpc.Inbound {
+			from = outbound.Other()
+		}
+		if r := w.recorder(lane); r != nil {
+			side := r.Client
+			if from == tap.FromServer {
+				side = r.Server
+			}
+			side.Frame(frame)
+		}
+	}
+}
+
+// recorder returns the recorder of a lane, or nil if nobody watches any more.
+func (w *watchedMessages) recorder(lane string) *tap.Recorder {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.on.Load() {
+		return nil
+	}
+	r := w.recorders[lane]
+	if r == nil {
+		r = tap.Options{Command: []string{lane}, Warn: func(error) {}, // it writes nothing
+			Show: func(r *tap.Record) { w.add(lane, r) }}.Start()
+		w.recorders[lane] = r
+	}
+	return r
+}
+
+// add keeps a message.
+func (w *watchedMessages) add(lane string, r *tap.Record) {
+	line, err := r.Append(nil)
+	if err != nil {
+		return // no record that was made from a frame
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.kept = append(w.kept, ops.Message{Lane: lane, Record: string(line)})
+	w.size += len(line)
+	for len(w.kept) > maxWatched || w.size > maxWatchedSize {
+		w.size -= len(w.kept[0].Record)
+		w.kept[0] = ops.Message{} // append reuses the array for a while
+		w.kept = w.kept[1:]
+		w.first++
+	}
+	close(w.grown)
+	w.grown = make(chan struct{})
+}
+
+// since is [ops.Options.Messages].
+func (w *watchedMessages) since(ctx context.Context, after int64) ops.MessagesOutput {
+	w.watch()
+	for {
+		out, grown := w.page(after)
+		if len(out.Messages) > 0 {
+			return out
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return out
+		}
+	}
+}
+
+// watch begins to keep messages, or continues to.
+func (w *watchedMessages) watch() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.on.Store(true)
+	if w.end == nil {
+		w.end = time.AfterFunc(watchPatience, w.close)
+	}
+	w.end.Reset(watchPatience)
+}
+
+// page returns messages after a position, and a channel that is closed when there are more.
+func (w *watchedMessages) page(after int64) (ops.MessagesOutput, <-chan struct{}) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := ops.MessagesOutput{Messages: []ops.Message{}, Missed: max(0, w.first-after)}
+	from := min(max(after, w.first), w.first+int64(len(w.kept)))
+	size := 0
+	for _, m := range w.kept[from-w.first:] {
+		if size += len(m.Record); size > maxWatchedPage && len(out.Messages) > 0 {
+			break
+		}
+		out.Messages = append(out.Messages, m)
+	}
+	out.Next = from + int64(len(out.Messages))
+	return out, w.grown
+}
+
+// close ends the watch and forgets the messages.
+func (w *watchedMessages) close() {
+	w.on.Store(false)
+	w.mu.Lock()
+	recorders := w.recorders
+	w.recorders = map[string]*tap.Recorder{}
+	w.mu.Unlock()
+	for _, r := range recorders { // without mu, which add needs
+		r.Close(0, time.Second)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.end != nil {
+		w.end.Stop()
+	}
+	w.first += int64(len(w.kept))
+	w.kept, w.size = nil, 0
+}

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// Messages are kept from the first call of host.messages until nobody has called it for a while.
+func TestWatchedMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatchedMessages()
+		clients := w.hook(clientsLane, tap.FromServer)
+		server := w.hook("files", tap.FromClient)
+		request := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)
+		clients(rpc.Inbound, request) // nobody watches
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		assert.Equal(t, len(w.since(ended, 0).Messages), 0)
+
+		clients(rpc.Inbound, request)
+		out := w.since(t.Context(), 0) // waits for the recorder
+		assert.Equal(t, out.Messages[0].Lane, "clients")
+		assert.Assert(t, cmp.Contains(out.Messages[0].Record, `"from":"client","kind":"request"`))
+		server(rpc.Outbound, request)
+		server(rpc.Inbound, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+		synctest.Wait()
+		out = w.since(t.Context(), out.Next)
+		assert.Equal(t, len(out.Messages), 2)
+		assert.Assert(t, cmp.Contains(out.Messages[1].Record, `"from":"server","kind":"response"`))
+		assert.Equal(t, out.Next, int64(3))
+
+		for range maxWatched + 10 {
+			server(rpc.Outbound, request)
+			synctest.Wait()
+		}
+		page := w.since(t.Context(), out.Next)
+		assert.Equal(t, page.Missed, int64(10))
+		assert.Assert(t, len(page.Messages) > 1000 && len(page.Messages) < maxWatched)
+
+		time.Sleep(watchPatience + time.Second)
+		synctest.Wait()
+		assert.Assert(t, !w.on.Load())
+		server(rpc.Outbound, request)
+		assert.Equal(t, len(w.since(ended, 0).Messages), 0)
+		w.close()
+	})
+}
+
+// What is kept is limited in bytes, too.
+func TestWatchedMessagesAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWatchedMessages()
+		defer w.close()
+		w.watch()
+		server := w.hook("files", tap.FromClient)
+		large := strings.Repeat("x", 4<<20)
+		for i := range 20 {
+			server(rpc.Inbound, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%q}`, i, large))
+			synctest.Wait()
+		}
+		assert.Assert(t, w.size <= maxWatchedSize, "%d", w.size)
+		out := w.since(t.Context(), 0)
+		assert.Equal(t, len(out.Messages), 1) // more than a page alone
+		assert.Assert(t, out.Missed > 10)
+	})
+}

@@ -1,0 +1,117 @@
+package web
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+)
+
+// access decides which requests are served. The address that stdwire prints has a token in its
+// fragment, which browsers do not send. The page exchanges it, once, for a key, and sends the key
+// with each request. A page of another origin has neither and is refused, and so is a name that an
+// attacker's DNS points here.
+type access struct {
+	names   []string // host names that requests may have, beside IP addresses and localhost
+	origins http.CrossOriginProtection
+
+	mu    sync.Mutex
+	token string // "" once it is exchanged
+	key   string
+}
+
+func newAccess(names ...string) *access {
+	return &access{names: names, token: rand.Text(), key: rand.Text()}
+}
+
+// policy is the Content-Security-Policy of all answers: no script but that of this server, and no
+// text that becomes script or markup. Images and sound are made from text that is here already.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"img-src 'self' blob: data:; media-src blob:; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+
+// guard refuses requests of other sites, and adds the headers that protect the page.
+func (a *access) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", policy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		switch {
+		case !a.allowsHost(r.Host):
+			refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
+		case a.origins.Check(r) != nil || !sameOrigin(r):
+			refuse(w, http.StatusForbidden, "a page of another origin may not use this")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// sameOrigin reports whether a request is from the page itself or was typed by the user. A client
+// that is no browser does not send the header.
+func sameOrigin(r *http.Request) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin":
+		return true
+	case "", "none":
+		origin := r.Header.Get("Origin")
+		return origin == "" || origin == "http://"+r.Host
+	}
+	// a link of another site may open the page, which then has no token
+	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Method == http.MethodGet
+}
+
+// allowsHost reports whether a request may have this Host header. No DNS server decides where an IP
+// address or localhost leads.
+func (a *access) allowsHost(host string) bool {
+	name := host
+	if alone, _, err := net.SplitHostPort(host); err == nil {
+		name = alone
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
+		return true
+	}
+	for _, allowed := range a.names {
+		if strings.EqualFold(allowed, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// exchange serves the page the key, once, for the token.
+func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
+	var in struct{ Token string }
+	if !decode(w, r, &in) {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.token == "" || subtle.ConstantTimeCompare([]byte(in.Token), []byte(a.token)) != 1 {
+		refuse(w, http.StatusUnauthorized,
+			"the address was used already, or is not the one that stdwire web printed")
+		return
+	}
+	a.token = ""
+	answer(w, map[string]string{"key": a.key})
+}
+
+// keyed serves requests that have the key.
+func (a *access) keyed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if !ok || subtle.ConstantTimeCompare([]byte(key), []byte(a.key)) != 1 {
+			refuse(w, http.StatusUnauthorized, "open the address that stdwire web printed")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/httpdeadline"
+	"github.com/stdwire/stdwire/rpc"
+)
+
+// maxBody is the number of bytes of a request of the page. An argument may be a file.
+const maxBody = 32 << 20
+
+// decode decodes the body of a request. If it is invalid, decode answers and returns false.
+func decode(w http.ResponseWriter, r *http.Request, into any) bool {
+	deadline := httpdeadline.New(w, r)
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	d.DisallowUnknownFields()
+	err := d.Decode(into)
+	deadline.BodyRead()
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "the request is invalid: "+err.Error())
+		return false
+	}
+	return true
+}
+
+// answer answers with a value as JSON.
+func answer(w http.ResponseWriter, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(text) // an error means that the page has gone
+}
+
+// A problem is an error as the page shows it.
+type problem struct {
+	Code    string          `json:"code"` // of a [command.Failure]
+	Message string          `json:"message"`
+	Hint    string          `json:"hint,omitempty"`
+	Stderr  string          `json:"stderr,omitempty"` // the end of the server's, if it may say why
+	RPC     *int            `json:"rpc,omitempty"`    // the code of a JSON-RPC error
+	Data    json.RawMessage `json:"data,omitempty"`   // of a JSON-RPC error
+}
+
+// newProblem returns an error of a server, of the client or of the configuration as a problem.
+func newProblem(err error) *problem {
+	p := &problem{Code: "internal", Message: err.Error()}
+	if f := target.Explain(err); f != nil {
+		p = &problem{Code: f.Code, Message: f.Error(), Hint: f.Hint, Stderr: f.Stderr}
+	}
+	if e, ok := errors.AsType[*rpc.Error](err); ok {
+		code := int(e.Code)
+		p.RPC, p.Data = &code, e.Data
+	}
+	return p
+}
+
+// refuse answers with an error.
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(problem{Code: "refused", Message: message})
+}
+
+// fail answers with the problem that err is.
+func fail(w http.ResponseWriter, err error) {
+	p := newProblem(err)
+	status := http.StatusBadGateway
+	switch p.Code {
+	case "usage", "bad_args":
+		status = http.StatusBadRequest
+	case "not_found":
+		status = http.StatusNotFound
+	case "denied", "untrusted":
+		status = http.StatusForbidden
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(p)
+}
+
+// number returns a number of the query, or fallback if there is none.
+func number(r *http.Request, name string, fallback int64) (int64, error) {
+	text := r.URL.Query().Get(name)
+	if text == "" {
+		return fallback, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, command.Usagef("%s: %.20q is not a number", name, text)
+	}
+	return n, nil
+}
+
+// notFound returns the failure for something that the page asks for and that is not there.
+func notFound(what string, name any) error {
+	return &command.Failure{Code: "not_found", Why: fmt.Sprintf("there is no %s %v", what, name)}
+}

@@ -1,0 +1,233 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A callRequest is a request that the page wants to be sent.
+type callRequest struct {
+	Server  string          `json:"server"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params,omitempty"` // an object
+	Meta    mcp.Meta        `json:"meta,omitzero"`    // further members of _meta
+	Task    bool            `json:"task,omitempty"`   // of tools/call: run it as a task
+	Seconds float64         `json:"seconds,omitempty"`
+}
+
+// A call is a request that was sent, and what came of it. The calls live here and not in the page,
+// which may be reloaded meanwhile.
+type call struct {
+	ID       int64               `json:"id"`
+	Request  callRequest         `json:"request"`
+	Began    int64               `json:"began"`        // milliseconds since 1970
+	Ms       float64             `json:"ms,omitempty"` // how long it took; 0 while it runs
+	Running  bool                `json:"running"`
+	Progress *mcp.ProgressParams `json:"progress,omitempty"`
+	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
+	Result   json.RawMessage     `json:"result,omitempty"`
+	// Misfit says how the result differs from the tool's outputSchema.
+	Misfit string   `json:"misfit,omitempty"`
+	Error  *problem `json:"error,omitempty"`
+
+	cancel context.CancelFunc
+}
+
+const (
+	maxCalls       = 500       // that are kept
+	maxRunning     = 64        // at the same time
+	maxResults     = 256 << 20 // bytes of the results that are kept
+	defaultTimeout = 30 * time.Minute
+)
+
+// calls are the calls of the page.
+type calls struct {
+	ctx     context.Context // ends with the program
+	servers *servers
+	changes *changes
+	wg      sync.WaitGroup
+
+	mu      sync.Mutex
+	last    int64
+	running int
+	size    int
+	all     []*call
+}
+
+func newCalls(ctx context.Context, s *servers, c *changes) *calls {
+	return &calls{ctx: ctx, servers: s, changes: c}
+}
+
+var errTooManyCalls = &command.Failure{Code: "denied", Why: "too many calls are running"}
+
+// start starts a call and returns its id.
+func (c *calls) start(in callRequest) (int64, error) {
+	if in.Method == "" || in.Params != nil && in.Params[0] != '{' {
+		return 0, command.BadArgs("a call needs a method, and its params are an object")
+	}
+	one, err := c.servers.find(in.Server)
+	if err != nil {
+		return 0, err
+	}
+	tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
+	if err := one.checkAllowed(in.Method, tool); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	started := &call{Request: in, Began: time.Now().UnixMilli(), Running: true, cancel: cancel}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running >= maxRunning {
+		cancel()
+		return 0, errTooManyCalls
+	}
+	c.running++
+	c.last++
+	started.ID = c.last
+	c.all = append(c.all, started)
+	c.wg.Go(func() { c.run(context.WithValue(ctx, callKey{}, started.ID), started, tool) })
+	c.changes.add(topicCalls)
+	return started.ID, nil
+}
+
+// checkAllowed returns a failure for a tool that the configuration does not allow.
+func (s *server) checkAllowed(method, tool string) error {
+	if method != mcp.MethodCallTool || s.filter.Allows(tool) {
+		return nil
+	}
+	return &command.Failure{Code: "denied", Server: s.id, Tool: tool, What: tool,
+		Why: "the configuration does not allow this tool"}
+}
+
+// update changes a call and tells the page.
+func (c *calls) update(f func()) {
+	c.mu.Lock()
+	f()
+	c.mu.Unlock()
+	c.changes.add(topicCalls)
+}
+
+// run sends the request and waits for the result.
+func (c *calls) run(ctx context.Context, one *call, tool string) {
+	defer one.cancel()
+	began := time.Now()
+	timeout := time.Duration(one.Request.Seconds * float64(time.Second))
+	options := []client.CallOption{client.Timeout(cmp.Or(timeout, defaultTimeout)),
+		client.Meta(one.Request.Meta), client.Fresh(),
+		client.OnProgress(func(p mcp.ProgressParams) { c.update(func() { one.Progress = &p }) }),
+		client.OnTask(func(t mcp.Task) { c.update(func() { one.Task = &t }) })}
+	var result json.RawMessage
+	err := c.servers.use(ctx, one.Request.Server, func(_ *server, cl *client.Client) (err error) {
+		result, err = c.send(ctx, cl, one.Request, tool, options)
+		return err
+	})
+	misfit := ""
+	if e, ok := errors.AsType[*client.OutputError](err); ok {
+		result, misfit, err = e.Result, e.Err.Error(), nil
+	}
+	c.update(func() {
+		one.Running, one.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
+		one.Result, one.Misfit = result, misfit
+		if err != nil {
+			one.Error = newProblem(err)
+		}
+		c.running--
+		c.size += len(result)
+		c.forget()
+	})
+}
+
+// send sends a request as the command for it does.
+func (c *calls) send(ctx context.Context, cl *client.Client, in callRequest, tool string,
+	options []client.CallOption) (json.RawMessage, error) {
+	if in.Method != mcp.MethodCallTool {
+		return cl.Call(ctx, in.Method, in.Params, options...)
+	}
+	arguments := json.RawMessage(jsonscan.Member(in.Params, "arguments"))
+	if !in.Task {
+		return cl.CallToolRaw(ctx, tool, arguments, options...)
+	}
+	task, err := cl.StartTool(ctx, tool, arguments, options...)
+	if err != nil {
+		return nil, err
+	}
+	result, err := task.WaitRaw(ctx, options...)
+	if ctx.Err() != nil && task.ID() != "" { // the end of a wait does not cancel a task
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = task.Cancel(ending)
+	}
+	return result, err
+}
+
+// forget removes the oldest calls that are not running if there are too many. mu must be held.
+func (c *calls) forget() {
+	for len(c.all) > maxCalls || c.size > maxResults && len(c.all) > 1 {
+		i := slices.IndexFunc(c.all, func(one *call) bool { return !one.Running })
+		if i < 0 {
+			return
+		}
+		c.size -= len(c.all[i].Result)
+		c.all = slices.Delete(c.all, i, i+1)
+	}
+}
+
+// list returns all calls without their results.
+func (c *calls) list() []call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	list := []call{}
+	for _, one := range c.all {
+		brief := *one
+		brief.Result, brief.Request.Params = nil, nil
+		list = append(list, brief)
+	}
+	return list
+}
+
+// get returns a call.
+func (c *calls) get(id int64) (call, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		if one.ID == id {
+			return *one, nil
+		}
+	}
+	return call{}, notFound("call", id)
+}
+
+// only returns the call that runs on a server, if there is exactly one, or 0.
+func (c *calls) only(server string) (found int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		switch {
+		case !one.Running || one.Request.Server != server:
+		case found != 0:
+			return 0
+		default:
+			found = one.ID
+		}
+	}
+	return found
+}
+
+// cancel cancels a call.
+func (c *calls) cancel(id int64) error {
+	one, err := c.get(id)
+	if err == nil {
+		one.cancel()
+	}
+	return err
+}

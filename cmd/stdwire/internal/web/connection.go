@@ -1,0 +1,176 @@
+package web
+
+import (
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A connection is the source of messages of a lane: a connection to a server, or a recording.
+type connection struct {
+	number  int
+	lane    string
+	opened  time.Time
+	command []string // as the recording says
+
+	// What relates messages to the request that they belong to. Guarded by traffic.mu, and each
+	// limited to maxRelated.
+	frames  map[int64]int64  // from the number of a frame in its recording
+	tokens  map[string]int64 // from progress tokens
+	rounds  map[string]int64 // from the requestState of a result that asks for input
+	tasks   map[string]int64 // from the ids of tasks
+	open    map[int64]string // ids of requests of the client without a response
+	belongs map[int64]int64  // from a request of the server to the one it belongs to
+
+	exchanges map[string]*exchange // by the id of a request of the client, over HTTP
+}
+
+const (
+	maxRelated     = 1 << 14
+	maxConnections = 4096 // that are listed; the timeline shows others, too
+)
+
+// connect returns a new connection of a lane.
+func (t *traffic) connect(lane string, opened time.Time, command []string) *connection {
+	c := &connection{lane: lane, opened: opened, command: command, frames: map[int64]int64{},
+		tokens: map[string]int64{}, rounds: map[string]int64{}, tasks: map[string]int64{},
+		open: map[int64]string{}, belongs: map[int64]int64{},
+		exchanges: map[string]*exchange{}}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.number = 1
+	if n := len(t.connections); n > 0 {
+		c.number = t.connections[n-1].number + 1
+	}
+	t.connections = append(t.connections, c)
+	if len(t.connections) > maxConnections {
+		t.connections = t.connections[1:]
+	}
+	return c
+}
+
+// connection returns the connection with a number.
+func (t *traffic) connection(number int64) (*connection, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.connections {
+		if int64(c.number) == number {
+			return c, nil
+		}
+	}
+	return nil, notFound("connection", number)
+}
+
+// newRecorder returns a recorder whose messages are those of a new connection.
+func (t *traffic) newRecorder(lane string, command []string) *tap.Recorder {
+	c := t.connect(lane, time.Now(), command)
+	return tap.Options{Command: command, Show: func(r *tap.Record) { t.add(c, r) },
+		Warn: func(error) {}}.Start() // it warns of what it writes, and writes nothing
+}
+
+// record makes a client record its messages. Call end when the client has ended.
+func (t *traffic) record(lane string, o *client.Options) (end func()) {
+	recorder := t.newRecorder(lane, []string{lane})
+	o.Hooks.Frame = func(d rpc.Direction, frame []byte) {
+		side := recorder.Server
+		if d == rpc.Outbound {
+			side = recorder.Client
+		}
+		side.Frame(frame)
+	}
+	return func() { recorder.Close(0, time.Second) }
+}
+
+// remember adds to a map of at most maxRelated entries.
+func remember[K comparable, V any](in map[K]V, key K, value V) {
+	if len(in) >= maxRelated {
+		for k := range in {
+			delete(in, k)
+			break
+		}
+	}
+	in[key] = value
+}
+
+// relate finds the request that a message belongs to. traffic.mu must be held.
+func (c *connection) relate(m *message) {
+	r := m.record
+	text := r.Frame
+	if m.Kind == tap.Batch || r.SHA256 != "" {
+		text = nil
+	}
+	params := jsonscan.Member(text, "params")
+	switch {
+	case m.Kind == tap.Request && m.From == tap.FromClient:
+		if token := jsonscan.Member(jsonscan.Member(params, "_meta"), "progressToken"); token != nil {
+			remember(c.tokens, string(token), m.N)
+		}
+		switch m.Method {
+		case mcp.MethodGetTask, mcp.MethodCancelTask, mcp.MethodUpdateTask, mcp.MethodTaskResult:
+			m.Call = c.tasks[string(jsonscan.Member(params, "taskId"))]
+		case mcp.MethodListen: // it stays open
+		default:
+			if state := jsonscan.Member(params, "requestState"); state != nil {
+				m.Call = c.rounds[string(state)]
+			}
+			remember(c.open, m.N, m.ID)
+		}
+		remember(c.frames, r.N, m.N)
+	case m.Kind == tap.Request:
+		m.Call = c.only()
+		remember(c.frames, r.N, m.N)
+		remember(c.belongs, m.N, m.Call)
+	case m.Kind == tap.Response:
+		m.Request = c.frames[r.RequestFrame]
+		delete(c.frames, r.RequestFrame)
+		delete(c.open, m.Request)
+		m.Call = c.belongs[m.Request]
+		delete(c.belongs, m.Request)
+		c.relateResult(m, jsonscan.Member(text, "result"))
+	case m.Method == mcp.NotificationProgress:
+		m.Call = c.tokens[string(jsonscan.Member(params, "progressToken"))]
+	case m.Method == mcp.NotificationCancelled && m.From == tap.FromClient:
+		id := string(jsonscan.Member(params, "requestId"))
+		for n, open := range c.open {
+			if open == id {
+				m.Call = n
+				delete(c.open, n)
+			}
+		}
+	case m.Kind == tap.Notification && m.From == tap.FromServer:
+		m.Call = c.only()
+	}
+}
+
+// relateResult remembers what later messages of the same call have in common with its result.
+func (c *connection) relateResult(m *message, result []byte) {
+	if m.From != tap.FromServer || m.Request == 0 || len(result) == 0 || result[0] != '{' {
+		return
+	}
+	if state := jsonscan.Member(result, "requestState"); state != nil {
+		remember(c.rounds, string(state), m.Request)
+	}
+	id := jsonscan.Member(result, "taskId")
+	if id == nil {
+		id = jsonscan.Member(jsonscan.Member(result, "task"), "taskId")
+	}
+	if id != nil && m.Method == mcp.MethodCallTool {
+		remember(c.tasks, string(id), m.Request)
+	}
+}
+
+// only returns the open request of the client if there is exactly one, or 0. A legacy server does
+// not say which call a question or log message belongs to.
+func (c *connection) only() int64 {
+	if len(c.open) != 1 {
+		return 0
+	}
+	for n := range c.open {
+		return n
+	}
+	return 0
+}

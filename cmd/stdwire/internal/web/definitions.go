@@ -1,0 +1,153 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+)
+
+// definitions are what a server offers, and what is to be said about it.
+type definitions struct {
+	Lists    map[pin.Kind][]definition `json:"lists"`
+	Problems map[pin.Kind]*problem     `json:"problems,omitempty"` // lists that failed
+	Pins     *problem                  `json:"pins,omitempty"`     // why they were not compared
+	Identity string                    `json:"identity,omitempty"` // see [pin.Report]
+	Findings []scan.Finding            `json:"findings"`           // about the server as a whole
+}
+
+// A definition is a tool, prompt, resource or template, as the server wrote it.
+type definition struct {
+	Definition json.RawMessage `json:"definition"`
+	Denied     bool            `json:"denied,omitempty"` // by the configuration
+	Pin        pin.State       `json:"pin,omitempty"`    // "" if the kind was never pinned
+	Diff       []diffLine      `json:"diff,omitempty"`   // to the pin
+	Findings   []scan.Finding  `json:"findings,omitempty"`
+}
+
+// A diffLine is a difference of two JSON texts.
+type diffLine struct {
+	Path string          `json:"path"`
+	Old  json.RawMessage `json:"old,omitempty"` // none if it was added
+	New  json.RawMessage `json:"new,omitempty"` // none if it was removed
+}
+
+func newDiff(changes []pin.Change) (lines []diffLine) {
+	for _, c := range changes {
+		lines = append(lines, diffLine{c.Path, json.RawMessage(c.Old), json.RawMessage(c.New)})
+	}
+	return lines
+}
+
+const listTimeout = 30 * time.Second // for all lists of a server
+
+// definitions lists what a server offers, and compares it with its pins.
+func (s *servers) definitions(ctx context.Context, id string) (*definitions, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	all := &definitions{Lists: map[pin.Kind][]definition{}, Problems: map[pin.Kind]*problem{},
+		Findings: []scan.Finding{}}
+	err := s.use(ctx, id, func(one *server, c *client.Client) error {
+		raw := map[pin.Kind][]json.RawMessage{}
+		for _, kind := range pin.Kinds() {
+			list, err := gateway.Definitions(ctx, c, kind)
+			if err != nil {
+				all.Problems[kind] = newProblem(err)
+				continue
+			}
+			raw[kind] = list
+			for _, text := range list {
+				d := definition{Definition: text}
+				if kind == pin.Tool {
+					d.Denied = !one.filter.Allows(kind.Name(text))
+				}
+				all.Lists[kind] = append(all.Lists[kind], d)
+			}
+		}
+		all.comparePins(id, c, raw)
+		all.scan(scan.Server{ID: id, Handshake: c.Handshake().Result, Config: one.config,
+			Tools: raw[pin.Tool], Prompts: raw[pin.Prompt], Resources: raw[pin.Resource],
+			Templates: raw[pin.Template]})
+		return nil
+	})
+	return all, err
+}
+
+// comparePins compares the definitions with their pins.
+func (all *definitions) comparePins(id string, c *client.Client,
+	raw map[pin.Kind][]json.RawMessage) {
+	lock, err := target.OpenPins()
+	if err != nil {
+		all.Pins = newProblem(err)
+		return
+	}
+	s, err := gateway.PinServer(id, c)
+	if err != nil {
+		all.Pins = newProblem(err)
+		return
+	}
+	for kind, list := range raw {
+		report, err := lock.Compare(s, kind, list)
+		if err != nil {
+			all.Pins = newProblem(err)
+			return
+		}
+		if report.First {
+			continue
+		}
+		all.Identity = report.IdentityChange
+		for i, v := range report.Verdicts {
+			d := &all.Lists[kind][i]
+			d.Pin, d.Diff = v.State, newDiff(v.Changes)
+		}
+	}
+}
+
+// scanKinds maps the kinds of package pin to those of package scan.
+var scanKinds = map[scan.Kind]pin.Kind{scan.KindTool: pin.Tool, scan.KindPrompt: pin.Prompt,
+	scan.KindResource: pin.Resource, scan.KindTemplate: pin.Template}
+
+// scan adds the findings of stdwire scan.
+func (all *definitions) scan(s scan.Server) {
+	for _, f := range scan.Scan([]scan.Server{s}) {
+		kind, ok := scanKinds[f.Kind]
+		list := all.Lists[kind]
+		i := slices.IndexFunc(list, func(d definition) bool {
+			return kind.Name(d.Definition) == f.Name
+		})
+		if !ok || i < 0 {
+			all.Findings = append(all.Findings, f)
+			continue
+		}
+		list[i].Findings = append(list[i].Findings, f)
+	}
+}
+
+// accept pins the definitions with these names as they are now.
+func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []string) error {
+	if !slices.Contains(pin.Kinds(), kind) || len(names) == 0 {
+		return command.BadArgs("a kind and names are needed")
+	}
+	return s.use(ctx, id, func(_ *server, c *client.Client) error {
+		lock, err := target.OpenPins()
+		if err != nil {
+			return err
+		}
+		server, err := gateway.PinServer(id, c)
+		if err != nil {
+			return err
+		}
+		list, err := gateway.Definitions(ctx, c, kind)
+		if err != nil {
+			return err
+		}
+		return lock.Accept(server, kind, list, names...)
+	})
+}

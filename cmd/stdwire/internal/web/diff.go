@@ -1,0 +1,90 @@
+package web
+
+import (
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/internal/jsondiff"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// diff returns the differences of two messages.
+func (t *traffic) diff(before, after int64) ([]diffLine, error) {
+	a, err := t.message(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := t.message(after)
+	if err != nil {
+		return nil, err
+	}
+	return append([]diffLine{}, newDiff(jsondiff.Diff(a.record.Frame, b.record.Frame))...), nil
+}
+
+// A pair is a request that two connections may have in common, and how the responses differ.
+type pair struct {
+	Method  string     `json:"method"`
+	Subject string     `json:"about,omitempty"`
+	Old     int64      `json:"old,omitempty"` // the number of the request; 0 if there is none
+	New     int64      `json:"new,omitempty"`
+	Diff    []diffLine `json:"diff,omitempty"`
+
+	response *message // of Old
+}
+
+// A pairKey is what equal requests have in common.
+type pairKey struct{ from, method, params string }
+
+// newPairKey returns the key of a request. What clients add in _meta differs each time.
+func newPairKey(m *message) pairKey {
+	params := []byte("{")
+	for name, value := range jsonscan.Members(jsonscan.Member(m.record.Frame, "params")) {
+		if !jsonscan.KeyIs(name, "_meta") {
+			params = append(append(append(params, name...), value...), ',')
+		}
+	}
+	return pairKey{string(m.From), m.Method, string(params)}
+}
+
+// diffConnections compares the responses that two connections got to equal requests. It returns the
+// requests of the old one, and then those that only the new one sent.
+func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
+	var messages [2][]*message
+	for i, number := range []int64{before, after} {
+		c, err := t.connection(number)
+		if err != nil {
+			return nil, err
+		}
+		messages[i] = t.of(c)
+	}
+	pairs := []*pair{}
+	open := map[pairKey][]*pair{} // requests of old that new has not sent yet
+	requests := map[int64]*pair{}
+	for _, m := range messages[0] {
+		switch m.Kind {
+		case tap.Request:
+			p := &pair{Method: m.Method, Subject: m.Subject, Old: m.N}
+			key := newPairKey(m)
+			pairs, open[key], requests[m.N] = append(pairs, p), append(open[key], p), p
+		case tap.Response:
+			if p := requests[m.Request]; p != nil {
+				p.response = m
+			}
+		}
+	}
+	for _, m := range messages[1] {
+		switch m.Kind {
+		case tap.Request:
+			p, key := &pair{Method: m.Method, Subject: m.Subject}, newPairKey(m)
+			if same := open[key]; len(same) > 0 {
+				p, open[key] = same[0], same[1:]
+			} else {
+				pairs = append(pairs, p)
+			}
+			p.New, requests[m.N] = m.N, p
+		case tap.Response:
+			if p := requests[m.Request]; p != nil && p.response != nil {
+				p.Diff = newDiff(tap.Compare(p.response.record.Frame, m.record.Frame, "_meta"))
+			}
+		}
+	}
+	return pairs, nil
+}

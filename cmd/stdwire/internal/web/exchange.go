@@ -1,0 +1,121 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+)
+
+// An exchange is the HTTP request that carried a message, and the beginning of the response.
+type exchange struct {
+	Method   string      `json:"method"`
+	Proto    string      `json:"proto,omitempty"` // of the response
+	Status   string      `json:"status,omitempty"`
+	Error    string      `json:"error,omitempty"` // why there is no response
+	Ms       float64     `json:"ms"`              // until the header of the response
+	Request  http.Header `json:"request"`
+	Response http.Header `json:"response,omitempty"`
+}
+
+// publicHeaders are the headers whose values are sent to the page. Others may be secret.
+var publicHeaders = []string{"Accept", "Allow", "Cache-Control", "Content-Encoding",
+	"Content-Length", "Content-Type", "Date", "Last-Event-Id", "Mcp-Method", "Mcp-Name",
+	"Mcp-Protocol-Version", "Retry-After", "Server", "Transfer-Encoding", "User-Agent", "Vary",
+	"Www-Authenticate"}
+
+// public returns a header without values that may be secret.
+func public(h http.Header) http.Header {
+	shown := http.Header{}
+	for name, values := range h {
+		if slices.Contains(publicHeaders, name) {
+			shown[name] = values
+		} else {
+			shown[name] = []string{"(not shown)"}
+		}
+	}
+	return shown
+}
+
+// observe returns a function that wraps the transport of a server, so that the exchanges of its
+// latest connection are kept.
+func (t *traffic) observe(lane string) func(http.RoundTripper) http.RoundTripper {
+	return func(next http.RoundTripper) http.RoundTripper {
+		return &observer{t, lane, next}
+	}
+}
+
+type observer struct {
+	traffic *traffic
+	lane    string
+	next    http.RoundTripper
+}
+
+func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
+	id := requestID(r)
+	began := time.Now()
+	response, err := o.next.RoundTrip(r)
+	if id == "" {
+		return response, err
+	}
+	e := &exchange{Method: r.Method, Ms: command.Milliseconds(time.Since(began)),
+		Request: public(r.Header)}
+	if err != nil {
+		e.Error = strings.TrimSpace(err.Error())
+	} else {
+		e.Proto, e.Status, e.Response = response.Proto, response.Status, public(response.Header)
+	}
+	o.traffic.keep(o.lane, id, e)
+	return response, err
+}
+
+// requestID returns the id of the request in the body, as JSON, or "".
+func requestID(r *http.Request) string {
+	if r.GetBody == nil {
+		return ""
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer body.Close()
+	text, err := io.ReadAll(body) // it is in memory already
+	text = bytes.TrimSpace(text)
+	if err != nil || len(text) == 0 || text[0] != '{' || jsonscan.Member(text, "method") == nil {
+		return ""
+	}
+	return string(jsonscan.Member(text, "id"))
+}
+
+// keep adds an exchange to the latest connection of a lane.
+func (t *traffic) keep(lane, id string, e *exchange) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range slices.Backward(t.connections) {
+		if c.lane == lane {
+			remember(c.exchanges, id, e)
+			return
+		}
+	}
+}
+
+// exchange returns the HTTP exchange of a request of the client or of its response, or nil.
+func (t *traffic) exchange(m *message) *exchange {
+	if (m.From == tap.FromClient) != (m.Kind == tap.Request) {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, c := range t.connections {
+		if c.number == m.Connection {
+			return c.exchanges[m.ID]
+		}
+	}
+	return nil
+}

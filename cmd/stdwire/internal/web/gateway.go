@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+)
+
+// A watchedGateway is a running gateway whose servers and messages the page shows.
+type watchedGateway struct {
+	*control.Gateway
+	changes *changes
+	traffic *traffic
+	wg      sync.WaitGroup
+
+	mu       sync.Mutex
+	statuses []ops.Status
+	err      error // why it is not reached any more
+}
+
+const (
+	gatewayWait     = 30 // seconds of a call of host.messages
+	gatewayInterval = 2 * time.Second
+)
+
+// watch follows the gateway until ctx or the gateway ends.
+func (g *watchedGateway) watch(ctx context.Context) {
+	g.wg.Go(func() { g.fail(ctx, g.followStatuses(ctx)) })
+	g.wg.Go(func() { g.fail(ctx, g.followMessages(ctx)) })
+}
+
+func (g *watchedGateway) fail(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		g.mu.Lock()
+		g.err = err
+		g.mu.Unlock()
+		g.changes.add(topicServers)
+	}
+}
+
+func (g *watchedGateway) followStatuses(ctx context.Context) error {
+	tick := time.NewTicker(gatewayInterval)
+	defer tick.Stop()
+	for {
+		if err := g.refresh(ctx, "host.status", struct{}{}); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// refresh runs an operation that returns the states of the servers.
+func (g *watchedGateway) refresh(ctx context.Context, operation string, arguments any) error {
+	var now ops.Statuses
+	if err := g.Call(ctx, operation, arguments, &now); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	changed := !reflect.DeepEqual(now.Servers, g.statuses)
+	g.statuses = now.Servers
+	g.mu.Unlock()
+	if changed {
+		g.changes.add(topicServers)
+	}
+	return nil
+}
+
+func (g *watchedGateway) followMessages(ctx context.Context) error {
+	lanes := map[string]*connection{}
+	for next := int64(0); ; {
+		var page ops.MessagesOutput
+		if err := g.Call(ctx, "host.messages", ops.MessagesInput{After: next, Wait: gatewayWait},
+			&page); err != nil {
+			return err
+		}
+		next = page.Next
+		for _, m := range page.Messages {
+			record, err := tap.ParseRecord([]byte(m.Record))
+			if err != nil {
+				return err
+			}
+			if lanes[m.Lane] == nil {
+				lanes[m.Lane] = g.traffic.connect(m.Lane, time.Now(), []string{m.Lane})
+			}
+			g.traffic.add(lanes[m.Lane], record)
+		}
+	}
+}
+
+// list returns the servers as the page shows them.
+func (g *watchedGateway) list() []serverStatus {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	list := []serverStatus{}
+	for _, s := range g.statuses {
+		one := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
+			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts}
+		if since, err := time.Parse(time.RFC3339, s.Since); err == nil {
+			one.Since = since.UnixMilli()
+		}
+		if s.RetryIn > 0 {
+			one.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
+		}
+		if s.Error != "" {
+			one.Problem = &problem{Code: "unreachable", Message: s.Error}
+		}
+		if g.err != nil {
+			one.Problem = newProblem(g.err)
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// do runs an action of the page.
+func (g *watchedGateway) do(ctx context.Context, action, id string) error {
+	operation := map[string]string{"start": "host.restart", "restart": "host.restart",
+		"disable": "host.disable", "enable": "host.enable"}[action]
+	if operation == "" {
+		return notFound("action", action)
+	}
+	return g.refresh(ctx, operation, ops.Server{Server: id})
+}
+
+// log returns what the processes of a server have written to stderr.
+func (g *watchedGateway) log(ctx context.Context, id string, from int64) (map[string]any, error) {
+	var out ops.LogsOutput
+	err := g.Call(ctx, "host.logs", ops.LogsInput{Server: id, After: from}, &out)
+	return map[string]any{"text": out.Text, "next": out.Next, "missed": out.Missed}, err
+}

@@ -1,0 +1,38 @@
+package web
+
+import (
+	"embed"
+	"io/fs"
+	"net/http"
+	"path"
+)
+
+// page is the page as it is read in an editor: it needs no build, and fetches nothing from
+// elsewhere.
+//
+//go:embed page
+var page embed.FS
+
+// contentTypes are those of the files of the page. What the system says is not used.
+var contentTypes = map[string]string{".html": "text/html; charset=utf-8",
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml"}
+
+// servePage serves a file of the page.
+func servePage(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		refuse(w, http.StatusMethodNotAllowed, "the page is only read")
+		return
+	}
+	name := path.Clean(r.URL.Path)
+	if name == "/" {
+		name = "/index.html"
+	}
+	text, err := fs.ReadFile(page, "page"+name)
+	if err != nil {
+		refuse(w, http.StatusNotFound, "there is no such page")
+		return
+	}
+	w.Header().Set("Content-Type", contentTypes[path.Ext(name)])
+	_, _ = w.Write(text)
+}

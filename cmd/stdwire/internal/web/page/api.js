@@ -1,0 +1,92 @@
+// The API of stdwire. The address of the page has a token, which is exchanged once for the key that
+// each request carries.
+import { parse } from './json.js';
+
+const stored = 'stdwire key';
+let key = localStorage.getItem(stored);
+
+// Problem is an error of the API, with the members code, message, hint and stderr.
+export class Problem extends Error {
+  constructor(body) {
+    super(body.message);
+    Object.assign(this, body);
+  }
+}
+
+// open exchanges the token of the address, if it has one. It returns what is after the token.
+export async function open() {
+  const token = /^#token=([^&]+)&?(.*)$/.exec(location.hash);
+  if (!token) return;
+  history.replaceState(null, '', '#' + token[2]);
+  const response = await fetch('session', { method: 'POST', body: JSON.stringify({ token: token[1] }) });
+  if (response.ok) {
+    key = (await response.json()).key;
+    localStorage.setItem(stored, key);
+  } else if (!key) {
+    throw new Problem(await response.json());
+  } // a reload of an address that was used already
+}
+
+async function request(path, options = {}) {
+  let response;
+  try {
+    response = await fetch('api/' + path, { ...options, headers: { Authorization: `Bearer ${key}` } });
+  } catch (error) {
+    if (error.name === 'AbortError') throw error;
+    throw new Problem({ code: 'unreachable', message: 'stdwire web does not answer; it may have ended' });
+  }
+  if (!response.ok) throw new Problem(await response.json());
+  return response;
+}
+
+export const get = async path => (await request(path)).json();
+
+// exact is get with numbers as they were written.
+export const exact = async path => parse(await (await request(path)).text());
+
+export const blob = async path => {
+  const response = await request(path);
+  const name = /filename="(.*)"/.exec(response.headers.get('Content-Disposition'))?.[1];
+  return { blob: await response.blob(), name };
+};
+
+// post sends a value, or a text that is JSON already.
+export const post = async (path, value = {}) => (await request(path,
+  { method: 'POST', body: typeof value === 'string' || value instanceof Blob ? value : JSON.stringify(value) })).json();
+
+// segments joins the segments of a path.
+export const segments = (...parts) => parts.map(encodeURIComponent).join('/');
+
+// watch calls changed with the names of the topics that have changed, for as long as the page lives,
+// and connected with whether there is a connection.
+export async function watch(changed, connected) {
+  let known = {};
+  for (;;) {
+    try {
+      const response = await request('changes');
+      connected(true);
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = '';
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const lines = (rest + value).split('\n');
+        rest = lines.pop();
+        for (const line of lines) {
+          if (!line.startsWith('data: ')) continue;
+          const now = JSON.parse(line.slice(6));
+          const topics = Object.keys(now).filter(topic => now[topic] !== known[topic]);
+          known = now;
+          if (topics.length > 0) changed(topics);
+        }
+      }
+    } catch (error) {
+      if (error.code === 'refused') {
+        connected(false, error);
+        return;
+      }
+    }
+    connected(false);
+    await new Promise(resolve => { setTimeout(resolve, 1000); });
+  }
+}

@@ -1,0 +1,110 @@
+// The frame of the page: views, the address, keys, colours.
+import * as api from './api.js';
+import { button, element, problem, replace } from './dom.js';
+import { explore } from './explore.js';
+import { questions } from './questions.js';
+import { saved } from './saved.js';
+import { servers } from './servers.js';
+import { emit, on, start, state } from './store.js';
+import { timeline } from './timeline.js';
+
+const views = [
+  ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
+  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['timeline', 'Timeline', timeline],
+  ['saved', 'Saved calls', saved],
+];
+
+const $ = id => document.getElementById(id);
+let current; // the view that is shown: { name, show(route), close() }
+
+// route returns the parts of the address: #/view/part/part?name=value.
+function route() {
+  const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
+  const [name, ...parts] = path.split('/').map(decodeURIComponent);
+  return { name: name || (state.servers.length === 0 ? 'timeline' : 'servers'), parts, query: new URLSearchParams(query) };
+}
+
+function show() {
+  const at = route();
+  const found = views.find(([name]) => name === at.name) ?? views[0];
+  for (const a of $('views').children) {
+    if (a.dataset.view === found[0]) a.setAttribute('aria-current', 'page');
+    else a.removeAttribute('aria-current');
+  }
+  document.title = `${found[1]} · ${state.about.title} · stdwire`;
+  if (current?.name !== found[0]) {
+    current?.close?.();
+    replace($('main'));
+    current = { name: found[0], ...found[2]($('main'), found[0]) };
+  }
+  current.show(at);
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+  localStorage.setItem('stdwire theme', theme);
+  emit('theme');
+}
+
+const dark = () => (document.documentElement.dataset.theme ||
+  (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+
+const keys = [
+  ['1 … 7', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
+  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['d', 'dark or light'], ['?', 'these keys'],
+];
+
+function showKeys() {
+  const dialog = element('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, element('h2', {}, 'Keys'),
+    element('table', {}, keys.map(([key, what]) => element('tr', {}, element('th', { scope: 'row' }, key), element('td', {}, what)))),
+    button('Close', () => dialog.close()));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function onKey(event) {
+  const typing = event.target.closest('input, textarea, select, [contenteditable]');
+  if (event.defaultPrevented || event.altKey || event.metaKey || event.ctrlKey || document.querySelector('dialog[open]')) return;
+  if (typing) {
+    if (event.key === 'Escape') event.target.blur();
+    return;
+  }
+  const view = views[Number(event.key) - 1];
+  if (view) location.hash = `#/${view[0]}`;
+  else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
+  else if (event.key === 'd') setTheme(dark() ? 'light' : 'dark');
+  else if (event.key === '?') showKeys();
+  else if (event.key === 'q') $('questions').querySelector('button, input, select, textarea')?.focus();
+  else if (!current?.key?.(event)) return;
+  event.preventDefault();
+}
+
+async function main() {
+  document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
+  $('theme').addEventListener('click', () => setTheme(dark() ? 'light' : 'dark'));
+  $('keys').addEventListener('click', showKeys);
+  $('skip').addEventListener('click', event => {
+    event.preventDefault();
+    $('main').focus();
+  });
+  try {
+    await api.open();
+    await start();
+  } catch (error) {
+    replace($('main'), problem(error));
+    document.body.dataset.ready = 'refused';
+    return;
+  }
+  replace($('views'), views.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name }, text)));
+  on('connected', () => {
+    $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web has ended, or is busy';
+  });
+  questions($('questions'));
+  addEventListener('hashchange', show);
+  addEventListener('keydown', onKey);
+  show();
+  document.body.dataset.ready = 'yes';
+}
+
+main();

@@ -1,0 +1,105 @@
+// Elements of the page. What a server says becomes text nodes and attributes here, never markup.
+
+// element returns an element. An attribute whose name begins with "on" is a listener; one that is
+// false, null or undefined is left out. Children are nodes, texts, or arrays of them.
+export function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === false || value === null || value === undefined) continue;
+    if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (key === 'value' || key === 'checked' || key === 'selected') node[key] = value;
+    else node.setAttribute(key, value === true ? '' : value);
+  }
+  append(node, children);
+  return node;
+}
+
+export function append(node, children) {
+  for (const child of [children].flat(Infinity)) {
+    if (child !== null && child !== undefined && child !== false) node.append(child);
+  }
+}
+
+// replace replaces the children of a node.
+export function replace(node, ...children) {
+  node.replaceChildren();
+  append(node, children);
+}
+
+export const button = (text, onclick, attributes = {}) =>
+  element('button', { type: 'button', onclick, ...attributes }, text);
+
+let lastID = 0;
+export const newID = () => `id${++lastID}`;
+
+// field returns a label and its control.
+export function field(text, control, ...rest) {
+  control.id ||= newID();
+  return element('div', { class: 'field' }, element('label', { for: control.id }, text), control, rest);
+}
+
+// select returns a list to choose from. Options are [value, text] or values.
+export function select(options, value, onchange, attributes = {}) {
+  return element('select', { onchange: event => onchange(event.target.value), ...attributes },
+    options.map(option => {
+      const [key, text] = Array.isArray(option) ? option : [option, option];
+      return element('option', { value: key, selected: key === value }, text);
+    }));
+}
+
+// link returns a link to another site if the URL is one of the web, and otherwise the text alone.
+export function link(url, text = url) {
+  let safe = false;
+  try {
+    safe = ['http:', 'https:'].includes(new URL(url).protocol);
+  } catch { /* it is no URL */ }
+  return safe
+    ? element('a', { href: url, target: '_blank', rel: 'noopener noreferrer' }, text)
+    : document.createTextNode(text);
+}
+
+// problem returns an error as the page shows it.
+export function problem(error) {
+  return element('div', { class: 'problem', role: 'alert' },
+    element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
+    error.rpc !== undefined && element('span', {}, ` (JSON-RPC error ${error.rpc})`),
+    error.hint && element('p', { class: 'hint' }, error.hint),
+    error.data !== undefined && element('pre', {}, JSON.stringify(error.data, null, 2)),
+    error.stderr && element('pre', {}, error.stderr));
+}
+
+// attempt runs an action and shows its error in place, until another one succeeds.
+export async function attempt(place, action) {
+  try {
+    const value = await action();
+    place.querySelector(':scope > .problem')?.remove();
+    return value;
+  } catch (error) {
+    replace(place, problem(error));
+    return undefined;
+  }
+}
+
+// download hands a file to the browser.
+export function download(name, blob) {
+  const url = URL.createObjectURL(blob);
+  const a = element('a', { href: url, download: name });
+  document.body.append(a);
+  a.click();
+  a.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+// copy puts text on the clipboard.
+export const copier = text => button('Copy', async event => {
+  const target = event.currentTarget;
+  await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
+  target.textContent = 'Copied';
+  setTimeout(() => { target.textContent = 'Copy'; }, 1500);
+});
+
+export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`
+  : `${(n / (1 << 20)).toFixed(1)} MiB`;
+
+export const duration = ms => ms === undefined ? '' : ms < 1 ? `${ms.toFixed(2)} ms`
+  : ms < 1000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1000).toFixed(2)} s`;

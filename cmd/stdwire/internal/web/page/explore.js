@@ -1,0 +1,185 @@
+// What servers offer: a list to search, and beside it what is selected.
+import * as api from './api.js';
+import { attempt, button, element, problem, replace, select } from './dom.js';
+import { diff, tree } from './json.js';
+import { panel } from './panels.js';
+import { definitions, on, server, state } from './store.js';
+
+const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt' };
+
+const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate' };
+
+// icon returns an icon of a definition that needs no other server.
+export function icon(definition) {
+  const src = Array.isArray(definition.icons) && definition.icons.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one?.src))?.src;
+  return src ? element('img', { class: 'icon', src, alt: '' }) : null;
+}
+
+// badges returns what is to be known about a definition at first sight.
+export function badges(one) {
+  const a = one.definition.annotations ?? {};
+  const list = [];
+  const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
+  if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
+  if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
+  if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
+  if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
+  if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
+  if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
+  if (a.idempotentHint) add('idempotent', 'good', 'The server says that to repeat it does no harm.');
+  if (a.openWorldHint) add('open world', 'info', 'The server says that it reaches other systems.');
+  if (one.definition.execution?.taskSupport && one.definition.execution.taskSupport !== 'forbidden') add(`task ${one.definition.execution.taskSupport}`, 'info');
+  return list;
+}
+
+export function explore(root, view) {
+  const kind = kinds[view];
+  let at = { parts: [], query: new URLSearchParams() };
+  let entries = []; // { server, one }
+  let open = '';
+  let panelEnd;
+  let known = false; // the server of the panel is connected, so what it can do is known
+  const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
+  const chooser = element('div');
+  const items = element('ul', { class: 'items', 'aria-label': view });
+  const notes = element('div');
+  const detail = element('section', { class: 'detail', 'aria-label': kind });
+  replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
+    chooser, search, notes, items), detail));
+
+  const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
+
+  // fetch gets the lists of the chosen server, or of all that are running.
+  async function fetch() {
+    const chosen = at.parts[0];
+    const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
+    replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(one => one.id)], chosen ?? '',
+      id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+    const found = [];
+    const problems = [];
+    if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
+    await Promise.all(usable.map(async one => {
+      if (one.state === 'disabled') return;
+      try {
+        const all = await definitions(one.id);
+        if (all.problems?.[kind]) problems.push(problem(all.problems[kind]));
+        if (all.pins) problems.push(problem(all.pins));
+        if (all.identity) problems.push(element('p', { class: 'problem' }, `The identity of ${one.id} has changed since it was pinned: ${all.identity}`));
+        for (const finding of all.findings) {
+          problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
+        }
+        for (const definition of all.lists[kind] ?? []) found.push({ server: one.id, one: definition });
+      } catch (error) {
+        problems.push(element('div', {}, element('strong', {}, one.id), problem(error)));
+      }
+    }));
+    entries = found;
+    replace(notes, problems, usable.length === 0 && (state.servers.some(one => one.watched)
+      ? element('p', {}, 'This page watches a gateway, whose clients call the servers: see the timeline.')
+      : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
+    list();
+    select1();
+  }
+
+  // list shows the entries that the search selects.
+  function list() {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const shown = entries.filter(({ server: id, one: { definition: d } }) => {
+      const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
+      return words.every(word => text.includes(word));
+    });
+    replace(items, shown.slice(0, 2000).map(({ server: id, one }) => {
+      const d = one.definition;
+      const name = String(d[identity[kind]]);
+      return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
+        icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
+        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), badges(one),
+        element('span', { class: 'muted line' }, kind === 'tool' || kind === 'prompt' ? d.description ?? '' : name)));
+    }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
+    shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
+    if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
+  }
+
+  // select1 shows the entry of the address.
+  function select1() {
+    const [id, name] = at.parts;
+    const found = entries.find(entry => entry.server === id && String(entry.one.definition[identity[kind]]) === name);
+    known ||= Boolean(server(id)?.details);
+    const key = JSON.stringify([id, name, found?.one, known]);
+    if (key === open) {
+      panelEnd?.show?.(at.query);
+      return;
+    }
+    if (JSON.parse(open || '[]')[0] !== id) known = Boolean(server(id)?.details);
+    open = JSON.stringify([id, name, found?.one, known]);
+    panelEnd?.close();
+    panelEnd = undefined;
+    replace(detail);
+    root.dataset.selected = String(name !== undefined);
+    if (name === undefined) {
+      replace(detail, element('p', { class: 'muted' }, `Select a ${kind}.`));
+      return;
+    }
+    if (!found && kind !== 'resource') {
+      if (entries.length > 0) replace(detail, element('p', {}, `${id} has no ${kind} ${name}.`));
+      return;
+    }
+    const one = found?.one ?? { definition: { uri: name, name } }; // a resource need not be listed
+    const place = element('div');
+    replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(one), about(one, id), place);
+    try {
+      panelEnd = panel(kind, place, server(id), one.definition, at.query);
+    } catch (error) { // the definition is not what the specification says
+      replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
+    }
+  }
+
+  function head(one) {
+    const d = one.definition;
+    return [element('h2', {}, icon(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'muted' }, d[identity[kind]], ' ',
+      d.mimeType ?? '', d.size !== undefined && ` ${d.size} bytes`), element('p', {}, badges(one)),
+    d.description && element('p', { class: 'description' }, d.description)];
+  }
+
+  // about shows what of a definition has changed, what the scan found, and the definition itself.
+  function about(one, id) {
+    const outcome = element('div');
+    return [
+      one.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
+        finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
+      (one.pin === 'new' || one.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${one.pin} since the server was pinned.`),
+        one.diff && diff(one.diff), button('Accept', () => attempt(outcome, async () => {
+          await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(one.definition[identity[kind]])] });
+          state.definitions.delete(id);
+          await fetch();
+        })), outcome),
+      element('details', {}, element('summary', {}, 'Definition'), tree(one.definition)),
+    ];
+  }
+
+  let states = '';
+  const ends = [on('servers', () => { // a call alone changes nothing here
+    const now = JSON.stringify(state.servers.map(one => [one.id, one.state, Boolean(one.details)]));
+    if (now !== states) fetch();
+    states = now;
+  }), on('definitions', () => fetch())];
+  return {
+    show(next) {
+      at = next;
+      fetch();
+    },
+    key(event) {
+      const step = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }[event.key];
+      if (step === undefined) return false;
+      const links = [...items.querySelectorAll('a')];
+      const now = links.findIndex(a => a === document.activeElement || a.getAttribute('aria-current') === 'true' && !links.includes(document.activeElement));
+      links[Math.min(Math.max(now + step, 0), links.length - 1)]?.focus();
+      return true;
+    },
+    close() {
+      panelEnd?.close();
+      for (const end of ends) end();
+      delete root.dataset.selected;
+    },
+  };
+}

@@ -1,0 +1,344 @@
+// A form for a JSON Schema, in step with the JSON itself. What the form cannot express is edited as
+// JSON; what it shows is read from the value, so the two never differ.
+import { button, element, field, newID, select } from './dom.js';
+import { format, isRaw, parse } from './json.js';
+
+const maxDepth = 12; // of nested schemas
+
+// resolve follows the references of a schema within its document, and merges allOf.
+function resolve(schema, root, depth = 0) {
+  if (schema === true || schema === undefined || typeof schema !== 'object' || schema === null) return {};
+  if (depth > maxDepth) return {};
+  if (typeof schema.$ref === 'string') {
+    const { $ref, ...beside } = schema;
+    let found = root;
+    if ($ref.startsWith('#')) {
+      for (const step of $ref.slice(1).split('/').slice(1)) {
+        found = found?.[decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~')];
+      }
+    } else found = undefined;
+    return { ...resolve(found, root, depth + 1), ...beside };
+  }
+  if (Array.isArray(schema.allOf)) {
+    const { allOf, ...beside } = schema;
+    const all = [...allOf, beside].map(part => resolve(part, root, depth + 1));
+    return Object.assign({}, ...all, {
+      properties: Object.assign({}, ...all.map(part => part.properties ?? {})),
+      required: all.flatMap(part => part.required ?? []),
+    });
+  }
+  return schema;
+}
+
+// choices returns the values of an enumeration with their names, or null.
+function choices(schema, root) {
+  if (Array.isArray(schema.enum)) {
+    return schema.enum.map((value, i) => [value, schema.enumNames?.[i] ?? (typeof value === 'string' ? value : JSON.stringify(value))]);
+  }
+  const variants = (schema.oneOf ?? schema.anyOf)?.map(variant => resolve(variant, root));
+  if (variants?.length && variants.every(variant => variant.const !== undefined)) {
+    return variants.map(variant => [variant.const, variant.title ?? JSON.stringify(variant.const)]);
+  }
+  return null;
+}
+
+// variants returns the schemas of which a value has to match one, or null.
+function variants(schema, root) {
+  const { oneOf, anyOf, ...beside } = schema;
+  const list = oneOf ?? anyOf;
+  if (Array.isArray(list)) {
+    return list.map(variant => {
+      const one = resolve(variant, root);
+      const merged = { ...beside, ...one };
+      if (beside.properties || one.properties) merged.properties = { ...beside.properties, ...one.properties };
+      if (beside.required || one.required) merged.required = [...beside.required ?? [], ...one.required ?? []];
+      return merged;
+    });
+  }
+  if (Array.isArray(schema.type)) return schema.type.map(type => ({ ...schema, type }));
+  return null;
+}
+
+const typeOf = value => value === null ? 'null' : Array.isArray(value) ? 'array' : isRaw(value) ? 'number' : typeof value;
+
+// suits reports whether a value looks like one of a schema.
+function suits(value, schema) {
+  if (schema.const !== undefined) return JSON.stringify(value) === JSON.stringify(schema.const);
+  const type = schema.type ?? (schema.properties ? 'object' : schema.items ? 'array' : undefined);
+  const is = typeOf(value);
+  if (type !== undefined && type !== is && !(type === 'integer' && is === 'number')) return false;
+  return is !== 'object' || ((schema.required ?? []).every(name => name in value) &&
+    Object.entries(schema.properties ?? {}).every(([name, property]) => property?.const === undefined || value[name] === property.const));
+}
+
+// initial returns the value that a form begins with.
+export function initial(schema, root = schema, depth = 0) {
+  schema = resolve(schema, root);
+  if (schema.default !== undefined) return structuredClone(schema.default);
+  if (schema.const !== undefined) return schema.const;
+  const listed = choices(schema, root);
+  if (listed) return listed[0]?.[0];
+  const several = variants(schema, root);
+  if (several && depth < maxDepth) return initial(several[0], root, depth + 1);
+  switch (schema.type ?? (schema.properties ? 'object' : undefined)) {
+    case 'object': {
+      const value = {};
+      for (const [name, property] of Object.entries(schema.properties ?? {})) {
+        const resolved = resolve(property, root);
+        if ((schema.required ?? []).includes(name) ? depth < maxDepth : resolved.default !== undefined) {
+          value[name] = initial(property, root, depth + 1);
+        }
+      }
+      return value;
+    }
+    case 'array': return Array.from({ length: depth < maxDepth ? Math.min(schema.minItems ?? 0, 20) : 0 },
+      (_, i) => initial(schema.prefixItems?.[i] ?? schema.items, root, depth + 1));
+    case 'boolean': return false;
+    case 'integer': case 'number': return schema.minimum ?? 0;
+    case 'null': return null;
+    case 'string': return '';
+    default: return null;
+  }
+}
+
+const inputTypes = { date: 'date', time: 'time', email: 'email', uri: 'url' };
+const binary = schema => schema.contentEncoding === 'base64' || ['byte', 'binary', 'base64', 'file'].includes(schema.format);
+
+const base64 = file => new Promise((resolve, reject) => {
+  const reader = new FileReader();
+  reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(',') + 1));
+  reader.onerror = () => reject(reader.error);
+  reader.readAsDataURL(file);
+});
+
+// A control is { node, get() }. changed is called after each change by the user.
+function control(schema, root, value, changed, label, depth, hooks) {
+  schema = resolve(schema, root);
+  const listed = choices(schema, root);
+  if (schema.const !== undefined) {
+    return { node: element('output', { 'aria-label': label }, JSON.stringify(schema.const)), get: () => schema.const };
+  }
+  if (listed) return enumeration(listed, value, changed, label);
+  const several = variants(schema, root);
+  if (several && depth < maxDepth) return variantControl(several, root, value, changed, label, depth, hooks);
+  const type = schema.type ?? (schema.properties ? 'object' : schema.items || schema.prefixItems ? 'array' : undefined);
+  if (depth >= maxDepth) return jsonControl(value, changed, label);
+  switch (type) {
+    case 'object': return schema.properties || schema.additionalProperties
+      ? objectControl(schema, root, value, changed, label, depth, hooks) : jsonControl(value ?? {}, changed, label);
+    case 'array': return arrayControl(schema, root, value, changed, label, depth, hooks);
+    case 'boolean': return enumeration([[true, 'true'], [false, 'false']], value, changed, label);
+    case 'null': return { node: element('output', { 'aria-label': label }, 'null'), get: () => null };
+    case 'integer': case 'number': return numberControl(schema, value, changed, label);
+    case 'string': return stringControl(schema, value, changed, label, hooks);
+    default: return jsonControl(value, changed, label);
+  }
+}
+
+function enumeration(listed, value, changed, label) {
+  const at = listed.findIndex(([one]) => JSON.stringify(one) === JSON.stringify(value));
+  const node = select(listed.map(([, text], i) => [String(i), text]), String(Math.max(at, 0)), changed, { 'aria-label': label });
+  return { node, get: () => listed[Number(node.value)]?.[0] };
+}
+
+function variantControl(several, root, value, changed, label, depth, hooks) {
+  const node = element('div', { class: 'variant' });
+  let at = Math.max(several.findIndex(schema => suits(value, schema)), 0);
+  let inner;
+  const show = current => {
+    inner = control(several[at], root, current, changed, label, depth + 1, hooks);
+    const names = several.map((schema, i) => [String(i), schema.title ?? schema.type ?? (schema.const !== undefined ? JSON.stringify(schema.const) : `Variant ${i + 1}`)]);
+    node.replaceChildren(select(names, String(at), chosen => {
+      at = Number(chosen);
+      show(initial(several[at], root, depth + 1));
+      changed();
+    }, { 'aria-label': `${label}: kind` }), inner.node);
+  };
+  show(value);
+  return { node, get: () => inner.get() };
+}
+
+function numberControl(schema, value, changed, label) {
+  const node = element('input', { type: 'text', inputmode: schema.type === 'integer' ? 'numeric' : 'decimal', oninput: changed,
+    'aria-label': label, value: value === undefined || value === null ? '' : isRaw(value) ? value.rawJSON : String(value) });
+  return { node, get() {
+    let number;
+    try {
+      number = parse(node.value.trim());
+    } catch { /* it is no JSON */ }
+    const valid = typeof number === 'number' || isRaw(number);
+    node.setAttribute('aria-invalid', String(!valid));
+    return valid ? number : node.value; // the server says what is wrong with it
+  } };
+}
+
+function stringControl(schema, value, changed, label, hooks) {
+  const text = typeof value === 'string' ? value : '';
+  const large = text.includes('\n') || text.length > 120 || (schema.maxLength ?? 0) > 200 || binary(schema);
+  const attributes = { oninput: changed, 'aria-label': label, value: text, placeholder: schema.examples?.[0] ?? false, spellcheck: 'false' };
+  const input = large ? element('textarea', { rows: '3', ...attributes })
+    : element('input', { type: inputTypes[schema.format] ?? 'text', ...attributes });
+  const get = () => input.value;
+  if (hooks.complete) hooks.complete(input, label, changed);
+  if (!binary(schema)) return { node: input, get };
+  const file = element('input', { type: 'file', 'aria-label': `${label}: a file`, async onchange() {
+    if (file.files[0]) {
+      input.value = await base64(file.files[0]);
+      changed();
+    }
+  } });
+  return { node: element('div', {}, input, file), get };
+}
+
+// jsonControl edits any value as JSON.
+function jsonControl(value, changed, label) {
+  const node = element('textarea', { rows: '2', spellcheck: 'false', 'aria-label': `${label}, as JSON`, value: format(value ?? null), oninput: changed });
+  let last = value ?? null;
+  return { node, get() {
+    try {
+      last = parse(node.value);
+      node.setAttribute('aria-invalid', 'false');
+    } catch {
+      node.setAttribute('aria-invalid', 'true');
+    }
+    return last;
+  } };
+}
+
+function objectControl(schema, root, value, changed, label, depth, hooks) {
+  value = typeOf(value) === 'object' ? value : {};
+  const node = element(depth === 0 ? 'div' : 'fieldset', { class: 'object' }, depth > 0 && element('legend', {}, label));
+  const members = new Map(); // name → control
+  const required = schema.required ?? [];
+  const properties = schema.properties ?? {};
+  const add = (name, property) => {
+    const described = resolve(property, root);
+    const place = element('div', { class: 'member' });
+    const text = described.title ?? name;
+    const wanted = required.includes(name);
+    const include = element('input', { type: 'checkbox', checked: wanted || name in value, disabled: wanted,
+      'aria-label': `Send ${text}`, onchange() {
+        show(include.checked);
+        changed();
+      } });
+    let one;
+    const show = included => {
+      const current = name in value && !one ? value[name] : one ? one.get() : initial(property, root, depth + 1);
+      one = control(property, root, current, () => {
+        if (!include.checked) {
+          include.checked = true;
+          members.set(name, one);
+        }
+        changed();
+      }, text, depth + 1, hooks);
+      if (included) members.set(name, one); else members.delete(name);
+      const hint = described.description && element('p', { class: 'hint' }, described.description);
+      place.replaceChildren(element('span', { class: 'name' }, include, element('span', {}, text),
+        wanted && element('span', { class: 'required', title: 'required' }, ' *'),
+        element('span', { class: 'muted' }, ' ' + summary(described))), one.node, hint || '');
+    };
+    show(include.checked);
+    node.append(place);
+  };
+  for (const [name, property] of Object.entries(properties)) add(name, property);
+  const others = Object.keys(value).filter(name => !(name in properties));
+  for (const name of others) add(name, schema.additionalProperties || {});
+  if (schema.additionalProperties && typeof schema.additionalProperties === 'object') {
+    const name = element('input', { type: 'text', 'aria-label': `Name of a member of ${label}` });
+    node.append(element('div', { class: 'row' }, name, button('Add', () => {
+      if (name.value === '' || members.has(name.value)) return;
+      value[name.value] = initial(schema.additionalProperties, root, depth + 1);
+      add(name.value, schema.additionalProperties);
+      name.value = '';
+      changed();
+    })));
+  }
+  const order = [...Object.keys(properties), ...others];
+  return { node, get: () => Object.fromEntries([...members]
+    .sort(([a], [b]) => (order.indexOf(a) + 1 || 1e9) - (order.indexOf(b) + 1 || 1e9)).map(([name, one]) => [name, one.get()])) };
+}
+
+function arrayControl(schema, root, value, changed, label, depth, hooks) {
+  let items = Array.isArray(value) ? [...value] : [];
+  const node = element('fieldset', { class: 'array' }, element('legend', {}, label));
+  let controls;
+  const of = i => schema.prefixItems?.[i] ?? schema.items ?? {};
+  const show = () => {
+    controls = items.map((item, i) => control(of(i), root, item, changed, `${label} ${i + 1}`, depth + 1, hooks));
+    const change = edit => () => {
+      items = controls.map(one => one.get());
+      edit();
+      show();
+      changed();
+    };
+    node.replaceChildren(node.firstElementChild, ...controls.map((one, i) => element('div', { class: 'row' }, one.node,
+      i > 0 && button('↑', change(() => items.splice(i - 1, 2, items[i], items[i - 1])), { 'aria-label': `Move ${label} ${i + 1} up` }),
+      button('✕', change(() => items.splice(i, 1)), { 'aria-label': `Remove ${label} ${i + 1}` }))),
+    button('Add', change(() => items.push(initial(of(items.length), root, depth + 1))), { 'aria-label': `Add to ${label}` }));
+  };
+  show();
+  return { node, get: () => controls.map(one => one.get()) };
+}
+
+// summary describes a schema in a few words.
+function summary(schema) {
+  const parts = [schema.format ?? (Array.isArray(schema.type) ? schema.type.join(' | ') : schema.type) ?? ''];
+  for (const [key, sign] of [['minimum', '≥'], ['maximum', '≤'], ['minLength', 'length ≥'], ['maxLength', 'length ≤'], ['pattern', 'matches']]) {
+    if (schema[key] !== undefined) parts.push(`${sign} ${schema[key]}`);
+  }
+  return parts.filter(Boolean).join(', ');
+}
+
+// form returns a form for a schema and a field with its JSON, in step: { node, text(), set(text) }. complete, if
+// given, is called with the input of each string.
+export function form(schema, { value, complete, changed = () => {} } = {}) {
+  const root = schema ?? {};
+  let model = value;
+  try {
+    model ??= initial(root) ?? {};
+  } catch { // the schema is none
+    model = {};
+  }
+  let text = format(model);
+  let current;
+  const place = element('div', { class: 'form' });
+  const editor = element('textarea', { class: 'json', rows: '6', spellcheck: 'false', 'aria-label': 'Arguments as JSON', id: newID() });
+  const note = element('p', { class: 'hint', role: 'status' });
+  const fromForm = () => {
+    model = current.get();
+    text = format(model);
+    editor.value = text;
+    note.textContent = '';
+    changed();
+  };
+  const show = () => {
+    try {
+      current = control(root, root, model, fromForm, 'arguments', 0, { complete });
+    } catch { // the schema is none
+      current = jsonControl(model, fromForm, 'arguments');
+    }
+    place.replaceChildren(current.node);
+  };
+  editor.value = text;
+  editor.addEventListener('input', () => {
+    text = editor.value;
+    try {
+      model = parse(text);
+      note.textContent = '';
+      show();
+    } catch (error) {
+      note.textContent = `This is not JSON: ${error.message}`;
+    }
+    changed();
+  });
+  show();
+  const node = element('div', {}, place, element('details', { class: 'as-json' },
+    element('summary', {}, 'JSON'), editor, note));
+  return { node, text: () => text, model: () => model, set(next) {
+    editor.value = next;
+    editor.dispatchEvent(new Event('input'));
+  } };
+}
+
+// labelled is for forms of one field outside a schema.
+export const labelled = (text, attributes) => field(text, element('input', { type: 'text', ...attributes }));

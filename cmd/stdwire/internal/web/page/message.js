@@ -1,0 +1,106 @@
+// One message: as a tree, as it was sent, what it belongs to; to be edited and sent again, and compared.
+import * as api from './api.js';
+import { attempt, button, bytes, copier, duration, element, field, newID, replace } from './dom.js';
+import { diff, format, long, parse, tabs, tree } from './json.js';
+import { all, find } from './messages.js';
+import { runner } from './panels.js';
+import { server } from './store.js';
+
+let marked; // the message that others are compared with
+
+export function messagePanel(place, select) {
+  let end = () => {};
+  async function show(message) {
+    end();
+    end = () => {};
+    replace(place, element('p', { class: 'muted' }, 'Loading …'));
+    let whole;
+    const shown = element('div');
+    try {
+      whole = await api.get(`traffic/${message.n}`);
+    } catch (error) {
+      replace(place, element('p', {}, error.message));
+      return;
+    }
+    const outcome = element('div', { class: 'compared' });
+    replace(place, heading(message), relations(message), facts(message, whole), actions(message, whole, outcome, shown), outcome, http(whole.http), body(whole), shown);
+  }
+
+  const heading = message => element('h3', {}, `${message.from === 'client' ? 'Client → server' : 'Server → client'}: ${message.kind} ${message.method ?? ''} ${message.about ?? ''}`);
+
+  const to = (text, other) => other && button(text, () => select(other));
+
+  function relations(message) {
+    const request = message.request ?? message;
+    const within = all.filter(one => one.parent === request).slice(0, 200);
+    return element('div', { class: 'row' }, to('Its request', message.request), to('Its response', message.response),
+      to('The call that it belongs to', message.parent ?? message.request?.parent),
+      within.length > 0 && element('details', {}, element('summary', {}, `${within.length} inside it`),
+        element('ul', { class: 'items' }, within.map(one => element('li', {}, to(`${one.from === 'client' ? '→' : '←'} ${one.method ?? one.kind} ${one.kind}`, one))))));
+  }
+
+  function facts(message, whole) {
+    const framing = server(message.lane)?.url ? 'one message of HTTP' : whole.by_length ? 'Content-Length' : 'a line';
+    return element('dl', { class: 'facts' }, [['number', message.n], ['at', new Date(message.t).toISOString()], ['lane', `${message.lane}, connection ${message.conn}`],
+      ['id', message.id], ['size', `${bytes(message.size)} (${message.size} bytes)`], ['framing', framing], ['latency', message.kind === 'response' && duration(message.ms)],
+      ['failed', message.failed], ['sha256', whole.sha256], ['incomplete', whole.partial && 'the stream ended within it']]
+      .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+  }
+
+  // http shows the HTTP request that carried the message, and the header of the response.
+  function http(exchange) {
+    if (!exchange) return null;
+    const headers = (title, all) => all && [element('h4', {}, title), element('dl', { class: 'facts' },
+      Object.entries(all).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
+    return element('details', { class: 'http' }, element('summary', {}, `HTTP: ${exchange.method}, ${exchange.status ?? exchange.error}, header after ${duration(exchange.ms)}`),
+      headers('Request', exchange.request), headers(`Response, ${exchange.proto ?? ''}`, exchange.response));
+  }
+
+  function actions(message, whole, outcome, shown) {
+    const compare = other => attempt(outcome, async () => {
+      const lines = await api.post('diff', { old: other.n, new: message.n });
+      replace(outcome, element('h4', {}, `Compared with number ${other.n}`), diff(lines));
+    });
+    const before = all.findLast(one => one.n < message.n && one.kind === message.kind && one.method === message.method && one.from === message.from &&
+      (one.about ?? one.request?.about) === (message.about ?? message.request?.about));
+    const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
+    return element('div', { class: 'row' },
+      live && button('Edit and send again', () => edit(message, whole, shown)),
+      button('Mark', () => { marked = message; show(message); }, { title: 'Other messages can be compared with it then' }),
+      marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
+      before && button('Compare with the one before', () => compare(before)), copier(whole.text));
+  }
+
+  function edit(message, whole, shown) {
+    const { method, params } = parse(whole.text);
+    const { _meta, ...rest } = params ?? {};
+    const name = element('input', { type: 'text', value: method, id: newID() });
+    const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(rest), id: newID() });
+    const outcome = element('div');
+    const send = () => calls.run(`{"server":${JSON.stringify(message.lane)},"method":${JSON.stringify(name.value)},"params":${text.value || '{}'}}`);
+    replace(shown, element('h4', {}, 'Send again'), element('p', { class: 'hint' }, 'The client sets the id and _meta.'), field('Method', name), field('Params, as JSON', text),
+      button('Send', send, { class: 'primary' }), outcome);
+    const calls = runner(outcome, { address: false });
+    end = () => calls.close();
+    text.addEventListener('keydown', event => {
+      if (event.key === 'Enter' && event.ctrlKey) send();
+    });
+    text.focus();
+  }
+
+  function body(whole) {
+    const content = element('div');
+    let value;
+    try {
+      value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
+    } catch { /* it is shown as it was sent */ }
+    const sent = () => whole.bytes ? long(atob(whole.bytes).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`))
+      : long(`${whole.by_length ? `Content-Length: ${whole.size}\r\n\r\n` : ''}${whole.text}`);
+    const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
+    const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
+    pick(kinds[0][0]);
+    return element('div', {}, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
+  }
+
+  return { show, number: n => find(n), close: () => end() };
+}

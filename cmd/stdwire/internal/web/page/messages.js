@@ -1,0 +1,151 @@
+// The messages of all connections, and which of them a filter selects.
+import * as api from './api.js';
+import { on } from './store.js';
+
+const messages = []; // in the order of their numbers
+const byNumber = new Map();
+let lanes = new Map(); // name → lane
+let last = 0;
+const listeners = new Set();
+const maxTracks = 8;
+
+export const all = messages;
+export const find = number => byNumber.get(number);
+export const laneList = () => [...lanes.values()];
+export const connections = () => [...new Map(laneList().flatMap(lane => [...lane.connections].map(n => [n, lane.name])))];
+
+// A lane has the requests of the client that are drawn as bars, each on a track that is free, what
+// is drawn inside them, and the messages that belong to none.
+const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: [], tracks: [], connections: new Set() });
+
+function add(message) {
+  messages.push(message);
+  byNumber.set(message.n, message);
+  if (!lanes.has(message.lane)) lanes.set(message.lane, newLane(message.lane));
+  const lane = lanes.get(message.lane);
+  lane.connections.add(message.conn);
+  message.parent = message.within ? byNumber.get(message.within) : undefined;
+  if (message.kind === 'response') {
+    const request = byNumber.get(message.of);
+    if (request) request.response = message;
+    message.request = request;
+  } else if (message.kind === 'request' && message.parent === undefined && message.from === 'client') {
+    let track = lane.tracks.findIndex(one => one.conn !== message.conn || one.response && one.response.t <= message.t);
+    if (track < 0) track = Math.min(lane.tracks.length, maxTracks - 1);
+    lane.tracks[track] = message;
+    message.track = track;
+    lane.bars.push(message);
+  } else if (message.parent) {
+    message.track = message.parent.track ?? 0;
+    lane.inner.push(message);
+  } else lane.ticks.push(message);
+}
+
+// prune removes the messages that stdwire does not keep any more.
+function prune(now) {
+  let changed = false;
+  for (const [name, lane] of lanes) {
+    const first = now[name]?.first ?? Infinity;
+    if (first > lane.first) {
+      lane.first = first;
+      lane.lost = now[name]?.lost ?? 0;
+      const kept = list => list.filter(message => message.n >= first);
+      const before = lane.bars.length + lane.inner.length + lane.ticks.length;
+      Object.assign(lane, { bars: kept(lane.bars), inner: kept(lane.inner), ticks: kept(lane.ticks) });
+      changed ||= before !== lane.bars.length + lane.inner.length + lane.ticks.length || first === Infinity;
+      if (first === Infinity) lanes.delete(name);
+    }
+  }
+  if (!changed) return false;
+  const kept = messages.filter(message => message.n >= (lanes.get(message.lane)?.first ?? Infinity));
+  messages.length = 0;
+  byNumber.clear();
+  for (const message of kept) {
+    messages.push(message);
+    byNumber.set(message.n, message);
+  }
+  return true;
+}
+
+let fetching = false;
+let again = false;
+
+// update fetches the messages that are new.
+export async function update() {
+  if (fetching) {
+    again = true;
+    return;
+  }
+  fetching = true;
+  try {
+    for (let more = true; more;) {
+      again = false;
+      const page = await api.get(`traffic?after=${last}`);
+      for (const message of page.messages) add(message);
+      if (page.messages.length > 0) last = page.messages.at(-1).n;
+      const pruned = prune(page.lanes);
+      for (const f of listeners) f(pruned);
+      more = page.messages.length > 0 && last < page.last || again;
+    }
+  } catch { /* the stream of changes says that the connection is lost */
+  } finally {
+    fetching = false;
+  }
+}
+
+// listen calls f after messages were added, with whether others were removed.
+export function listen(f) {
+  listeners.add(f);
+  return () => listeners.delete(f);
+}
+
+let started = false;
+
+export function start() {
+  if (!started) on('traffic', update);
+  started = true;
+  update();
+}
+
+const durations = /^([<>])(\d+(?:\.\d+)?)(ms|s)?$/;
+
+// parseFilter returns a function that selects messages, for words such as method:tools/call,
+// server:files, from:server, kind:request, error, >100ms, text:word and others. found are the
+// numbers of the messages with the texts.
+export function parseFilter(text, found = new Map()) {
+  const tests = text.split(/\s+/).filter(Boolean).map(word => {
+    const negated = word.startsWith('-') && word.length > 1;
+    const test = one(negated ? word.slice(1) : word, found);
+    return negated ? message => !test(message) : test;
+  });
+  return message => tests.every(test => test(message));
+}
+
+function one(word, found) {
+  const slow = durations.exec(word);
+  if (slow) {
+    const limit = Number(slow[2]) * (slow[3] === 's' ? 1000 : 1);
+    const ms = message => (message.response ?? message).ms;
+    return slow[1] === '>' ? message => ms(message) > limit : message => ms(message) < limit;
+  }
+  const [, name, value] = /^(\w+):(.*)$/.exec(word) ?? [];
+  const has = (text, part) => (text ?? '').toLowerCase().includes(part.toLowerCase());
+  switch (name) {
+    case 'method': return message => has(message.method, value);
+    case 'server': return message => message.lane === value || has(message.lane, value);
+    case 'from': return message => message.from.startsWith(value);
+    case 'kind': return message => message.kind.startsWith(value);
+    case 'id': return message => message.id === value || message.id === `"${value}"`;
+    case 'conn': return message => String(message.conn) === value;
+    case 'text': return message => found.get(value)?.has(message.n) ?? false;
+    case 'call': return message => [message, message.request, message.parent].some(part => String(part?.n) === value || String(part?.within) === value);
+    default:
+  }
+  if (word === 'error' || word === 'errors') return message => failed(message);
+  return message => has(message.method, word) || has(message.about, word) || has(message.lane, word) || has(message.failed, word);
+}
+
+export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk');
+
+// texts returns the words of a filter that are searched for in the messages themselves.
+export const texts = filter => [...filter.matchAll(/(?:^|\s)-?text:(\S+)/g)].map(match => match[1]);

@@ -1,0 +1,228 @@
+// What can be done with a tool, resource, template or prompt: a form, a call, its result.
+import * as api from './api.js';
+import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
+import { form } from './form.js';
+import { long, tabs } from './json.js';
+import { questionsOf } from './questions.js';
+import { progress, result } from './result.js';
+import { save } from './saved.js';
+import { snippets } from './snippets.js';
+import { on, state } from './store.js';
+import { expand, variables } from './template.js';
+
+// runner shows a call: its progress and questions while it runs, and its result. The call is in the
+// address, so that a page that is reloaded shows the same.
+export function runner(place, { address = true } = {}) {
+  const live = element('div', { class: 'call', 'aria-live': 'polite' });
+  const asked = element('div');
+  const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
+  const box = element('div', {}, live, asked);
+  append(place, box);
+  let id;
+  let finished = 0;
+  let request;
+  const endQuestions = questionsOf(asked, question => id !== undefined && question.call === id);
+  async function update() {
+    if (id === undefined || finished === id) return;
+    const call = state.calls.find(one => one.id === id);
+    if (!call) return;
+    if (call.running) {
+      replace(live, progress(call), cancel);
+      return;
+    }
+    finished = id;
+    try {
+      const whole = await api.exact(`calls/${id}`);
+      if (whole.id !== id) return;
+      replace(live, result(whole));
+    } catch (error) {
+      replace(live, problem(error));
+    }
+  }
+  const end = on('calls', update);
+  return {
+    async run(text) {
+      try {
+        const started = await api.post('calls', text);
+        this.show(started.id);
+        if (address) history.replaceState(null, '', `${location.hash.split('?')[0]}?call=${id}`);
+      } catch (error) {
+        replace(live, problem(error));
+      }
+    },
+    // show shows a call that is known by its number, and returns its request.
+    async show(number) {
+      id = number;
+      finished = 0;
+      replace(live, element('p', { role: 'status' }, 'sent'));
+      await update();
+    },
+    async request(number) {
+      request = (await api.exact(`calls/${number}`)).request;
+      return request;
+    },
+    cancel() { if (id !== undefined && finished !== id) api.post(`calls/${id}/cancel`); },
+    close() {
+      end();
+      endQuestions();
+    },
+  };
+}
+
+// callText is the JSON of a call. args is JSON already, byte for byte as the user wrote it.
+const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
+  meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
+
+// completion offers what the server knows while a value is typed.
+function completion(server, ref, others) {
+  return (input, argument, changed) => {
+    if (!server.details?.capabilities?.completions) return;
+    const list = element('datalist', { id: newID() });
+    let last = 0;
+    input.setAttribute('list', list.id);
+    input.after(list);
+    queueMicrotask(() => input.after(list));
+    const ask = async () => {
+      const mine = ++last;
+      try {
+        const found = await api.post(`servers/${api.segments(server.id)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
+        if (mine === last) replace(list, found.values.map(value => element('option', { value })));
+      } catch { /* the value is typed without help */ }
+    };
+    input.addEventListener('focus', ask);
+    input.addEventListener('input', () => { ask(); changed?.(); });
+  };
+}
+
+function onEnter(node, run, cancel) {
+  node.addEventListener('keydown', event => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      run();
+    } else if (event.key === 'Escape') cancel();
+  });
+}
+
+function toolPanel(place, server, tool, query) {
+  const meta = element('textarea', { rows: '2', spellcheck: 'false', placeholder: '{"key": "value"}', id: newID() });
+  const code = element('div');
+  const showCode = () => {
+    if (!shown.open) return;
+    const list = snippets(server, tool.name, inputs.text());
+    const text = element('div');
+    const pick = language => {
+      const [, source] = list.find(([name]) => name === language);
+      replace(text, long(source, { class: 'code', tabindex: '0' }), copier(source));
+    };
+    replace(code, tabs(list.map(([name]) => [name, name]), list[0][0], pick, 'Language'), text);
+    pick(list[0][0]);
+  };
+  const inputs = form(tool.inputSchema, { changed: () => showCode() });
+  const shown = element('details', { ontoggle: showCode }, element('summary', {}, 'The same call elsewhere'), code);
+  const outcome = element('div');
+  const saving = element('div');
+  const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,
+    { meta: meta.value.trim(), task }));
+  const support = tool.execution?.taskSupport;
+  const tasks = server.details?.capabilities?.tasks || server.details?.capabilities?.extensions?.['io.modelcontextprotocol/tasks'] || support;
+  const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
+    element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
+      tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
+      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown);
+  append(place, [node, outcome]);
+  const calls = runner(outcome);
+  onEnter(node, () => run(false), () => calls.cancel());
+  const show = async next => {
+    const given = next.get('args');
+    if (given) inputs.set(given);
+    const number = Number(next.get('call'));
+    if (!number) return;
+    calls.show(number);
+    const request = await calls.request(number).catch(() => null);
+    if (request?.params?.arguments) inputs.set(JSON.stringify(request.params.arguments, null, 2));
+  };
+  show(query);
+  return { close: () => calls.close() };
+}
+
+function resourcePanel(place, server, resource, query) {
+  const outcome = element('div');
+  const updates = element('div', { role: 'status' });
+  const calls = runner(outcome);
+  const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: resource.uri })));
+  const subscription = element('div');
+  const path = `servers/${api.segments(server.id)}/subscriptions`;
+  let subscribed = false;
+  const toggle = button('Subscribe', () => attempt(subscription, async () => {
+    await api.post(path, { uri: resource.uri, on: !subscribed });
+    subscribed = !subscribed;
+    toggle.textContent = subscribed ? 'Unsubscribe' : 'Subscribe';
+  }));
+  let seen = Date.now();
+  const end = on('updates', () => {
+    const mine = state.updates.filter(one => one.server === server.id && one.uri === resource.uri);
+    const latest = mine.at(-1);
+    if (!latest || latest.at < seen) return;
+    seen = latest.at + 1;
+    replace(updates, `It changed at ${new Date(latest.at).toLocaleTimeString()}.`);
+    read();
+  });
+  const can = server.details?.capabilities?.resources?.subscribe;
+  append(place, [element('div', { class: 'row' }, button('Read', read, { class: 'primary' }), can && toggle), subscription, updates, outcome]);
+  const number = Number(query.get('call'));
+  if (number) calls.show(number);
+  return { close() {
+    end();
+    calls.close();
+    if (subscribed) api.post(path, { uri: resource.uri, on: false });
+  } };
+}
+
+// textFields returns inputs for names, { node, values() }.
+function textFields(names, complete) {
+  const inputs = new Map();
+  const node = element('div', { class: 'form' }, names.map(({ name, title, description, required }) => {
+    const input = element('input', { type: 'text', spellcheck: 'false', required: required ?? false, 'aria-label': name });
+    inputs.set(name, input);
+    const box = field((title ?? name) + (required ? ' *' : ''), input, description && element('p', { class: 'hint' }, description));
+    complete(input, name);
+    return box;
+  }));
+  return { node, inputs, values: () => Object.fromEntries([...inputs].map(([name, input]) => [name, input.value]).filter(([, value]) => value !== '')) };
+}
+
+function templatePanel(place, server, template) {
+  const outcome = element('div');
+  const calls = runner(outcome);
+  const shown = element('code', { role: 'status' });
+  const uri = () => expand(template.uriTemplate, fields.values());
+  const update = () => { shown.textContent = uri(); };
+  const fields = textFields(variables(template.uriTemplate).map(name => ({ name })),
+    completion(server, { type: 'ref/resource', uri: template.uriTemplate }, except => without(fields.values(), except)));
+  const read = () => calls.run(callText(server, 'resources/read', JSON.stringify({ uri: uri() })));
+  fields.node.addEventListener('input', update);
+  onEnter(fields.node, read, () => calls.cancel());
+  update();
+  append(place, [fields.node, element('p', {}, shown), button('Read', read, { class: 'primary' }), outcome]);
+  return { close: () => calls.close() };
+}
+
+const without = (values, name) => Object.fromEntries(Object.entries(values).filter(([key]) => key !== name));
+
+function promptPanel(place, server, prompt, query) {
+  const outcome = element('div');
+  const calls = runner(outcome);
+  const fields = textFields(Array.isArray(prompt.arguments) ? prompt.arguments : [],
+    completion(server, { type: 'ref/prompt', name: prompt.name }, except => without(fields.values(), except)));
+  const run = () => calls.run(callText(server, 'prompts/get', JSON.stringify({ name: prompt.name, arguments: fields.values() })));
+  onEnter(fields.node, run, () => calls.cancel());
+  append(place, [fields.node, button('Get', run, { class: 'primary' }), outcome]);
+  const number = Number(query.get('call'));
+  if (number) calls.show(number);
+  return { close: () => calls.close() };
+}
+
+const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel };
+
+// panel adds the panel of a definition to place.
+export const panel = (kind, place, server, definition, query) => panels[kind](place, server ?? { id: '' }, definition, query);

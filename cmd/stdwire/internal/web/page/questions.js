@@ -1,0 +1,118 @@
+// What servers ask during calls: forms, pages to visit, text of a model, roots. Each is answered
+// beside its call, and in the queue at the side.
+import * as api from './api.js';
+import { attempt, button, element, field, link, newID, replace, select } from './dom.js';
+import { form } from './form.js';
+import { tree } from './json.js';
+import { content } from './result.js';
+import { on, state } from './store.js';
+
+const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots' };
+
+// queue keeps the questions that a filter selects in place. What is typed survives other changes.
+function queue(place, selects, changed = () => {}) {
+  const shown = new Map(); // id → node
+  const update = () => {
+    const wanted = state.questions.filter(selects);
+    for (const [id, node] of shown) {
+      if (!wanted.some(question => question.id === id)) {
+        node.remove();
+        shown.delete(id);
+      }
+    }
+    for (const question of wanted) {
+      if (shown.has(question.id)) continue;
+      const node = questionNode(question);
+      shown.set(question.id, node);
+      place.append(node);
+    }
+    changed(wanted);
+  };
+  update();
+  return on('questions', update);
+}
+
+// questions is the queue of all questions that are not shown beside their call.
+export function questions(place) {
+  const head = element('h2', {}, 'Questions');
+  place.append(head);
+  queue(place, () => true, wanted => {
+    place.hidden = wanted.length === 0;
+    head.textContent = `Questions (${wanted.length})`;
+    document.body.dataset.questions = String(wanted.length);
+  });
+}
+
+// questionsOf links the questions of one call, and returns a function that ends that.
+export function questionsOf(place, selects) {
+  const update = () => replace(place, state.questions.filter(selects).map(question => element('p', { class: 'asked' },
+    `${question.server} ${titles[question.method]}: `, button('Answer', () => {
+      const node = document.getElementById(`question-${question.id}`);
+      node?.scrollIntoView();
+      node?.querySelector('input, textarea, select, button')?.focus();
+    }))));
+  update();
+  return on('questions', update);
+}
+
+function questionNode(question) {
+  const outcome = element('div');
+  const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
+    result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
+  const node = element('section', { class: 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
+    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`));
+  const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots };
+  const submit = bodies[question.method](node, question, send);
+  node.addEventListener('keydown', event => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      submit();
+    }
+  });
+  node.append(outcome);
+  return node;
+}
+
+function elicitation(node, { params }, send) {
+  node.append(element('p', { class: 'description' }, params.message));
+  const rest = [button('Decline', () => send({ action: 'decline' })), button('Cancel', () => send({ action: 'cancel' }))];
+  if (params.mode === 'url') {
+    const accept = () => send({ action: 'accept' });
+    let host = '';
+    try {
+      host = new URL(params.url).host;
+    } catch { /* the text says what it is */ }
+    node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, host), ':'),
+      element('p', { class: 'url' }, link(params.url)), element('p', { class: 'hint' }, 'Open it only if you trust the server.'),
+      element('div', { class: 'row' }, button('I agree', accept, { class: 'primary' }), rest));
+    return accept;
+  }
+  const inputs = form(params.requestedSchema);
+  const accept = () => send(`{"action":"accept","content":${inputs.text()}}`);
+  node.append(inputs.node, element('div', { class: 'row' }, button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
+  return accept;
+}
+
+function sampling(node, { params, server }, send) {
+  const text = element('textarea', { rows: '4', id: newID() });
+  const model = element('input', { type: 'text', value: 'human' });
+  const role = element('p', { class: 'muted' }, [params.systemPrompt && `System: ${params.systemPrompt}`,
+    `at most ${params.maxTokens} tokens`].filter(Boolean).join(' · '));
+  const stop = select(['endTurn', 'stopSequence', 'maxTokens'], 'endTurn', () => {}, { id: newID() });
+  const submit = () => send({ role: 'assistant', content: { type: 'text', text: text.value }, model: model.value, stopReason: stop.value });
+  node.append(role, element('ol', { class: 'blocks' }, (params.messages ?? []).map(message => element('li', {}, element('strong', {}, message.role),
+    [message.content].flat().map(block => content(block, server))))),
+  params.tools?.length ? element('details', {}, element('summary', {}, `${params.tools.length} tools`), tree(params.tools)) : '',
+  field('The answer', text), field('Model', model), field('Stop reason', stop),
+  element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+  return submit;
+}
+
+function roots(node, question, send) {
+  const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
+  const always = element('input', { type: 'checkbox', checked: true, id: newID() });
+  const submit = () => send({ roots: text.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) }, always.checked);
+  node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Answer the same from now on')),
+    element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
+  return submit;
+}

@@ -1,0 +1,107 @@
+// Results of calls: content of every kind, as text or as an object of the page that has no script.
+import { bytes, copier, download, button, duration, element, problem } from './dom.js';
+import { format, long, parse, tree, view } from './json.js';
+
+function decoded(base64, type) {
+  const text = atob(base64);
+  const data = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) data[i] = text.charCodeAt(i);
+  return new Blob([data], { type });
+}
+
+const imageTypes = /^image\/(png|jpeg|gif|webp|avif|bmp|svg\+xml|x-icon)$/; // as an image, SVG has no script
+const soundTypes = /^(audio|video)\/[a-z0-9.+-]+$/;
+
+// binary shows base64 data of a type.
+function binary(base64, type, name) {
+  let blob;
+  try {
+    blob = decoded(base64, imageTypes.test(type) || soundTypes.test(type) ? type : 'application/octet-stream');
+  } catch {
+    return problem({ code: 'invalid', message: `The data of type ${type} is not base64.` });
+  }
+  const save = button('Save', () => download(name ?? 'result', blob));
+  const what = element('p', { class: 'muted' }, `${type || 'unknown type'}, ${bytes(blob.size)} `, save);
+  const url = () => URL.createObjectURL(blob);
+  if (imageTypes.test(type)) return element('figure', {}, element('img', { src: url(), alt: `Image of type ${type}` }), what);
+  if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
+  if (type.startsWith('video/')) return element('figure', {}, element('video', { src: url(), controls: true }), what);
+  return what;
+}
+
+function textBlock(text) {
+  const start = text.trimStart()[0];
+  if ((start === '{' || start === '[') && text.length < 2_000_000) {
+    try {
+      return view(parse(text));
+    } catch { /* it is text */ }
+  }
+  return long(text, { class: 'text' });
+}
+
+function resource(content, server) {
+  return element('div', { class: 'resource' }, element('p', {}, element('a', { href: readLink(server, content.uri) }, content.uri),
+    ' ', element('span', { class: 'muted' }, content.mimeType ?? '')),
+  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : textBlock(content.text ?? ''));
+}
+
+export const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
+
+// content returns a block of content.
+export function content(block, server) {
+  switch (block?.type) {
+    case 'text': return textBlock(String(block.text));
+    case 'image': case 'audio': return binary(String(block.data), String(block.mimeType));
+    case 'resource': return resource(block.resource ?? {}, server);
+    case 'resource_link': return element('p', {}, element('a', { href: readLink(server, block.uri) }, block.title ?? block.name ?? block.uri),
+      ' ', element('span', { class: 'muted' }, [block.mimeType, block.size !== undefined && bytes(block.size)].filter(Boolean).join(', ')),
+      block.description && element('span', { class: 'hint' }, ' ' + block.description));
+    default: return tree(block);
+  }
+}
+
+const blocks = (list, server) => list.map(block => element('li', {}, content(block, server),
+  block?.annotations && element('p', { class: 'muted' }, JSON.stringify(block.annotations))));
+
+// result shows what came of a call.
+export function result(call) {
+  const server = call.request.server;
+  const parts = [];
+  const failed = call.error !== undefined || call.result?.isError === true;
+  parts.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
+    failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', ` after ${duration(call.ms)}`));
+  if (call.error) parts.push(problem(call.error));
+  if (call.misfit) {
+    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.misfit));
+  }
+  const value = call.result;
+  if (value !== undefined) {
+    if (value.structuredContent !== undefined) parts.push(element('h4', {}, 'Structured content'), view(value.structuredContent));
+    if (Array.isArray(value.content)) {
+      parts.push(element('h4', {}, 'Content'), value.content.length === 0 ? element('p', { class: 'muted' }, 'none')
+        : element('ol', { class: 'blocks' }, blocks(value.content, server)));
+    }
+    if (Array.isArray(value.contents)) parts.push(element('ol', { class: 'blocks' }, value.contents.map(one => element('li', {}, resource(one, server)))));
+    if (Array.isArray(value.messages)) {
+      parts.push(element('ol', { class: 'blocks' }, value.messages.map(message => element('li', {},
+        element('strong', {}, message.role), [message.content].flat().map(block => content(block, server))))));
+    }
+    if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) parts.push(view(value));
+    if (value._meta) parts.push(element('details', {}, element('summary', {}, '_meta'), tree(value._meta)));
+    const raw = element('details', {}, element('summary', {}, 'All of it as JSON'));
+    raw.addEventListener('toggle', () => {
+      if (raw.childElementCount === 1) raw.append(long(format(value)), copier(() => format(value)));
+    });
+    parts.push(raw);
+  }
+  return element('div', { class: 'result' }, parts);
+}
+
+// progress shows how far a call is.
+export function progress(call) {
+  const p = call.progress;
+  return element('div', { class: 'progress', role: 'status' },
+    element('progress', { value: p?.total ? p.progress : false, max: p?.total || false, 'aria-label': 'Progress' }),
+    p ? ` ${p.progress}${p.total ? ` of ${p.total}` : ''} ${p.message ?? ''}` : ' waiting',
+    call.task && element('p', {}, `task ${call.task.taskId}: ${call.task.status} ${call.task.statusMessage ?? ''}`));
+}

@@ -1,0 +1,109 @@
+// The list of messages. Only the rows that are visible exist.
+import { bytes, duration, element } from './dom.js';
+import { failed } from './messages.js';
+
+const height = 24;
+const beyond = 10; // rows above and below those that are visible
+
+export function rows({ select }) {
+  const space = element('div', { class: 'space', role: 'presentation' });
+  const node = element('div', { class: 'rows', role: 'listbox', tabindex: '0', 'aria-label': 'Messages' }, space);
+  let shown = []; // the messages
+  let zero = 0;
+  let selected;
+  let follow = true;
+  let dirty = false;
+  const cells = new Map(); // index → row
+
+  function row(index) {
+    const message = shown[index];
+    const response = message.kind === 'response';
+    const text = [((message.t - zero) / 1000).toFixed(3), message.from === 'client' ? '→' : '←', message.lane,
+      response ? `↳ ${message.method ?? '?'}` : message.method ?? message.kind, message.about ?? '',
+      message.failed ?? (response ? 'ok' : message.kind === 'request' && !message.response ? '…' : ''),
+      response ? duration(message.ms) : '', bytes(message.size)];
+    const line = element('div', { class: failed(message) ? 'message bad' : 'message', role: 'option', id: `message-${message.n}`,
+      'aria-posinset': index + 1, 'aria-setsize': shown.length, 'aria-selected': String(message === selected),
+      onclick: () => select(message) }, text.map((part, i) => element('span', { class: `c${i}` }, part)));
+    line.style.top = `${index * height}px`;
+    if (message.parent || message.request?.parent) line.classList.add('within');
+    return line;
+  }
+
+  function render() {
+    dirty = false;
+    space.style.height = `${shown.length * height}px`;
+    if (follow) node.scrollTop = node.scrollHeight;
+    const from = Math.max(Math.floor(node.scrollTop / height) - beyond, 0);
+    const to = Math.min(Math.ceil((node.scrollTop + node.clientHeight) / height) + beyond, shown.length);
+    for (const [index, line] of cells) {
+      if (index < from || index >= to || line.dataset.n !== String(shown[index]?.n) || line.dataset.state !== stateOf(shown[index])) {
+        line.remove();
+        cells.delete(index);
+      }
+    }
+    for (let index = from; index < to; index++) {
+      if (cells.has(index)) continue;
+      const line = row(index);
+      line.dataset.n = shown[index].n;
+      line.dataset.state = stateOf(shown[index]);
+      cells.set(index, line);
+      space.append(line);
+    }
+    if (selected && cells.size > 0) {
+      const visible = document.getElementById(`message-${selected.n}`);
+      if (visible) node.setAttribute('aria-activedescendant', visible.id);
+      else node.removeAttribute('aria-activedescendant');
+    }
+  }
+
+  const stateOf = message => `${message?.response ? 1 : 0}${message === selected ? 1 : 0}${shown.length === 0}`;
+
+  function redraw() {
+    if (!dirty) requestAnimationFrame(render);
+    dirty = true;
+  }
+
+  node.addEventListener('scroll', () => {
+    follow = node.scrollTop + node.clientHeight >= node.scrollHeight - height;
+    redraw();
+  });
+  new ResizeObserver(redraw).observe(node);
+
+  const move = index => {
+    if (shown.length === 0) return;
+    select(shown[Math.min(Math.max(index, 0), shown.length - 1)]);
+  };
+  node.addEventListener('keydown', event => {
+    const now = shown.indexOf(selected);
+    const page = Math.floor(node.clientHeight / height) - 1;
+    const to = { ArrowDown: now + 1, j: now + 1, ArrowUp: now < 0 ? shown.length - 1 : now - 1, k: now - 1, PageDown: now + page, PageUp: now - page,
+      Home: 0, End: shown.length - 1 }[event.key];
+    if (to === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    move(to);
+  });
+
+  return { node, redraw,
+    set(list, start) {
+      shown = list;
+      zero = start;
+      redraw();
+    },
+    choose(message) {
+      selected = message;
+      const index = shown.indexOf(message);
+      if (index >= 0) {
+        follow = false;
+        const top = index * height;
+        if (top < node.scrollTop) node.scrollTop = top;
+        else if (top + height > node.scrollTop + node.clientHeight) node.scrollTop = top + height - node.clientHeight;
+      }
+      redraw();
+    },
+    follow() {
+      follow = true;
+      redraw();
+    } };
+}

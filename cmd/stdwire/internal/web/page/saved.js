@@ -1,0 +1,97 @@
+// Saved calls with expectations: the file that stdwire test reads.
+import * as api from './api.js';
+import { attempt, button, download, duration, element, field, replace } from './dom.js';
+import { format, parse } from './json.js';
+
+const read = async () => {
+  const { path, file } = await api.exact('saved');
+  return { path, calls: file.calls ?? [] };
+};
+
+const write = calls => api.post('saved', format({ calls }));
+
+// save adds a call to the file.
+export function save(place, call) {
+  const name = element('input', { type: 'text', value: `${call.tool} works` });
+  const outcome = element('div', { role: 'status' });
+  replace(place, element('div', { class: 'row' }, field('Name of the saved call', name), button('Save', () => attempt(outcome, async () => {
+    const { calls } = await read();
+    await write([...calls, { name: name.value, ...call }]);
+    replace(place, element('p', { role: 'status' }, 'Saved: ', element('a', { href: '#/saved' }, 'all saved calls')));
+  }))), outcome);
+  name.focus();
+}
+
+export function saved(root) {
+  const outcome = element('div');
+  const list = element('div');
+  const where = element('p', { class: 'muted' });
+  let calls = [];
+  let verdicts = []; // by the index of the call
+  replace(root, element('h2', {}, 'Saved calls'), where, element('div', { class: 'row' }, button('Run all', () => run(calls.map((_, i) => i)), { class: 'primary' }),
+    button('JUnit', async () => {
+      const report = await run(calls.map((_, i) => i));
+      if (report) download('junit.xml', new Blob([report.junit], { type: 'application/xml' }));
+    }), button('Save as', () => download('calls.json', new Blob([format({ calls }) + '\n'], { type: 'application/json' })))),
+  outcome, list);
+
+  async function run(indexes) {
+    for (const i of indexes) verdicts[i] = null;
+    show();
+    const report = await attempt(outcome, () => api.post('saved/run', format({ calls: indexes.map(i => calls[i]) })));
+    indexes.forEach((i, n) => { verdicts[i] = report?.outcomes[n]; });
+    show();
+    return report;
+  }
+
+  const change = next => attempt(outcome, async () => {
+    await write(next);
+    calls = next;
+    verdicts = [];
+    show();
+  });
+
+  function show() {
+    const failed = verdicts.filter(one => one?.failures.length > 0).length;
+    replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
+      failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
+    calls.length === 0 && element('p', {}, 'There are none. The panel of a tool saves its call.'),
+    element('ul', { class: 'items' }, calls.map((call, i) => row(call, i))));
+  }
+
+  function row(call, i) {
+    const verdict = verdicts[i];
+    const text = element('textarea', { class: 'json', rows: '10', spellcheck: 'false', value: format(call), 'aria-label': `${call.name}, as JSON` });
+    const errors = element('div');
+    const apply = () => attempt(errors, async () => {
+      let next;
+      try {
+        next = parse(text.value);
+      } catch (error) {
+        throw new api.Problem({ code: 'invalid', message: `This is not JSON: ${error.message}` });
+      }
+      await write(calls.with(i, next));
+      calls = calls.with(i, next);
+      verdicts[i] = undefined;
+      show();
+    });
+    return element('li', { class: 'card' }, element('div', { class: 'row' },
+      element('strong', { class: verdict ? verdict.failures.length ? 'bad' : 'good' : '' }, verdict ? verdict.failures.length ? '✗ ' : '✓ ' : verdict === null ? '… ' : '', call.name),
+      element('span', { class: 'muted' }, `${call.server ?? ''} ${call.tool ?? call.method} ${verdict ? duration(verdict.ms) : ''}`),
+      button('Run', () => run([i]), { 'aria-label': `Run ${call.name}` }),
+      button('Remove', () => change(calls.toSpliced(i, 1)), { 'aria-label': `Remove ${call.name}` }),
+      call.tool && element('a', { href: `#/tools/${encodeURIComponent(call.server ?? '')}/${encodeURIComponent(call.tool)}?args=${encodeURIComponent(format(call.arguments ?? {}))}` }, 'Open')),
+    verdict?.failures.map(failure => element('p', { class: 'bad' }, failure)),
+    element('details', {}, element('summary', {}, 'Expectations'),
+      element('p', { class: 'hint' }, '"expect": {"values": {"/structuredContent/n": 1}, "schema": {…}, "error": -32602 or "isError", "within": "2s"}'),
+      text, errors, button('Apply', apply)));
+  }
+
+  attempt(outcome, async () => {
+    const file = await read();
+    calls = file.calls;
+    where.textContent = `They are in ${file.path}; stdwire test runs them without a page.`;
+    show();
+  });
+  return { show() {} };
+}

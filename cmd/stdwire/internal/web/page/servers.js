@@ -1,0 +1,98 @@
+// The servers: their state, why one is down, and what can be done about it.
+import * as api from './api.js';
+import { attempt, button, duration, element, problem, replace, select } from './dom.js';
+import { tree } from './json.js';
+import { on, state } from './store.js';
+
+const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+
+export function servers(root) {
+  const list = element('div', { class: 'cards' });
+  replace(root, element('h2', {}, 'Servers'), list);
+  const cards = new Map(); // id → { node, update }
+  const update = () => {
+    if (state.servers.length === 0) {
+      replace(list, element('p', {}, 'There are no servers here. The timeline shows what was recorded.'));
+    }
+    for (const server of state.servers) {
+      if (!cards.has(server.id)) {
+        cards.set(server.id, card(server.id));
+        list.append(cards.get(server.id).node);
+      }
+      cards.get(server.id).update(server);
+    }
+  };
+  update();
+  const end = on('servers', update);
+  return {
+    show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
+    close: end,
+  };
+}
+
+function card(id) {
+  const head = element('div', { class: 'row' });
+  const facts = element('dl', { class: 'facts' });
+  const trouble = element('div');
+  const outcome = element('div', { role: 'status' });
+  const more = element('div');
+  const log = element('div');
+  const actions = element('div', { class: 'row' });
+  const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+  let shown = '';
+  const node = element('section', { class: 'card', 'aria-label': id }, head, facts, trouble, actions, outcome, log, more);
+  return { node, update(server) {
+    const text = JSON.stringify(server);
+    if (text === shown) return; // what is open stays open
+    shown = text;
+    replace(head, element('h3', {}, id), element('span', { class: `state state-${server.state}` }, server.state),
+      server.uses > 0 && element('span', { class: 'muted' }, `${server.uses} in use`));
+    const details = server.details;
+    replace(facts, [['reached by', server.selector], ['configured at', server.source], ['server', details && name(details.info)],
+      ['revision', details && `${details.revision}, ${details.era} era, by ${details.method}`],
+      ['ready after', server.took_ms && duration(server.took_ms)], ['process', details?.pid],
+      ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')],
+      ['restarts', server.restarts || undefined],
+      ['next start', server.retry_at && new Date(server.retry_at).toLocaleTimeString()],
+    ].filter(([, value]) => value !== undefined && value !== '' && value !== 0)
+      .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+    replace(trouble, server.problem && problem(server.problem));
+    const ready = server.state === 'ready';
+    replace(actions,
+      server.state === 'disabled' ? button('Enable', () => act('enable'))
+        : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
+          button('Restart', () => act('restart')), button('Disable', () => act('disable'))],
+      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(log, id)),
+      details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
+        attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
+      element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
+        server.watched ? 'Messages' : 'Tools'));
+    if (details) {
+      replace(more, details.instructions && element('details', {}, element('summary', {}, 'Instructions'), element('pre', {}, details.instructions)),
+        element('details', {}, element('summary', {}, 'Handshake'), tree(details.handshake)),
+        details.environment?.length > 0 && element('details', {}, element('summary', {}, 'Environment'),
+          element('p', { class: 'hint' }, 'Names only: the values are not sent to the page.'), element('p', {}, details.environment.join(' '))));
+    }
+  } };
+}
+
+const name = info => [info?.title ?? info?.name, info?.version].filter(Boolean).join(' ');
+
+// examine shows what stdwire doctor finds. It starts the server once more.
+async function examine(place, id) {
+  replace(place, element('p', {}, 'The doctor starts the server once more …'));
+  const report = await attempt(place, () => api.post(`servers/${api.segments(id)}/doctor`));
+  if (!report) return;
+  replace(place, element('p', {}, element('strong', {}, `doctor: ${report.verdict}`)),
+    element('ul', {}, report.findings.map(finding => element('li', {}, `${finding.severity}: ${finding.what}`,
+      finding.hint && element('p', { class: 'hint' }, finding.hint)))));
+}
+
+async function showLog(place, id) {
+  const written = await attempt(place, () => api.get(`servers/${api.segments(id)}/log`));
+  if (written) {
+    replace(place, element('h4', {}, 'Standard error'),
+      // eslint-disable-next-line no-control-regex
+      element('pre', { class: 'log', tabindex: '0' }, written.text.replace(/\x1b\[[0-9;]*[A-Za-z]/g, '') || '(nothing)'));
+  }
+}

@@ -1,0 +1,64 @@
+// What the page knows of the state of stdwire. Each topic is fetched when it has changed.
+import * as api from './api.js';
+
+export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], definitions: new Map(), connected: true };
+
+const listeners = new Map(); // topic → functions
+
+// on calls f after the state of a topic has changed, until the function that it returns is called.
+export function on(topic, f) {
+  if (!listeners.has(topic)) listeners.set(topic, new Set());
+  listeners.get(topic).add(f);
+  return () => listeners.get(topic).delete(f);
+}
+
+export const emit = topic => { for (const f of [...listeners.get(topic) ?? []]) f(); };
+
+const simple = ['servers', 'calls', 'questions', 'updates'];
+const loading = new Map(); // topic → whether it has to be fetched once more
+
+async function load(topic) {
+  if (loading.has(topic)) {
+    loading.set(topic, true);
+    return;
+  }
+  loading.set(topic, false);
+  try {
+    state[topic] = await api.get(topic);
+    emit(topic);
+  } catch { /* the stream of changes says that the connection is lost */ }
+  const again = loading.get(topic);
+  loading.delete(topic);
+  if (again) await load(topic);
+}
+
+export async function start() {
+  state.about = await api.get('about');
+  await Promise.all(simple.map(load));
+  api.watch(topics => {
+    for (const topic of topics) {
+      if (simple.includes(topic)) load(topic);
+      else if (topic.startsWith('definitions ')) {
+        const known = state.definitions.delete(topic.slice('definitions '.length));
+        if (known) emit('definitions');
+      } else emit(topic);
+    }
+  }, (connected, error) => {
+    state.connected = connected;
+    state.refused = error;
+    emit('connected');
+  });
+}
+
+// definitions returns what a server offers. It starts the server if needed.
+export async function definitions(server) {
+  let known = state.definitions.get(server);
+  if (!known) {
+    known = api.get(`servers/${api.segments(server)}/definitions`);
+    state.definitions.set(server, known);
+    known.catch(() => { if (state.definitions.get(server) === known) state.definitions.delete(server); });
+  }
+  return known;
+}
+
+export const server = id => state.servers.find(one => one.id === id);

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+)
+
+// load adds a recording of stdwire tap as a lane of its own. note says that its end is missing.
+func (t *traffic) load(name string, recording io.Reader) (note string, err error) {
+	reader := tap.NewReader(recording)
+	var c *connection
+	for {
+		r, _, err := reader.Next()
+		switch {
+		case err == io.EOF:
+			return "", nil
+		case errors.Is(err, tap.ErrTruncated):
+			return err.Error(), nil
+		case err != nil:
+			return "", err
+		}
+		if r.Kind == tap.Start {
+			c = t.connect(t.freeLane(name), r.At, r.Command)
+		}
+		if r.N > 0 {
+			t.add(c, r)
+		}
+	}
+}
+
+// freeLane returns name, with a number if there is such a lane.
+func (t *traffic) freeLane(name string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	name = strings.Join(strings.Fields(filepath.Base(name)), "_") // a filter is words
+	for i, free := 2, name; ; i++ {
+		if t.lanes[free] == nil {
+			return free
+		}
+		free = name + "-" + strconv.Itoa(i)
+	}
+}
+
+// writeRecording writes the messages of a connection as a recording of stdwire tap.
+func (t *traffic) writeRecording(w io.Writer, c *connection) error {
+	all := t.of(c)
+	write := func(r *tap.Record) error {
+		line, err := r.Append(nil)
+		if err == nil {
+			_, err = w.Write(line)
+		}
+		return err
+	}
+	err := write(&tap.Record{At: c.opened, Message: tap.Message{Kind: tap.Start},
+		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
+	end := tap.EndNote{}
+	for i, m := range all {
+		if err != nil {
+			return err
+		}
+		if i == 0 && m.record.N > 1 { // the older ones are not kept any more
+			end.Missing = m.record.N - 1
+			err = write(&tap.Record{Message: tap.Message{Kind: tap.Dropped}, Lost: end.Missing})
+		}
+		bytes := &end.ServerBytes
+		if m.From == tap.FromClient {
+			bytes = &end.ClientBytes
+		}
+		*bytes += m.Size
+		err = errors.Join(err, write(m.record))
+	}
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	last := all[len(all)-1].record.Seconds
+	return write(&tap.Record{Seconds: last, Message: tap.Message{Kind: tap.End}, EndNote: &end})
+}
+
+// exportName returns the name of a file for the messages of a connection.
+func exportName(c *connection, extension string) string {
+	return fmt.Sprintf("%s-%d-%s.%s", c.lane, c.number, c.opened.Format(time.DateOnly), extension)
+}

@@ -1,0 +1,301 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/pin"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A site is what the page shows and does.
+type site struct {
+	title     string
+	changes   *changes
+	traffic   *traffic
+	servers   *servers
+	questions *questions
+	calls     *calls
+	saved     *saved
+	gateway   *watchedGateway // in place of servers; nil if none is watched
+	// doctor checks a server as stdwire doctor does.
+	doctor func(ctx context.Context, id string) (*doctor.Report, error)
+}
+
+// maxTrafficPage is the number of messages of one answer.
+const maxTrafficPage = 10_000
+
+// routes returns the API of the page.
+func (s *site) routes() http.Handler {
+	mux := http.NewServeMux()
+	get := func(path string, f func(*http.Request) (any, error)) {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+			if value, err := f(r); err != nil {
+				fail(w, err)
+			} else {
+				answer(w, value)
+			}
+		})
+	}
+	mux.HandleFunc("GET /api/changes", s.changes.serve)
+	get("/api/about", func(*http.Request) (any, error) {
+		return map[string]string{"title": s.title, "version": command.Version()}, nil
+	})
+	get("/api/servers", func(*http.Request) (any, error) {
+		if s.gateway != nil {
+			return s.gateway.list(), nil
+		}
+		return s.servers.statuses(), nil
+	})
+	get("/api/servers/{id}/definitions", func(r *http.Request) (any, error) {
+		return s.servers.definitions(r.Context(), r.PathValue("id"))
+	})
+	get("/api/servers/{id}/log", s.log)
+	get("/api/updates", func(*http.Request) (any, error) { return s.servers.latest(), nil })
+	get("/api/calls", func(*http.Request) (any, error) { return s.calls.list(), nil })
+	get("/api/calls/{n}", func(r *http.Request) (any, error) {
+		n, err := pathNumber(r)
+		if err != nil {
+			return nil, err
+		}
+		return s.calls.get(n)
+	})
+	get("/api/questions", func(*http.Request) (any, error) { return s.questions.list(), nil })
+	get("/api/traffic", func(r *http.Request) (any, error) {
+		n, err := number(r, "after", 0)
+		if err != nil {
+			return nil, err
+		}
+		return s.traffic.after(n, maxTrafficPage), nil
+	})
+	get("/api/traffic/{n}", s.message)
+	get("/api/search", func(r *http.Request) (any, error) {
+		return s.traffic.search(r.URL.Query().Get("text")), nil
+	})
+	mux.HandleFunc("GET /api/export", s.export)
+
+	post(mux, "/api/servers/{id}/do/{action}", func(r *http.Request, _ struct{}) (any, error) {
+		if s.gateway != nil {
+			return nil, s.gateway.do(r.Context(), r.PathValue("action"), r.PathValue("id"))
+		}
+		action := serverActions[r.PathValue("action")]
+		if action == nil {
+			return nil, notFound("action", r.PathValue("action"))
+		}
+		return nil, action(s.servers, r.Context(), r.PathValue("id"))
+	})
+	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
+		if _, err := s.servers.find(r.PathValue("id")); err != nil {
+			return nil, err
+		}
+		return s.doctor(r.Context(), r.PathValue("id"))
+	})
+	post(mux, "/api/servers/{id}/pins", func(r *http.Request, in struct {
+		Kind  pin.Kind
+		Names []string
+	}) (any, error) {
+		return nil, s.servers.accept(r.Context(), r.PathValue("id"), in.Kind, in.Names)
+	})
+	post(mux, "/api/servers/{id}/subscriptions", func(r *http.Request, in struct {
+		URI string
+		On  bool
+	}) (any, error) {
+		return nil, s.servers.use(r.Context(), r.PathValue("id"),
+			func(_ *server, c *client.Client) error {
+				if in.On {
+					return c.Subscribe(r.Context(), in.URI)
+				}
+				return c.Unsubscribe(r.Context(), in.URI)
+			})
+	})
+	post(mux, "/api/servers/{id}/level", func(r *http.Request, in struct {
+		Level mcp.LoggingLevel
+	}) (any, error) {
+		return nil, s.servers.use(r.Context(), r.PathValue("id"),
+			func(_ *server, c *client.Client) error { return c.SetLogLevel(r.Context(), in.Level) })
+	})
+	post(mux, "/api/servers/{id}/roots", func(r *http.Request, in struct {
+		Result json.RawMessage
+	}) (any, error) {
+		s.questions.setRoots(r.PathValue("id"), in.Result)
+		return nil, s.servers.use(r.Context(), r.PathValue("id"),
+			func(_ *server, c *client.Client) error { return c.RootsChanged(r.Context()) })
+	})
+	post(mux, "/api/servers/{id}/complete", s.complete)
+	post(mux, "/api/calls", func(_ *http.Request, in callRequest) (any, error) {
+		id, err := s.calls.start(in)
+		return map[string]int64{"id": id}, err
+	})
+	post(mux, "/api/calls/{n}/cancel", func(r *http.Request, _ struct{}) (any, error) {
+		n, err := pathNumber(r)
+		if err == nil {
+			err = s.calls.cancel(n)
+		}
+		return nil, err
+	})
+	post(mux, "/api/questions/{n}", func(r *http.Request, in struct {
+		Result json.RawMessage
+		Always bool
+	}) (any, error) {
+		n, err := pathNumber(r)
+		if err == nil {
+			err = s.questions.answerOne(n, in.Result, in.Always)
+		}
+		return nil, err
+	})
+	get("/api/saved", func(*http.Request) (any, error) { return s.saved.read() })
+	post(mux, "/api/saved", func(_ *http.Request, in json.RawMessage) (any, error) {
+		return nil, s.saved.write(in)
+	})
+	post(mux, "/api/saved/run", func(r *http.Request, in savedcall.File) (any, error) {
+		return s.runSaved(r.Context(), in)
+	})
+	post(mux, "/api/diff", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
+		return s.traffic.diff(in.Old, in.New)
+	})
+	post(mux, "/api/diff/connections", func(_ *http.Request, in struct{ Old, New int64 }) (any, error) {
+		return s.traffic.diffConnections(in.Old, in.New)
+	})
+	post(mux, "/api/traffic/clear", func(*http.Request, struct{}) (any, error) {
+		s.traffic.clear()
+		return nil, nil
+	})
+	mux.HandleFunc("POST /api/recordings", s.upload)
+	return mux
+}
+
+// post adds a route that changes something. Its input is JSON.
+func post[In any](mux *http.ServeMux, path string, f func(*http.Request, In) (any, error)) {
+	mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
+		var in In
+		if !decode(w, r, &in) {
+			return
+		}
+		if value, err := f(r, in); err != nil {
+			fail(w, err)
+		} else {
+			answer(w, value)
+		}
+	})
+}
+
+func pathNumber(r *http.Request) (n int64, err error) {
+	if _, err = fmt.Sscan(r.PathValue("n"), &n); err != nil {
+		return 0, command.Usagef("%.20q is not a number", r.PathValue("n"))
+	}
+	return n, nil
+}
+
+// log answers with what the processes of a server have written to stderr.
+func (s *site) log(r *http.Request) (any, error) {
+	from, err := number(r, "from", 0)
+	if err != nil {
+		return nil, err
+	}
+	if s.gateway != nil {
+		return s.gateway.log(r.Context(), r.PathValue("id"), from)
+	}
+	log, err := s.servers.manager.Log(r.PathValue("id"))
+	if err != nil {
+		return nil, notFound("server", r.PathValue("id"))
+	}
+	text, next, missed, _ := log.From(from)
+	return map[string]any{"text": string(text), "next": next, "missed": missed}, nil
+}
+
+// complete answers with completions of an argument.
+func (s *site) complete(r *http.Request, in struct {
+	Ref       mcp.CompleteReference
+	Argument  string
+	Value     string
+	Arguments map[string]string
+}) (any, error) {
+	var found *mcp.Completion
+	err := s.servers.use(r.Context(), r.PathValue("id"),
+		func(_ *server, c *client.Client) (err error) {
+			found, err = c.Complete(r.Context(), in.Ref, in.Argument, in.Value, in.Arguments)
+			return err
+		})
+	return found, err
+}
+
+// message answers with a message as it was sent.
+func (s *site) message(r *http.Request) (any, error) {
+	n, err := pathNumber(r)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.traffic.message(n)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		*message
+		ByLength bool          `json:"by_length,omitempty"`
+		Partial  bool          `json:"partial,omitempty"`
+		SHA256   string        `json:"sha256,omitempty"`
+		Messages []tap.Message `json:"messages,omitempty"`
+		HTTP     *exchange     `json:"http,omitempty"`
+		Text     string        `json:"text"`
+		Bytes    []byte        `json:"bytes,omitempty"` // in place of Text if it is not UTF-8
+	}{message: m, ByLength: m.record.ByLength, Partial: m.record.Partial, SHA256: m.record.SHA256,
+		Messages: m.record.Messages, HTTP: s.traffic.exchange(m), Text: string(m.record.Payload())}
+	if !utf8.ValidString(out.Text) {
+		out.Text, out.Bytes = "", m.record.Payload()
+	}
+	return out, nil
+}
+
+// exports are the formats of a connection's messages.
+var exports = map[string]struct {
+	contentType string
+	write       func(*traffic, io.Writer, *connection) error
+}{
+	"jsonl": {"application/jsonl", (*traffic).writeRecording},
+	"har":   {"application/json", (*traffic).writeHAR},
+	"html":  {"text/html; charset=utf-8", (*traffic).writeReport},
+}
+
+// export writes the messages of a connection as a file.
+func (s *site) export(w http.ResponseWriter, r *http.Request) {
+	format, ok := exports[r.URL.Query().Get("format")]
+	n, err := number(r, "conn", 0)
+	if err == nil && !ok {
+		err = notFound("format", r.URL.Query().Get("format"))
+	}
+	var c *connection
+	if err == nil {
+		c, err = s.traffic.connection(n)
+	}
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", format.contentType)
+	w.Header().Set("Content-Disposition",
+		fmt.Sprintf("attachment; filename=%q", exportName(c, r.URL.Query().Get("format"))))
+	_ = format.write(s.traffic, w, c) // an error means that the page has gone
+}
+
+// maxUpload is the number of bytes of a recording that the page may open.
+const maxUpload = 256 << 20
+
+// upload adds a recording that the user has chosen in the page.
+func (s *site) upload(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Query().Get("name")
+	note, err := s.traffic.load(name, http.MaxBytesReader(w, r.Body, maxUpload))
+	if err != nil {
+		refuse(w, http.StatusBadRequest, name+": "+err.Error())
+		return
+	}
+	answer(w, map[string]string{"note": note})
+}

@@ -1,0 +1,336 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/client/host/gateway"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A server is one that the page can use.
+type server struct {
+	id       string
+	selector string // the flags that select it on the command line, without secrets
+	url      string // without user and query; "" for a process
+	filter   *host.Filter
+	config   scan.Config
+	refusal  *problem // why it cannot be started; nil if it can
+	source   string   // where it is configured
+	upstream host.Server
+}
+
+// servers are the servers of the page. A [host.Manager] starts, restarts and ends them.
+type servers struct {
+	manager   *host.Manager
+	changes   *changes
+	traffic   *traffic
+	questions *questions
+	all       []*server // by the order of the configuration; it does not change
+
+	mu      sync.Mutex
+	state   map[string]*connected // by server
+	updates []update
+}
+
+// connected is what is known of the latest connection to a server.
+type connected struct {
+	began   time.Time
+	took    time.Duration // the handshake
+	details *details
+}
+
+// details describe a connection that is established.
+type details struct {
+	Era          string          `json:"era"`
+	Revision     mcp.Revision    `json:"revision"`
+	Method       string          `json:"method"` // of the handshake
+	Handshake    json.RawMessage `json:"handshake"`
+	Capabilities any             `json:"capabilities"`
+	Info         any             `json:"info"`
+	Instructions string          `json:"instructions"`
+	Pid          int             `json:"pid,omitempty"`
+	Environment  []string        `json:"environment,omitempty"` // the names of its variables
+}
+
+// An update says that a subscribed resource has changed.
+type update struct {
+	Server string `json:"server"`
+	URI    string `json:"uri"`
+	At     int64  `json:"at"` // milliseconds since 1970
+}
+
+const maxUpdates = 1000
+
+func newServers(c *changes, t *traffic, q *questions) *servers {
+	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{}}
+	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
+	return s
+}
+
+// add adds a server.
+func (s *servers) add(one *server) error {
+	up := one.upstream
+	up.ID = one.id
+	connect := up.Connect
+	up.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
+		error) {
+		return s.connect(one.id, o, func(o client.Options) (*client.Client, error) {
+			return connect(ctx, session, o)
+		})
+	}
+	s.answer(one.id, &up.Options)
+	if err := s.manager.Add(up); err != nil {
+		return err
+	}
+	s.all = append(s.all, one)
+	return nil
+}
+
+// answer sets the callbacks of a client.
+func (s *servers) answer(id string, o *client.Options) {
+	// the capabilities of a gateway, so that the server has the same tools and pins hold
+	gateway.DeclareCapabilities(o)
+	o.Output = client.OutputFail // the page shows the result nevertheless
+	o.OnElicit = func(ctx context.Context, p mcp.ElicitParams) (*mcp.ElicitResult, error) {
+		return ask[mcp.ElicitResult](ctx, s.questions, id, mcp.MethodElicit, p)
+	}
+	o.OnSample = func(ctx context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+		error) {
+		return ask[mcp.CreateMessageResult](ctx, s.questions, id, mcp.MethodCreateMessage, p)
+	}
+	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
+		result, err := ask[mcp.ListRootsResult](ctx, s.questions, id, mcp.MethodListRoots, nil)
+		if err != nil {
+			return nil, err
+		}
+		return result.Roots, nil
+	}
+	o.OnListChanged = func(string) { s.changes.add(topicDefinitions(id)) }
+	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
+}
+
+// topicDefinitions is the topic of the lists of a server.
+func topicDefinitions(id string) string { return "definitions " + id }
+
+// connect connects to a server and records its messages until it ends.
+func (s *servers) connect(id string, o client.Options,
+	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
+	end := s.traffic.record(id, &o)
+	began := time.Now()
+	s.set(id, &connected{began: began})
+	c, err := connect(o)
+	if err != nil {
+		end()
+		return nil, err
+	}
+	d := &details{Era: c.Era().String(), Revision: c.Revision(), Method: c.Handshake().Method,
+		Handshake: c.Handshake().Result, Capabilities: c.Capabilities(), Info: c.ServerInfo(),
+		Instructions: c.Instructions()}
+	if p := c.Process(); p != nil {
+		d.Pid, d.Environment = p.Pid, p.EnvNames
+	}
+	s.set(id, &connected{began, c.Handshake().Took, d})
+	s.changes.add(topicDefinitions(id))
+	go func() {
+		<-c.Done()
+		end()
+	}()
+	return c, nil
+}
+
+func (s *servers) set(id string, c *connected) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state[id] = c
+}
+
+// updated records that a resource has changed.
+func (s *servers) updated(id, uri string) {
+	s.mu.Lock()
+	s.updates = append(s.updates, update{id, uri, time.Now().UnixMilli()})
+	s.updates = s.updates[max(0, len(s.updates)-maxUpdates):]
+	s.mu.Unlock()
+	s.changes.add(topicUpdates)
+}
+
+// latest returns the latest changes of resources.
+func (s *servers) latest() []update {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.updates)
+}
+
+// find returns the server with an id.
+func (s *servers) find(id string) (*server, error) {
+	i := slices.IndexFunc(s.all, func(one *server) bool { return one.id == id })
+	if i < 0 {
+		return nil, notFound("server", id)
+	}
+	return s.all[i], nil
+}
+
+// use calls f with the client of a server, which it starts if needed.
+func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Client) error) error {
+	one, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	if one.refusal != nil {
+		return &command.Failure{Code: one.refusal.Code, Why: one.refusal.Message,
+			Hint: one.refusal.Hint}
+	}
+	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(one, c) })
+	if e, ok := errors.AsType[*host.UnavailableError](err); ok { // the cause has the remedy
+		return e.Err
+	}
+	return err
+}
+
+// A serverStatus is a server as the page shows it.
+type serverStatus struct {
+	ID       string     `json:"id"`
+	Selector string     `json:"selector"`
+	URL      string     `json:"url,omitempty"`
+	Source   string     `json:"source,omitempty"`
+	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, and is not called here
+	State    host.State `json:"state"`
+	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
+	RetryAt  int64      `json:"retry_at,omitempty"`
+	Uses     int        `json:"uses"`
+	Restarts int        `json:"restarts"`
+	TookMs   float64    `json:"took_ms,omitempty"` // the handshake
+	Problem  *problem   `json:"problem,omitempty"`
+	Details  *details   `json:"details,omitempty"` // of the connection, if ready
+}
+
+// statuses returns the state of all servers.
+func (s *servers) statuses() []serverStatus {
+	list := []serverStatus{}
+	states := map[string]host.Status{}
+	for _, status := range s.manager.Status() {
+		states[status.ID] = status
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.all {
+		now := states[one.id]
+		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url, Source: one.source,
+			State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: one.refusal}
+		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
+		if now.Err != nil {
+			status.Problem = newProblem(now.Err)
+		}
+		if c := s.state[one.id]; c != nil && now.State == host.Ready {
+			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
+		}
+		list = append(list, status)
+	}
+	return list
+}
+
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// serverActions are what the page can do with a server.
+var serverActions = map[string]func(s *servers, ctx context.Context, id string) error{
+	"start": func(s *servers, ctx context.Context, id string) error {
+		return s.use(ctx, id, func(*server, *client.Client) error { return nil })
+	},
+	"stop": func(s *servers, _ context.Context, id string) error {
+		return errors.Join(s.manager.Disable(id), s.manager.Enable(id))
+	},
+	"restart": func(s *servers, ctx context.Context, id string) error {
+		if one, err := s.find(id); err != nil || one.refusal != nil {
+			return s.use(ctx, id, nil)
+		}
+		return s.manager.Restart(id)
+	},
+	"disable": func(s *servers, _ context.Context, id string) error { return s.manager.Disable(id) },
+	"enable":  func(s *servers, _ context.Context, id string) error { return s.manager.Enable(id) },
+}
+
+// addTarget adds the server of a command line. The caller has called t.Check and resolved the
+// configuration.
+func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
+	up := t.KeptServer(std, s.manager.Log)
+	t.Observe = s.traffic.observe(up.ID)
+	one := &server{id: up.ID, upstream: up, filter: &up.Filter, config: t.Config()}
+	switch {
+	case t.Connection != "":
+		one.selector = "@" + t.Connection
+	case t.Configured.ID != "":
+		one.selector = "-s " + t.Configured.ID
+	case t.Remote.URL != "":
+		one.url, _ = target.PublicURL(t.Remote.URL)
+		one.selector = "--url " + one.url
+	case t.Words != nil:
+		one.selector = "-- " + t.LaunchedName()
+		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
+			one.selector += " …" // arguments may be secret
+		}
+	}
+	return s.add(one)
+}
+
+// addConfigured adds all servers of the configuration. Those that cannot be used are listed with
+// the reason.
+func (s *servers) addConfigured(c *target.Selection, log *slog.Logger) error {
+	store := config.UserStore(c.Env)
+	for _, each := range c.Servers {
+		one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
+			config: target.ConfigOf(each), source: each.Position.String()}
+		err := cmp.Or(each.Err, store.Check(each))
+		if err != nil {
+			one.refusal = newProblem(target.ConfigFailure(err))
+		} else if each.URL != "" {
+			one.url, _ = target.PublicURL(each.URL)
+		}
+		one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
+			MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+			Options: each.Options(client.Options{
+				Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				// the files may have changed since the page was opened
+				if err := store.Check(each); err != nil {
+					return nil, target.ConfigFailure(err)
+				}
+				written, err := s.manager.Log(each.ID)
+				if err != nil {
+					return nil, err
+				}
+				endpoint, err := each.Resolve(c.Env)
+				if err != nil {
+					return nil, err
+				}
+				t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
+					Observe: s.traffic.observe(each.ID)}
+				connection, err := t.Start(ctx, o, func(cmd *client.Command) {
+					cmd.Stderr, cmd.Started = written, written.Started
+				})
+				return connection, target.AddLoginHint(each.ID, err)
+			}}
+		if err := s.add(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/relay"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// runTap runs a server in place of this program, as stdwire tap does, and serves the page
+// meanwhile. Standard output belongs to the server.
+func (o *options) runTap(ctx context.Context, cancel context.CancelFunc, std *term.Streams,
+	s *site) error {
+	// the relay forwards the signals that would end this program
+	listener, access, err := o.listenAndPrint(std, func(line string) {
+		_, _ = std.Err.Write([]byte(line))
+	})
+	if err != nil {
+		return err
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.serve(ctx, listener, access) }()
+	recorder := s.traffic.newRecorder(s.title, []string{s.title})
+	r := relay.Relay{Words: o.target.Words, Up: recorder.Client.Copy, Down: recorder.Server.Copy}
+	status, err := r.Run(ctx, std)
+	recorder.Close(int(status), time.Second)
+	cancel()
+	<-served
+	if err != nil {
+		return err
+	}
+	return status
+}

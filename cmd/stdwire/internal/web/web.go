@@ -1,0 +1,322 @@
+// Package web is stdwire web: a page that shows servers, what they offer and all messages, and that
+// calls tools and answers questions. It serves the page on a loopback address.
+//
+// # Structure
+//
+// The page fetches JSON from a few routes, and is told of changes by one stream of Server-Sent
+// Events, which only says which part of the state has changed. What happens lives here: a page that
+// is reloaded, or a second one, shows the same.
+//
+//	changes      which part of the state has changed
+//	traffic      the latest messages of all connections, as package tap records them
+//	servers      the servers, in a host.Manager
+//	questions    input requests that wait for the user
+//	calls        requests that the page has sent
+//
+// # Security
+//
+// See access: the address has a token that is used once, requests of other sites are refused, and
+// no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
+// the page, but messages are, with all that client and server say in them.
+package web
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/serve"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+)
+
+// WebCommand returns the command stdwire web.
+func WebCommand() command.Command {
+	return command.Command{
+		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
+		Summary: "look at servers and their messages in a browser",
+		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
+prompts of servers, calls them, answers their questions, and shows every message on a timeline.
+Without a server it has all servers of the configuration and starts those that are used. FILE is a
+recording of stdwire tap; no server is needed for it.
+
+--tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
+page shows what that client and the server say to each other. The address is then on stderr.
+
+--gateway shows a running stdwire serve with configured servers: their state, and every message
+from now on between the gateway, its clients and its servers.
+
+The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
+and nothing is fetched from other machines. --listen with another address than a loopback one lets
+other machines in, unencrypted.
+
+  stdwire web
+  stdwire web -- npx -y @modelcontextprotocol/server-everything
+  stdwire web --url https://example.com/mcp --open
+  stdwire web talk.jsonl
+  stdwire web --tap --open -- npx -y @modelcontextprotocol/server-memory`,
+		Make: func() (command.Grammar, command.Runner) {
+			o := &options{target: target.NewTarget(), listen: "127.0.0.1:0"}
+			flags := append([]command.Flag{
+				{Name: "--listen", Value: "ADDRESS", Help: "where to serve (default 127.0.0.1:0, a free port)",
+					Set: o.setListen},
+				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
+				command.SwitchFlag(&o.gateway, "--gateway",
+					"watch a running gateway: its servers, and what its clients say"),
+				command.NumberFlag(&o.pid, "--pid", "N", 1, math.MaxInt32,
+					"with --gateway: its process, if there are several"),
+				command.SwitchFlag(&o.tap, "--tap",
+					"stand between the client on stdin and the server, and show what they say"),
+				command.FileFlag(&o.calls, "--calls",
+					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
+			}, o.target.Flags()...)
+			return command.Grammar{Flags: flags, Word: o.word, Connection: o.target.SetConnection,
+				Command: o.target.Command}, o.run
+		},
+	}
+}
+
+// options are the options of stdwire web.
+type options struct {
+	target *target.Target
+	listen string
+	open   bool
+	tap    bool
+
+	gateway bool
+	pid     int    // of the gateway; 0: the only one
+	file    string // a recording
+	calls   string // the file of saved calls; "" for the default
+}
+
+func (o *options) word(word string) error {
+	if o.file != "" {
+		return command.Usagef("unexpected argument %q", word)
+	}
+	o.file = word
+	return nil
+}
+
+func (o *options) setListen(value string) error {
+	if _, _, err := net.SplitHostPort(value); err != nil {
+		return command.Usagef("--listen: %q is not an address", value).WithHint(
+			"write 127.0.0.1:8080, or 127.0.0.1:0 for any free port")
+	}
+	o.listen = value
+	return nil
+}
+
+// isConfiguration reports whether the page has the servers of the configuration.
+func (o *options) isConfiguration() bool {
+	t := o.target
+	return t.Configured.ID == "" && t.Connection == "" && t.Remote.URL == "" && t.Words == nil &&
+		t.Builtin.FirstFlag() == ""
+}
+
+func (o *options) run(ctx context.Context, std *term.Streams) error {
+	ctx, cancel := context.WithCancel(ctx)
+	s := newSite(ctx)
+	defer func() {
+		cancel()
+		if s.gateway != nil {
+			s.gateway.wg.Wait()
+			s.gateway.Close()
+		}
+		s.calls.wg.Wait()
+		s.servers.manager.Close()
+	}()
+	if err := o.fill(ctx, std, s); err != nil {
+		return err
+	}
+	if o.tap {
+		return o.runTap(ctx, cancel, std, s)
+	}
+	listener, access, err := o.listenAndPrint(std, std.Out.Print)
+	if err != nil {
+		return err
+	}
+	if err := std.Out.Flush(); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	return s.serve(ctx, listener, access)
+}
+
+// listenAndPrint opens the listener, prints the address of the page and opens it in the browser if
+// that is asked for.
+func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Listener, *access,
+	error) {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
+			"the port may be in use; 127.0.0.1:0 selects a free one")
+	}
+	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
+	access := newAccess(host)
+	base := listener.Addr().String()
+	at, isTCP := listener.Addr().(*net.TCPAddr)
+	if isTCP && at.IP.IsUnspecified() { // which a browser cannot open
+		base = net.JoinHostPort("localhost", strconv.Itoa(at.Port))
+	}
+	address := "http://" + base + "/#token=" + access.token
+	if isTCP && !at.IP.IsLoopback() {
+		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
+			listener.Addr())
+	}
+	print(address + "\n")
+	if o.open {
+		if err := elicit.Browse(address); err != nil {
+			std.Err.Printf("note: the browser did not start: %v", err)
+		}
+	}
+	return listener, access, nil
+}
+
+// newSite returns a site without servers.
+func newSite(ctx context.Context) *site {
+	c := newChanges()
+	s := &site{changes: c, traffic: newTraffic(c), questions: newQuestions(c)}
+	s.servers = newServers(c, s.traffic, s.questions)
+	s.calls = newCalls(ctx, s.servers, c)
+	s.questions.only = s.calls.only
+	return s
+}
+
+// fill adds the servers or the recording of the command line.
+func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
+	log := slog.New(slog.NewTextHandler(std.Err, nil))
+	var err error
+	if s.saved, err = openSaved(o.calls); err != nil {
+		return err
+	}
+	s.doctor = func(ctx context.Context, id string) (*doctor.Report, error) {
+		if !o.isConfiguration() && o.target.Configured.ID == "" {
+			id = ""
+		}
+		return doctor.Check(ctx, std, o.target, id)
+	}
+	if given := o.target.ClientFlag(); given != "" && (o.isConfiguration() || o.tap) {
+		return command.Usagef("%s is for one server", given).WithHint(
+			"select one: -s ID, --url URL or -- COMMAND…")
+	}
+	if o.isConfiguration() {
+		if err := o.target.Remote.Check(); err != nil { // flags that are for --url
+			return err
+		}
+	}
+	switch {
+	case o.target.ServerLogs:
+		return command.Usagef("--server-logs is for the terminal").WithHint(
+			"the page shows what servers write to stderr")
+	case o.pid > 0 && !o.gateway:
+		return command.Usagef("--pid is for --gateway")
+	case o.gateway && (o.tap || o.file != "" || !o.isConfiguration() ||
+		o.target.Configured.Given() != ""):
+		return command.Usagef("--gateway and a server are given: which is it?")
+	case o.gateway:
+		return o.watchGateway(ctx, std, s)
+	case o.tap && (o.target.Words == nil || o.file != ""):
+		return command.Usagef("--tap needs the command of a server").WithHint(
+			"it follows --: stdwire web --tap -- COMMAND…")
+	case o.tap:
+		s.title = o.target.LaunchedName()
+		return o.target.Check()
+	case o.file != "" && (!o.isConfiguration() || o.target.Configured.Given() != ""):
+		return command.Usagef("%s and a server are given: which is it?", o.file)
+	case o.file != "":
+		s.title = o.file
+		return o.openRecording(std, s)
+	case o.isConfiguration():
+		s.title = "servers of the configuration"
+		chosen, err := o.target.Configured.Select("")
+		if err != nil {
+			return err
+		}
+		target.PrintDiagnostics(std, chosen.Diagnostics)
+		if len(chosen.Servers) == 0 {
+			std.Err.Printf(target.NothingConfigured)
+		}
+		return s.servers.addConfigured(chosen, log)
+	}
+	s.title = o.target.LaunchedName()
+	if err := o.target.Check(); err != nil {
+		return err
+	}
+	if err := o.target.Configured.Resolve(ctx, std); err != nil {
+		return err
+	}
+	if err := s.servers.addTarget(o.target, std); err != nil {
+		return err
+	}
+	return s.servers.manager.Restart(s.servers.all[0].id) // it is the only one
+}
+
+// watchGateway follows a running gateway.
+func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) error {
+	reached, err := control.ReachGateway(ctx, std, o.pid)
+	if err != nil {
+		return err
+	}
+	s.title = reached.Name()
+	s.gateway = &watchedGateway{Gateway: reached, changes: s.changes, traffic: s.traffic}
+	s.gateway.watch(ctx)
+	return nil
+}
+
+// openRecording adds the recording.
+func (o *options) openRecording(std *term.Streams, s *site) error {
+	file, err := os.Open(o.file)
+	if err != nil {
+		return command.Usagef("%v", err)
+	}
+	defer file.Close()
+	note, err := s.traffic.load(o.file, file)
+	if err != nil {
+		return command.Usagef("%s: %v", o.file, err)
+	}
+	if note != "" {
+		std.Err.Printf("note: %s: %s", o.file, note)
+	}
+	return nil
+}
+
+// handler returns the page and its API.
+func (s *site) handler(a *access) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /session", a.exchange)
+	mux.Handle("/api/", a.keyed(s.routes()))
+	mux.HandleFunc("/", servePage)
+	return a.guard(mux)
+}
+
+// serve serves until ctx ends.
+func (s *site) serve(ctx context.Context, l net.Listener, a *access) error {
+	const headers, idle, drain = 10 * time.Second, 2 * time.Minute, time.Second
+	l, track := serve.LimitConnections(l)
+	server := &http.Server{Handler: s.handler(a), ConnState: track,
+		ReadHeaderTimeout: headers, IdleTimeout: idle,
+		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	if server.Shutdown(ending) != nil {
+		_ = server.Close()
+	}
+	return context.Cause(ctx)
+}

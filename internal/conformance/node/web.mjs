@@ -1,0 +1,598 @@
+// A user of the page of stdwire web, in a browser. It does what its argument says, a JSON object, and prints what it saw.
+//   url       the address that stdwire web printed
+//   chromium  the browser
+//   scenario  a function below
+//   shots     a folder for screenshots, or nothing
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+import { chromium } from 'playwright-core';
+
+const given = JSON.parse(process.argv[2]);
+const browser = await chromium.launch({ executablePath: given.chromium, args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
+  '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
+const origin = new URL(given.url).origin;
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });
+const page = await context.newPage();
+page.setDefaultTimeout(15_000);
+const seen = { errors: [], elsewhere: [] };
+const watch = one => {
+  one.on('console', message => { if (message.type() === 'error') seen.errors.push(message.text()); });
+  one.on('pageerror', error => seen.errors.push(error.message));
+};
+watch(page);
+context.on('request', request => {
+  if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) seen.elsewhere.push(request.url());
+});
+
+const ready = () => page.waitForSelector('body[data-ready=yes]');
+const go = async hash => {
+  await page.evaluate(to => { location.hash = to; }, hash);
+};
+const text = selector => page.locator(selector).innerText();
+const tool = async (server, name) => {
+  await go(`#/tools/${encodeURIComponent(server)}/${encodeURIComponent(name)}`);
+  await page.waitForSelector('.detail h2');
+};
+const run = async (label = 'Run') => {
+  await page.getByRole('button', { name: label, exact: true }).click();
+  await page.waitForSelector('.result');
+  return text('.result');
+};
+const shoot = async name => { if (given.shots) await page.screenshot({ path: `${given.shots}/${name}.png` }); };
+
+const scenarios = {
+  async security() {
+    await go('#/tools');
+    await page.waitForSelector('.items a');
+    seen.address = page.url();
+    await page.reload();
+    await ready();
+    await page.waitForSelector('.items a');
+    const server = given.server;
+    const name = '<img src=x onerror="document.body.dataset.hacked=\'yes\'">';
+    await tool(server, name);
+    seen.title = await text('.detail h2');
+    seen.description = await text('.detail .description');
+    seen.result = await run();
+    await go('#/timeline');
+    await page.waitForSelector('.message');
+    await page.locator('.message', { hasText: 'onerror' }).first().click();
+    await page.waitForSelector('.message-panel .tree');
+    seen.hacked = await page.evaluate(() => document.body.dataset.hacked ?? 'no');
+    seen.images = await page.evaluate(() => document.querySelectorAll('img:not(.icon)').length);
+    // markup and script are refused even if the page were to try
+    seen.markup = await page.evaluate(() => {
+      try {
+        document.createElement('div').innerHTML = '<b>x</b>';
+        return 'allowed';
+      } catch (error) {
+        return error.name;
+      }
+    });
+    // another browser with the same address, or without it
+    const other = await (await browser.newContext()).newPage();
+    await other.goto(given.url);
+    await other.waitForSelector('body[data-ready=refused]');
+    seen.second = await other.locator('main').innerText();
+    // another tab of the same browser
+    const tab = await context.newPage();
+    watch(tab);
+    await tab.goto(`${origin}/#/servers`);
+    await tab.waitForSelector('body[data-ready=yes]');
+    // a page of another origin
+    const foreign = createServer((_, response) => { response.setHeader('Content-Type', 'text/html').end('<!DOCTYPE html><title>foreign</title>'); });
+    await new Promise(resolve => { foreign.listen(0, '127.0.0.1', resolve); });
+    const evil = await (await browser.newContext()).newPage();
+    await evil.goto(`http://127.0.0.1:${foreign.address().port}/`);
+    seen.foreign = await evil.evaluate(async target => {
+      const outcome = [];
+      for (const [path, options] of [['api/servers', {}], ['session', { method: 'POST', body: '{}' }], ['session', { method: 'POST', mode: 'no-cors', body: '{}' }]]) {
+        try {
+          outcome.push((await fetch(`${target}/${path}`, options)).type);
+        } catch (error) {
+          outcome.push(error.name);
+        }
+      }
+      const frame = document.createElement('iframe');
+      frame.src = target;
+      document.body.append(frame);
+      await new Promise(resolve => { frame.onload = resolve; });
+      try {
+        outcome.push(frame.contentDocument ? 'readable' : 'closed');
+      } catch {
+        outcome.push('closed');
+      }
+      return outcome;
+    }, origin);
+    foreign.close();
+  },
+
+  async tools() {
+    const server = given.server;
+    await go('#/tools');
+    await page.waitForSelector('.items a');
+    seen.listed = await page.locator('.items a').count();
+    await page.keyboard.press('/');
+    await page.keyboard.type('returns args');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('its argum');
+    await page.waitForFunction(() => document.querySelectorAll('.items a').length === 1);
+    await page.locator('.items a').click();
+    await page.waitForSelector('.form');
+    const form = page.locator('.form');
+    await form.getByLabel('name', { exact: true }).fill('Ada');
+    await form.getByLabel('city', { exact: true }).fill('London');
+    await form.getByRole('button', { name: 'Add to tags' }).click();
+    await form.getByLabel('tags 1', { exact: true }).fill('x');
+    await form.getByRole('button', { name: 'Add to tags' }).click();
+    await form.getByLabel('tags 2', { exact: true }).fill('y');
+    await form.getByRole('button', { name: 'Move tags 2 up' }).click();
+    await form.getByLabel('size', { exact: true }).selectOption({ label: 'Large' });
+    await form.getByLabel('contact: kind').selectOption({ label: 'Phone' });
+    await form.getByLabel('phone', { exact: true }).fill('9007199254740993');
+    await form.getByLabel('data: a file').setInputFiles({ name: 'f', mimeType: 'text/plain', buffer: Buffer.from('hello') });
+    await form.getByLabel('Name of a member of more').fill('ratio');
+    await form.locator('fieldset', { has: page.getByLabel('Name of a member of more') }).last().getByRole('button', { name: 'Add' }).click();
+    await form.getByLabel('ratio', { exact: true }).fill('1.5');
+    await page.waitForFunction(() => document.querySelector('textarea.json').value.includes('aGVsbG8='));
+    seen.json = JSON.parse(await page.locator('textarea.json').inputValue());
+    seen.sent = await run();
+    await page.locator('.as-json summary').click();
+    await page.locator('textarea.json').fill('{"name": "Alan", "address": {"city": "Paris"}, "count": 12345678901234567890}');
+    seen.name = await form.getByLabel('name', { exact: true }).inputValue();
+    seen.exact = await run();
+    await page.getByText('The same call elsewhere').click();
+    seen.code = {};
+    for (const language of ['stdwire', 'curl', 'Go', 'TypeScript']) {
+      await page.getByRole('button', { name: language, exact: true }).click();
+      seen.code[language] = await text('.code');
+    }
+    await page.locator('.detail details', { hasText: '_meta' }).locator('summary').first().click();
+    await page.getByLabel('Members of _meta, as JSON').fill('{"example.com/x": 7}');
+    await run();
+    await tool(server, 'visit');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('#questions .question');
+    seen.page = await text('#questions .question');
+    seen.link = await page.locator('#questions .url a').getAttribute('href');
+    await page.getByRole('button', { name: 'I agree' }).click();
+    await page.waitForSelector('.result');
+    seen.visited = await text('.result');
+    await tool(server, 'misfit');
+    seen.misfit = await run();
+    await tool(server, 'rows');
+    await run();
+    seen.rows = await page.locator('.result table tbody tr').allInnerTexts();
+    await tool(server, 'large');
+    const begun = Date.now();
+    await run();
+    seen.large = Date.now() - begun;
+    seen.shown = (await text('.result pre')).length;
+    await page.getByRole('button', { name: /Show all of 8,388,608/ }).click();
+    await page.waitForFunction(() => document.querySelector('.result pre').textContent.length === 8388608);
+    // a call that outlives the page
+    await tool(server, 'slow');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('.progress progress[value="1"]');
+    await page.reload();
+    await ready();
+    await page.waitForSelector('.progress progress[value="1"]');
+    seen.progress = await text('.progress');
+    const slow = page.url();
+    await tool(server, 'release');
+    await run();
+    await page.goto(slow);
+    await ready();
+    await page.waitForSelector('.result');
+    seen.released = await text('.result');
+    await tool(server, 'slow');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('.progress');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.waitForSelector('.result');
+    seen.cancelled = await text('.result');
+    await tool(server, 'echo');
+    seen.badges = await page.locator('.detail .badge').allInnerTexts();
+    seen.icons = await page.locator('.detail img.icon').count();
+    seen.diff = (await page.locator('.detail .diff').count()) ? await text('.detail .diff') : '';
+    if (seen.diff) {
+      await page.getByRole('button', { name: 'Accept' }).click();
+      await page.waitForFunction(() => !document.querySelector('.detail .diff'));
+    }
+    await shoot('tool');
+  },
+
+  // The everything-server, in both eras and over both transports.
+  async everything() {
+    const server = given.server;
+    await tool(server, 'test_simple_text');
+    seen.simple = await run();
+    await tool(server, 'test_image_content');
+    await run();
+    seen.image = await page.locator('.result img').evaluate(image => image.decode().then(() => image.naturalWidth > 0));
+    await tool(server, 'test_audio_content');
+    await run();
+    seen.audio = await page.locator('.result audio').count();
+    await tool(server, 'test_embedded_resource');
+    seen.embedded = await run();
+    await tool(server, 'test_error_handling');
+    seen.failed = await run();
+    await tool(server, 'test_tool_with_progress');
+    await run();
+    await tool(server, 'slow_compute');
+    await page.getByRole('button', { name: 'Run as a task' }).click();
+    await page.waitForFunction(() => /task \S+: /.test(document.querySelector('.progress')?.innerText ?? ''));
+    await page.waitForSelector('.result');
+    seen.task = await text('.result');
+    // a form that the server asks for
+    await tool(server, 'test_elicitation');
+    await page.locator('.form').getByLabel('message', { exact: true }).fill('Who are you?');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('#questions .question');
+    await page.getByRole('button', { name: 'Answer' }).click();
+    seen.asked = await text('#questions .question .description');
+    for (const input of await page.locator('#questions .form input[type=text], #questions .form input[type=email]').all()) await input.fill('ada@example.com');
+    await shoot('question');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForSelector('.result');
+    seen.elicited = await text('.result');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForSelector('#questions .question');
+    await page.getByRole('button', { name: 'Decline' }).click();
+    await page.waitForFunction(() => document.querySelector('.result')?.innerText.includes('decline'));
+    // a text of a model
+    await tool(server, 'test_sampling');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByLabel('The answer').fill('It is Paris.');
+    await page.locator('#questions').getByRole('button', { name: 'Send' }).click();
+    await page.waitForSelector('.result');
+    seen.sampled = await text('.result');
+    // roots
+    await tool(server, 'test_input_required_result_list_roots');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByLabel(/^Roots/).fill('file:///a\nfile:///b');
+    await page.locator('#questions').getByRole('button', { name: 'Send' }).click();
+    await page.waitForSelector('.result');
+    seen.roots = await text('.result');
+    await page.getByRole('button', { name: 'Run', exact: true }).click(); // it is not asked again
+    await page.waitForSelector('.result');
+    await go(`#/resources/${encodeURIComponent(server)}/${encodeURIComponent('test://static-text')}`);
+    seen.read = await run('Read');
+    await go(`#/templates/${encodeURIComponent(server)}/${encodeURIComponent('test://template/{id}/data')}`);
+    await page.getByLabel('id', { exact: true }).fill('a b');
+    seen.template = await run('Read');
+    await go('#/prompts');
+    await page.waitForSelector('.items a');
+    await page.locator('.items a', { hasText: 'test_prompt_with_arguments' }).click();
+    await page.getByLabel('arg1', { exact: true }).fill('hello');
+    await page.waitForFunction(() => document.querySelector('.form datalist'));
+    await page.getByLabel('arg2', { exact: true }).fill('world');
+    seen.prompt = await run('Get');
+    // the timeline shows the question inside its call
+    await go('#/timeline?filter=' + encodeURIComponent('elicitation'));
+    await page.waitForSelector('.rows');
+    await go('#/timeline?filter=' + encodeURIComponent('test_elicitation kind:request'));
+    await page.waitForSelector('.message');
+    await page.locator('.message').first().click();
+    await page.waitForSelector('.message-panel');
+    seen.within = await page.locator('.message-panel .row').first().innerText();
+    if (given.http) {
+      await page.locator('.http summary').click();
+      seen.http = await text('.http');
+    }
+    await page.getByRole('button', { name: 'Its response' }).click();
+    await page.waitForFunction(() => document.querySelector('.message-panel h3')?.innerText.includes('response'));
+  },
+
+  async watched() {
+    const server = given.server;
+    await go(`#/resources/${encodeURIComponent(server)}/${encodeURIComponent('test://watched-resource')}`);
+    await page.getByRole('button', { name: 'Subscribe' }).click();
+    await page.waitForSelector('button:text("Unsubscribe")');
+    const id = await page.evaluate(async ({ server }) => {
+      const key = localStorage.getItem('stdwire key');
+      const call = await fetch('api/calls', { method: 'POST', headers: { Authorization: `Bearer ${key}` },
+        body: JSON.stringify({ server, method: 'tools/call', params: { name: 'test_trigger_resource_update', arguments: {} } }) });
+      return (await call.json()).id;
+    }, { server });
+    seen.id = id;
+    await page.waitForFunction(() => document.querySelector('.detail').innerText.includes('It changed at'));
+    await page.waitForSelector('.result');
+  },
+
+  async timeline() {
+    await go('#/timeline');
+    await page.waitForFunction(() => document.querySelectorAll('.message').length > 10);
+    seen.count = await text('.timeline [role=status]');
+    await page.getByLabel('Filter').fill('error');
+    await page.waitForFunction(() => /^\d+ of/.test(document.querySelector('.timeline [role=status]').innerText));
+    seen.errorsonly = await text('.timeline [role=status]');
+    await page.getByLabel('Filter').fill('from:server >10ms kind:response');
+    seen.slow = await text('.timeline [role=status]');
+    await page.getByLabel('Filter').fill('text:v777');
+    await page.waitForFunction(() => document.querySelectorAll('.message').length < 20);
+    seen.text = await text('.timeline [role=status]');
+    await page.getByLabel('Filter').fill('');
+    await page.waitForFunction(() => document.querySelectorAll('.message').length > 10);
+    await page.locator('.message').nth(5).click();
+    await page.waitForSelector('.message-panel .tree');
+    await page.getByRole('button', { name: 'As it was sent' }).click();
+    seen.sent = await text('.message-panel pre');
+    await page.locator('.rows').focus();
+    await page.keyboard.press('Home');
+    await page.waitForFunction(() => location.hash === '#/timeline/1');
+    await page.keyboard.press('ArrowDown');
+    await page.waitForFunction(() => location.hash === '#/timeline/2');
+    await page.waitForFunction(() => document.querySelector('.message-panel h3')?.innerText.includes('response'));
+    await page.getByRole('button', { name: 'Mark' }).click();
+    await page.locator('.rows').focus();
+    for (let i = 0; i < 2; i++) await page.keyboard.press('ArrowDown');
+    await page.getByRole('button', { name: 'Compare with 2' }).click();
+    await page.waitForSelector('.compared .diff');
+    seen.diff = await text('.compared .diff');
+    await page.locator('.chart').click({ position: { x: 400, y: 34 } });
+    await page.waitForFunction(() => Number(location.hash.split('/')[2]) > 10);
+    await page.locator('.chart').hover({ position: { x: 400, y: 34 } });
+    for (let i = 0; i < 20; i++) await page.mouse.wheel(0, -100);
+    await shoot('timeline');
+    seen.files = {};
+    for (const [name, format] of [['Save as recording', 'jsonl'], ['HAR', 'har'], ['HTML', 'html']]) {
+      if (!await page.locator('.files').evaluate(node => node.open)) await page.locator('.files summary').click();
+      const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name, exact: true }).click()]);
+      seen.files[format] = `${given.dir}/out.${format}`;
+      await file.saveAs(seen.files[format]);
+    }
+    await page.getByLabel('Open a recording').setInputFiles(seen.files.jsonl);
+    await page.waitForFunction(() => document.querySelector('.timeline [role=status]').innerText.includes('of 4,000'));
+    seen.twice = await text('.timeline [role=status]');
+    await page.locator('.files summary').click();
+    await page.locator('.files summary').click();
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await page.waitForSelector('.compared h3');
+    seen.compared = await text('.compared h3');
+    // the page that was saved stands alone
+    const saved = await (await browser.newContext()).newPage();
+    await saved.goto(`file://${seen.files.html}`);
+    await saved.locator('summary').nth(3).click();
+    seen.alone = await saved.locator('details[open] pre').innerText();
+  },
+
+  async again() {
+    await tool(given.server, 'echo');
+    await page.locator('.form').getByLabel('text', { exact: true }).fill('once');
+    await run();
+    await go('#/timeline?filter=' + encodeURIComponent('method:tools/call kind:request'));
+    await page.waitForSelector('.message');
+    await page.locator('.message').first().click();
+    await page.getByRole('button', { name: 'Edit and send again' }).click();
+    await page.getByLabel('Params, as JSON').fill('{"name": "echo", "arguments": {"text": "twice"}}');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.waitForSelector('.message-panel .result');
+    seen.result = await text('.message-panel .result');
+  },
+
+  async tapped() {
+    await go('#/timeline');
+    await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(row => row.innerText.includes(' ') && row.innerText.includes('test_simple_text')));
+    seen.rows = await page.locator('.message').allInnerTexts();
+  },
+
+  // server-everything and the filesystem server, which ask for the roots at their start.
+  async official() {
+    await go('#/tools');
+    await page.getByLabel(/^Roots/).waitFor();
+    await page.getByLabel(/^Roots/).fill(given.root);
+    await page.locator('#questions').getByRole('button', { name: 'Send' }).click();
+    await page.waitForFunction(() => document.querySelector('#questions').hidden);
+    await tool(given.server, given.tool);
+    for (const [label, value] of Object.entries(given.fill)) await page.locator('.form').getByLabel(label, { exact: true }).fill(value);
+    seen.result = await run();
+    seen.tools = await page.locator('.items a').count();
+    if (!given.completes) return;
+    await go('#/prompts');
+    await page.locator('.items a', { hasText: given.completes }).click();
+    const input = page.locator('.form input').first();
+    await input.fill('E');
+    await page.waitForFunction(() => document.querySelectorAll('.form datalist option').length > 0);
+    seen.completions = await page.locator('.form datalist').first().locator('option').evaluateAll(all => all.map(one => one.value));
+  },
+
+  async gateway() {
+    await go('#/timeline');
+    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText === lane && row.innerText.includes('test_simple_text')), lane);
+    await of('clients');
+    await of('everything');
+    seen.rows = await page.locator('.message').allInnerTexts();
+    await go('#/tools');
+    await page.waitForFunction(() => document.querySelector('main').innerText.includes('watches a gateway'));
+    await go('#/servers');
+    const card = page.locator('.card[aria-label=everything]');
+    const state = want => page.waitForFunction(want => document.querySelector('.card .state')?.innerText === want, want);
+    await state('ready');
+    seen.facts = await card.locator('.facts').innerText();
+    await card.getByRole('button', { name: 'Disable' }).click();
+    await state('disabled');
+    await card.getByRole('button', { name: 'Enable' }).click();
+    await page.waitForFunction(() => document.querySelector('.card .state')?.innerText !== 'disabled');
+    await card.getByRole('button', { name: 'Log' }).click();
+    await card.locator('.log').waitFor();
+  },
+
+  async saved() {
+    await tool(given.server, 'rows');
+    await page.getByRole('button', { name: 'Save the call' }).click();
+    await page.getByLabel('Name of the saved call').fill('rows are there');
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByRole('link', { name: 'all saved calls' }).click();
+    await page.getByText('Expectations').click();
+    const json = page.getByLabel('rows are there, as JSON');
+    const edit = async change => {
+      await json.fill(JSON.stringify({ ...JSON.parse(await json.inputValue()), ...change }));
+      await page.getByRole('button', { name: 'Apply' }).click();
+    };
+    await edit({ expect: { within: 'fast' } });
+    await page.waitForSelector('.card .problem');
+    seen.refused = await text('.card .problem');
+    await edit({ expect: { values: { '/structuredContent/rows/0/name': 'last' }, within: '20s' } });
+    await page.waitForFunction(() => !document.querySelector('.card .problem'));
+    await page.getByRole('button', { name: 'Run all' }).click();
+    await page.waitForSelector('.outcome.bad');
+    seen.failed = await text('main');
+    await page.getByText('Expectations').click();
+    await edit({ expect: { values: { '/structuredContent/rows/0/name': 'first' }, within: '20s' } });
+    await page.waitForFunction(() => !document.querySelector('.outcome.bad'));
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JUnit' }).click()]);
+    await file.saveAs(`${given.dir}/junit.xml`);
+    await page.waitForSelector('.outcome.good');
+    await shoot('saved-run');
+    await page.getByRole('link', { name: 'Open' }).click();
+    await page.waitForSelector('.detail h2');
+  },
+
+  async odd() {
+    await tool(given.server, 'odd');
+    seen.result = await run();
+    seen.items = await page.locator('.items a').count();
+  },
+
+  async flood() {
+    await go('#/timeline');
+    await page.waitForFunction(() => Number(document.querySelector('.timeline [role=status]').innerText.replaceAll(',', '').split(' ')[0]) > 20000);
+    seen.lag = await page.evaluate(async () => {
+      let worst = 0;
+      for (let i = 0; i < 100; i++) {
+        const before = performance.now();
+        await new Promise(resolve => { setTimeout(resolve, 10); });
+        worst = Math.max(worst, performance.now() - before - 10);
+      }
+      return worst;
+    });
+    await tool(given.server, 'echo');
+    seen.result = await run();
+  },
+
+  async servers() {
+    await go('#/servers');
+    await page.waitForSelector('.card');
+    const card = id => page.locator(`.card[aria-label="${id}"]`);
+    const state = async (id, want) => {
+      await page.waitForFunction(([id, want]) => document.querySelector(`.card[aria-label="${id}"] .state`)?.innerText === want, [id, want]);
+    };
+    seen.cards = await page.locator('.card h3').allInnerTexts();
+    await card('good').getByRole('button', { name: 'Start', exact: true }).click();
+    await state('good', 'ready');
+    await page.waitForFunction(() => document.querySelector('.card .facts').innerText.includes('revision'));
+    seen.facts = await card('good').locator('.facts').innerText();
+    await card('good').getByRole('button', { name: 'Restart', exact: true }).click();
+    await state('good', 'ready');
+    await card('good').getByRole('button', { name: 'Stop', exact: true }).click();
+    await state('good', 'stopped');
+    await card('good').getByRole('button', { name: 'Disable', exact: true }).click();
+    await state('good', 'disabled');
+    await card('good').getByRole('button', { name: 'Enable', exact: true }).click();
+    await state('good', 'stopped');
+    await card('bad').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('bad').locator('.problem').first().waitFor();
+    seen.bad = await card('bad').innerText();
+    await card('bad').getByRole('button', { name: 'Log', exact: true }).click();
+    await card('bad').locator('.log').waitFor();
+    seen.log = await card('bad').locator('.log').innerText();
+    await card('bad').getByRole('button', { name: 'Doctor', exact: true }).click();
+    await page.waitForFunction(() => document.querySelector('.card[aria-label=bad]').innerText.includes('doctor: '));
+    seen.doctor = await card('bad').innerText();
+    await shoot('servers');
+  },
+
+  // Every view at four sizes, in both colours, without serious findings of axe.
+  async accessible() {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const server = encodeURIComponent(given.server);
+    await page.waitForSelector('.items a, .card');
+    await tool(given.server, 'rows');
+    await run();
+    seen.findings = [];
+    seen.wide = [];
+    const hashes = { servers: '#/servers', tool: `#/tools/${server}/arguments`, list: `#/tools/${server}`, timeline: '#/timeline/1', saved: '#/saved' };
+    // the page's policy lets no script in but its own: the browser's own console may run this one
+    const session = await context.newCDPSession(page);
+    await session.send('Runtime.evaluate', { expression: axe });
+    for (const [width, height, theme] of [[1920, 1080, 'light'], [1280, 800, 'dark'], [768, 1024, 'light'], [360, 740, 'dark']]) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
+      for (const [name, hash] of Object.entries(hashes)) {
+        await go(hash);
+        await page.waitForSelector(`nav a[aria-current][data-view=${/\w+/.exec(hash)[0]}]`);
+        await page.waitForSelector(name === 'timeline' ? '.message-panel .tree' : 'main h2:visible');
+        const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+          expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160) + ' ' + n.any.concat(n.all).map(c => c.message).join('; ')).join(' | ')))` });
+        for (const finding of result.value) seen.findings.push(`${width} ${theme} ${name}: ${finding}`);
+        const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (over > 0) seen.wide.push(`${width} ${name}: ${over}`);
+        await shoot(`${name}-${width}`);
+      }
+    }
+    // without a mouse: from the list to the result
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await page.keyboard.press('2');
+    await page.waitForSelector('.items a');
+    await page.keyboard.press('/');
+    await page.keyboard.type('echo');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail .form');
+    await page.locator('.form').getByLabel('text', { exact: true }).focus();
+    await page.keyboard.type('by keys');
+    await page.keyboard.press('Control+Enter');
+    await page.waitForSelector('.result');
+    seen.keys = await text('.result');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('?');
+    await page.waitForSelector('dialog[open]');
+    seen.help = await text('dialog');
+  },
+
+  async many() {
+    const session = await context.newCDPSession(page);
+    await session.send('Performance.enable');
+    seen.paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime);
+    const begun = Date.now();
+    await go('#/timeline');
+    await page.waitForFunction(() => document.querySelector('.timeline [role=status]')?.innerText.startsWith('100,000 of 100,000'), null, { timeout: 60_000 });
+    seen.loaded = Date.now() - begun;
+    seen.rows = await page.locator('.message').count();
+    seen.longest = await page.evaluate(async () => {
+      const list = document.querySelector('.rows');
+      let worst = 0;
+      let last = performance.now();
+      for (let i = 0; i < 120; i++) {
+        list.scrollTop = (i * 7919 % 100) / 100 * list.scrollHeight;
+        if (i % 3 === 0) document.querySelector('.chart').dispatchEvent(new WheelEvent('wheel', { deltaY: i < 60 ? -100 : 100, cancelable: true }));
+        await new Promise(requestAnimationFrame);
+        const now = performance.now();
+        worst = Math.max(worst, now - last);
+        last = now;
+      }
+      return worst;
+    });
+    const { metrics } = await session.send('Performance.getMetrics');
+    const metric = name => metrics.find(one => one.name === name).value;
+    seen.heap = metric('JSHeapUsedSize') / 1048576;
+    const before = metric('TaskDuration');
+    await page.waitForTimeout(2000);
+    seen.idle = (await session.send('Performance.getMetrics')).metrics.find(one => one.name === 'TaskDuration').value - before;
+  },
+};
+
+try {
+  await page.goto(given.url);
+  await ready();
+  await scenarios[given.scenario]();
+} catch (error) {
+  seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);
+  await shoot('broken');
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(seen));

@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// pageTools are the tools of [ServePage], as it lists them.
+const pageTools = `[
+{"name":"echo","title":"Echo","description":"DESCRIPTION","inputSchema":{"type":"object","properties":{"text":{"type":"string","description":"What to return."}},"required":["text"]},"annotations":{"readOnlyHint":true,"idempotentHint":true},"icons":[{"src":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="},{"src":"http://127.0.0.1:9/icon.png"}]},
+{"name":"<img src=x onerror=\"document.body.dataset.hacked='yes'\">","title":"<img src=x onerror=\"document.body.dataset.hacked='yes'\">","description":"<script>document.body.dataset.hacked='yes'</script><b>bold</b>","inputSchema":{"type":"object","properties":{"<i>x</i>":{"type":"string","description":"<img src=x onerror=\"document.body.dataset.hacked='yes'\">"}}}},
+{"name":"arguments","description":"Returns its arguments.","inputSchema":{"type":"object","required":["name","address"],"$defs":{"address":{"type":"object","required":["city"],"properties":{"city":{"type":"string"},"zip":{"type":"string","pattern":"^[0-9]+$"}}}},"properties":{"name":{"type":"string","minLength":1},"address":{"$ref":"#/$defs/address"},"tags":{"type":"array","items":{"type":"string"}},"color":{"type":"string","enum":["red","green"],"default":"green"},"size":{"oneOf":[{"const":1,"title":"Small"},{"const":2,"title":"Large"}]},"contact":{"oneOf":[{"title":"Mail","type":"object","properties":{"mail":{"type":"string"}},"required":["mail"]},{"title":"Phone","type":"object","properties":{"phone":{"type":"integer"}},"required":["phone"]}]},"count":{"type":"integer","default":3},"data":{"type":"string","contentEncoding":"base64"},"more":{"type":"object","additionalProperties":{"type":"number"}},"nothing":{"type":["string","null"]},"any":true}}},
+{"name":"large","description":"Returns 8 MB.","inputSchema":{"type":"object"}},
+{"name":"misfit","description":"Returns what it should not.","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
+{"name":"rows","description":"Returns rows.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}},
+{"name":"slow","description":"Reports progress, and waits for release.","inputSchema":{"type":"object"}},
+{"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}},
+{"name":"visit","description":"Asks to visit a page.","inputSchema":{"type":"object"}}
+]`
+
+// PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
+// not what the specification says.
+const PageOdd = "odd"
+
+const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
+
+// A pageServer is the server of one client of [ServePage].
+type pageServer struct {
+	mu      sync.Mutex
+	out     io.Writer
+	waiting []json.RawMessage // ids of the calls of slow
+	visit   json.RawMessage   // id of the latest call of visit
+}
+
+// ServePage serves tools that a page could show wrongly, in the legacy era, with a description of
+// the first one. It is written without the packages that it tests. It returns when in ends.
+func ServePage(in io.Reader, out io.Writer, description string) error {
+	s := &pageServer{out: out}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+			Result struct{ Action string }
+			Params struct {
+				Name      string
+				Arguments json.RawMessage
+				Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &m); err != nil {
+			return err
+		}
+		switch m.Method {
+		case "initialize":
+			s.answer(m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"page","version":"1"}}`)
+		case "tools/list":
+			tools := strings.Replace(pageTools, "DESCRIPTION", description, 1)
+			if description == PageOdd {
+				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTool + "]"
+			}
+			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
+		case "tools/call":
+			s.call(m.ID, m.Params.Name, m.Params.Arguments, m.Params.Meta.ProgressToken)
+		case "": // the answer to the question of visit
+			text, _ := json.Marshal("action: " + m.Result.Action)
+			s.answer(s.visit, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+		case "ping":
+			s.answer(m.ID, `{}`)
+		default:
+			if m.ID != nil {
+				s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID))
+			}
+		}
+	}
+	return lines.Err()
+}
+
+// call answers a call of a tool.
+func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json.RawMessage) {
+	switch tool {
+	case "echo", "arguments":
+		text, _ := json.Marshal(string(arguments)) // a string always encodes
+		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	case "large":
+		s.answer(id, `{"content":[{"type":"text","text":"`+strings.Repeat("0123456789abcdef", 1<<19)+`"}]}`)
+	case "misfit":
+		s.answer(id, `{"content":[],"structuredContent":{"n":"one"}}`)
+	case "rows":
+		s.answer(id, `{"content":[],"structuredContent":{"rows":[{"id":9007199254740993,"name":"first"},{"id":2,"name":"<b>second</b>"}]}}`)
+	case "slow":
+		s.mu.Lock()
+		s.waiting = append(s.waiting, id)
+		s.mu.Unlock()
+		s.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"total":4,"message":"begun","progressToken":` + string(token) + `}}`)
+	case "visit":
+		s.visit = id
+		s.write(`{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"mode":"url","message":"Log in, please.","url":"https://example.com/login?next=<b>","elicitationId":"e"}}`)
+	case "release":
+		s.mu.Lock()
+		waiting := s.waiting
+		s.waiting = nil
+		s.mu.Unlock()
+		for _, id := range waiting {
+			s.answer(id, `{"content":[{"type":"text","text":"released"}]}`)
+		}
+		s.answer(id, `{"content":[]}`)
+	default:
+		s.answer(id, `{"content":[{"type":"text","text":"called"}]}`)
+	}
+}
+
+func (s *pageServer) answer(id json.RawMessage, result string) {
+	s.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"result":` + result + `}`)
+}
+
+// write writes a message. If it fails, the client has gone, and so in ends.
+func (s *pageServer) write(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, _ = io.WriteString(s.out, line+"\n")
+}
