@@ -169,7 +169,7 @@ files: accepted tool fs_move, which was new
 files: accepted app ui://_stdwire/files.html, which was new
 `, ""})
 	assert.Equal(t, pin("diff"),
-		ran{0, "files: no difference from what was accepted (9 definitions)\n", ""})
+		ran{0, "files: no difference from what was accepted (10 definitions)\n", ""})
 	configure()
 	got = pin("diff")
 	assert.Assert(t, cmp.Contains(got.stdout, "fs_write is not there any more\n"))
