@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -181,22 +182,34 @@ func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call stri
 	defer func() { _ = v.Close(); <-v.Done() }()
 	assert.NilError(t, v.PartialInput(ctx, json.RawMessage(`{"a":1}`)))
 	assert.NilError(t, v.Input(ctx, json.RawMessage(`{"a":12}`)))
-	assert.Equal(t, <-heard, `{"theme":"dark"}`)
-	assert.Equal(t, <-heard, `{"input":{"a":12}}`)
+	assert.Equal(t, next(t, heard), `{"theme":"dark"}`)
+	assert.Equal(t, next(t, heard), `{"input":{"a":12}}`)
 	assert.NilError(t, v.SetContext(ctx, mcp.HostContext{Theme: "light"}))
-	assert.Equal(t, <-heard, `{"theme":"light"}`)
+	assert.Equal(t, next(t, heard), `{"theme":"light"}`)
 	result, err := mcp.Marshal(map[string]any{"content": []any{},
 		"structuredContent": map[string]any{"call": call, "arguments": map[string]any{}}})
 	assert.NilError(t, err)
 	assert.NilError(t, v.Result(ctx, result))
-	answer := <-heard
-	assert.Equal(t, <-heard, `[{"type":"text","text":"hello"}]`)
-	assert.Equal(t, <-heard, `{"seen":1}`)
-	assert.Equal(t, <-heard, "https://example.com/")
-	refused := <-heard
+	answer := next(t, heard)
+	assert.Equal(t, next(t, heard), `[{"type":"text","text":"hello"}]`)
+	assert.Equal(t, next(t, heard), `{"seen":1}`)
+	assert.Equal(t, next(t, heard), "https://example.com/")
+	refused := next(t, heard)
 	assert.Assert(t, strings.Contains(refused, "Unknown tool"), refused)
 	assert.NilError(t, v.Teardown(ctx))
 	return answer
+}
+
+// next returns what the page says next.
+func next(t *testing.T, heard <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-heard:
+		return text
+	case <-time.After(time.Minute):
+		t.Fatal("the page says nothing more")
+		return ""
+	}
 }
 
 // findTool returns the tool of that name, once the server has it.

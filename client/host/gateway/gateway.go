@@ -54,11 +54,19 @@ func (o Options) New(s *server.Server) *Gateway {
 	}
 	g.wg.Go(g.distributeSubscriptions)
 	if s != nil {
-		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-			server.KindSkill)
+		DeclareOffers(s)
 		g.setDownstream(&downstream{server: s, all: true})
 	}
 	return g
+}
+
+// DeclareOffers makes s declare all that a gateway can offer on it: the servers of the gateway may
+// start after a client has connected, and a legacy client reads the capabilities only once. New
+// calls it for its server.
+func DeclareOffers(s *server.Server) {
+	s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
+		server.KindSkill)
+	s.Integration().DeclareApps()
 }
 
 // Manager returns the manager of the servers, to ask for their status and to enable, disable and

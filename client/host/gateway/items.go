@@ -55,7 +55,6 @@ func (u *upstreamServer) putTool(s *server.Server, public string, d definition[m
 			extension = mcp.ExtensionApps
 		}
 		u.hasApps.Store(true)
-		s.Integration().DeclareApps()
 	}
 	return s.AddRawTool(
 		server.RawTool{Tool: offered, NeedsSession: u.perSession, Extension: extension,
@@ -100,9 +99,6 @@ func (u *upstreamServer) putResource(s *server.Server, public string,
 		offered.URI = public
 		definition = setMember(definition, "uri", jsonscan.AppendString(nil, public))
 	}
-	if extension != "" {
-		s.Integration().DeclareApps()
-	}
 	return s.AddResource(
 		server.Resource{Resource: offered, NeedsSession: u.perSession, Definition: definition,
 			Extension: extension, Read: u.read})
@@ -115,9 +111,6 @@ func (u *upstreamServer) putTemplate(s *server.Server, public string,
 	if offered.URITemplate != public {
 		offered.URITemplate = public
 		definition = setMember(definition, "uriTemplate", jsonscan.AppendString(nil, public))
-	}
-	if extension != "" {
-		s.Integration().DeclareApps()
 	}
 	return s.AddResourceTemplate(
 		server.ResourceTemplate{ResourceTemplate: offered, NeedsSession: u.perSession,

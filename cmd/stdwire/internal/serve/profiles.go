@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/server"
@@ -15,8 +16,7 @@ func (m *GatewayConfig) serveProfiles(e *endpoints, o server.Options) {
 	e.open = func(profile string) *server.Server {
 		s := o.New(server.Info{Name: "stdwire", Title: profile, Version: command.Version()},
 			dispatch.NewCatalog())
-		s.Integration().Declare(server.KindResource, server.KindTemplate, server.KindPrompt,
-			server.KindSkill)
+		gateway.DeclareOffers(s)
 		return s
 	}
 }
