@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"gotest.tools/v3/assert"
 
@@ -198,18 +197,6 @@ func converse(t *testing.T, c *client.Client, p *page, tool *mcp.Tool, call stri
 	assert.Assert(t, strings.Contains(refused, "Unknown tool"), refused)
 	assert.NilError(t, v.Teardown(ctx))
 	return answer
-}
-
-// next returns what the page says next.
-func next(t *testing.T, heard <-chan string) string {
-	t.Helper()
-	select {
-	case text := <-heard:
-		return text
-	case <-time.After(time.Minute):
-		t.Fatal("the page says nothing more")
-		return ""
-	}
 }
 
 // findTool returns the tool of that name, once the server has it.
