@@ -65,9 +65,7 @@ func TestSDKClientsOfEverythingBehindGateway(t *testing.T) {
 					assert.Equal(t, len(got.Tools), 37) // and host_status
 					// the SDKs drop the last if it comes together with the answer
 					assert.DeepEqual(t, got.Progress[:2], []float64{0, 50})
-					assert.DeepEqual(t, got.Resources,
-						[]string{"test://example-resource", "test://static-binary",
-							"test://static-text", "test://watched-resource"})
+					assert.DeepEqual(t, got.Resources, everythingResources)
 					assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 					assert.Equal(t, got.Binary, "PNG")
 					assert.Equal(t, got.Templated, "a b")

@@ -57,6 +57,11 @@ var sdkAsked = []string{"Who?", "Capital?", "What is your name?", "Say hello.",
 // What the user of http.mjs says to every question.
 const sdkAnswer = `{"name":"Ada","username":"ada","email":"ada@example.com","ok":true,"color":"red","context":"tests"}`
 
+// everythingResources are the URIs of the resources of the everything-server.
+var everythingResources = []string{"skill://acme/refunds/SKILL.md",
+	"skill://pdf-processing/SKILL.md", "test://example-resource", "test://static-binary",
+	"test://static-text", "test://watched-resource"}
+
 func TestSDKClientsOverHTTP(t *testing.T) {
 	for _, c := range sdkClients {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,9 +76,7 @@ func TestSDKClientsOverHTTP(t *testing.T) {
 			assert.Equal(t, got.Unknown.Code, -32602.0, "%v", got.Unknown)
 			assert.DeepEqual(t, got.Progress, []float64{0, 50, 100})
 			assert.Equal(t, got.Prompted, "Context: "+sdkAnswer)
-			assert.DeepEqual(t, got.Resources,
-				[]string{"test://example-resource", "test://static-binary", "test://static-text",
-					"test://watched-resource"})
+			assert.DeepEqual(t, got.Resources, everythingResources)
 			assert.DeepEqual(t, got.Templates, []string{"test://template/{id}/data"})
 			assert.Equal(t, got.Text, "This is the content of the static text resource.")
 			assert.Equal(t, got.Binary, "PNG")

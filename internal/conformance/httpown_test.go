@@ -205,9 +205,7 @@ func (o *own) resourcesAndPrompts() {
 		assert.NilError(t, err)
 		uris = append(uris, r.URI)
 	}
-	assert.DeepEqual(t, uris,
-		[]string{"test://example-resource", "test://static-binary", "test://static-text",
-			"test://watched-resource"})
+	assert.DeepEqual(t, uris, everythingResources)
 	for r, err := range o.ResourceTemplates(ctx) {
 		assert.NilError(t, err)
 		assert.Equal(t, r.URITemplate, "test://template/{id}/data")

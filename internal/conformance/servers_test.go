@@ -87,7 +87,7 @@ func TestOwnClientOnOwnServer(t *testing.T) {
 					stdout: "Hello, world."},
 				call{args: []string{"fs_read", "path=missing.txt", "--era", era}, code: 5,
 					stderr: "missing.txt"},
-				call{args: []string{"fs_read", "path:=5", "--no-validate", "--era", era}, code: 5,
+				call{args: []string{"fs_read", "path:=5", "--no-validate", "--era", era}, code: 2,
 					stderr: "path"},
 				call{args: []string{"fs_search", "pattern=nowhere to be found", "--timeout",
 					"200ms", "--era", era}, code: 6, stderr: "fs_search"},

@@ -91,12 +91,12 @@ func (u *upstreamServer) loadCache() bool {
 		return false
 	}
 	u.cached = text
-	u.known.Store(true)
 	u.tools.setListed(r.Name, tools, nil)
 	u.prompts.setListed(r.Name, prompts, nil)
 	u.resources.setListed(r.Name, resources, nil)
 	u.templates.setListed(r.Name, templates, nil)
 	u.skills.setListed(r.Name, skills, nil)
+	u.known.Store(true) // a call of a name that is missing now fails at once
 	return true
 }
 

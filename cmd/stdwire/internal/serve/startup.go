@@ -39,7 +39,7 @@ func (s *startup) wait(ctx context.Context) {
 // middleware makes the requests of MCP for lists wait.
 func (s *startup) middleware(next rpc.Handler) rpc.Handler {
 	lists := []string{mcp.MethodListTools, mcp.MethodListPrompts, mcp.MethodListResources,
-		mcp.MethodListResourceTemplates}
+		mcp.MethodListResourceTemplates, mcp.MethodListSkills}
 	return func(ctx context.Context, req *rpc.Request) (any, error) {
 		if slices.Contains(lists, req.Method) {
 			s.wait(ctx)
