@@ -70,9 +70,22 @@ export function rows({ select }) {
   });
   new ResizeObserver(redraw).observe(node);
 
+  function choose(message) {
+    selected = message;
+    const index = shown.indexOf(message);
+    if (index >= 0) {
+      follow = false;
+      const top = index * height;
+      if (top < node.scrollTop) node.scrollTop = top;
+      else if (top + height > node.scrollTop + node.clientHeight) node.scrollTop = top + height - node.clientHeight;
+    }
+    redraw();
+  }
+
   const move = index => {
     if (shown.length === 0) return;
-    select(shown[Math.min(Math.max(index, 0), shown.length - 1)]);
+    choose(shown[Math.min(Math.max(index, 0), shown.length - 1)]); // the next key counts from here
+    select(selected);
   };
   node.addEventListener('keydown', event => {
     const now = shown.indexOf(selected);
@@ -85,21 +98,10 @@ export function rows({ select }) {
     move(to);
   });
 
-  return { node, redraw,
+  return { node, redraw, choose,
     set(list, start) {
       shown = list;
       zero = start;
-      redraw();
-    },
-    choose(message) {
-      selected = message;
-      const index = shown.indexOf(message);
-      if (index >= 0) {
-        follow = false;
-        const top = index * height;
-        if (top < node.scrollTop) node.scrollTop = top;
-        else if (top + height > node.scrollTop + node.clientHeight) node.scrollTop = top + height - node.clientHeight;
-      }
       redraw();
     },
     follow() {
