@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
@@ -147,6 +148,9 @@ type Hooks struct {
 	// Frame is called with each whole message. An outbound message is reported when it is queued;
 	// concurrent ones may be sent in another order.
 	Frame func(d Direction, frame []byte)
+	// FrameEnabled, unless nil, says whether Frame is called; it may change at any time. While it
+	// is false, a message costs one read of it.
+	FrameEnabled *atomic.Bool
 	// Call is called when a call of either side starts and when it ends.
 	Call func(CallEvent)
 	// Stray is called with each late or unknown response, each error without an id, each malformed
@@ -157,10 +161,16 @@ type Hooks struct {
 	Panic func(method string, value any, stack []byte)
 }
 
+// CallsFrame reports whether Frame is to be called for a message now. A [Peer] asks this itself; it
+// is for transports that call hooks.
+func (h *Hooks) CallsFrame() bool {
+	return h.Frame != nil && (h.FrameEnabled == nil || h.FrameEnabled.Load())
+}
+
 // Safe returns hooks that run h on goroutines of their own, so that h may panic. A [Peer] does this
 // itself; it is for transports that call hooks.
 func (h Hooks) Safe() Hooks {
-	safe := Hooks{}
+	safe := Hooks{FrameEnabled: h.FrameEnabled}
 	if h.Frame != nil {
 		safe.Frame = func(d Direction, frame []byte) { contain.Run(func() { h.Frame(d, frame) }) }
 	}

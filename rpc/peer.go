@@ -290,8 +290,8 @@ func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
 	if ctx != nil && ctx.Err() != nil {
 		return ctxError(ctx)
 	}
-	if hook := p.o.Hooks.Frame; hook != nil {
-		hook(Outbound, slices.Concat(head, payload, tail))
+	if p.o.Hooks.CallsFrame() {
+		p.o.Hooks.Frame(Outbound, slices.Concat(head, payload, tail))
 	}
 	due, err := p.out.put(ctx, head, payload, tail)
 	if due {

@@ -101,8 +101,8 @@ func (p *Peer) read() error {
 		if cap(next) > maxKeptBuffer {
 			next = nil
 		}
-		if hook := p.o.Hooks.Frame; hook != nil {
-			hook(Inbound, frame.B)
+		if p.o.Hooks.CallsFrame() {
+			p.o.Hooks.Frame(Inbound, frame.B)
 		}
 		if i := jsonscan.Space(frame.B, 0); i < len(frame.B) && frame.B[i] == '[' {
 			p.receiveBatch(frame, methods)
@@ -415,8 +415,8 @@ func (p *Peer) reply(in *inboundMessage, result *buffer.Buffer, err error) (due 
 // sendResponse queues a response. It waits for room until the connection ends.
 func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
 	due, err = p.out.putResponse(p.ctx, head, payload, tail)
-	if hook := p.o.Hooks.Frame; hook != nil && err == nil {
-		hook(Outbound, slices.Concat(head, payload, tail))
+	if err == nil && p.o.Hooks.CallsFrame() {
+		p.o.Hooks.Frame(Outbound, slices.Concat(head, payload, tail))
 	}
 	return due, err
 }

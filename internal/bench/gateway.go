@@ -285,6 +285,9 @@ func (g *gatewayBinary) measureLists() ([]measure, error) {
 		if err := p.open(); err != nil {
 			return 0, 0, err
 		}
+		if _, err := p.exchange(list); err != nil { // it waits until the lists are read
+			return 0, 0, err
+		}
 		up = time.Since(begin)
 		answer, err := p.exchange(list)
 		answered = time.Since(begin) - up

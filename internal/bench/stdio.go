@@ -108,18 +108,19 @@ func stdioSuite(o options) ([]measure, error) {
 	return all, nil
 }
 
-// A stdioLoad keeps 64 calls in flight.
+// A stdioLoad keeps calls in flight.
 type stdioLoad struct {
 	what   string
 	modern bool
 	size   int // of the text that is echoed
+	calls  int // in flight
 }
 
 var stdioLoads = []stdioLoad{
-	{"64 B, 64 in flight", false, 64},
-	{"64 B, 64 in flight, modern", true, 64},
-	{"64 KiB, 64 in flight", false, 64 << 10},
-	{"1 MiB, 64 in flight", false, 1 << 20},
+	{"64 B, 64 in flight", false, 64, 64},
+	{"64 B, 64 in flight, modern", true, 64, 64},
+	{"64 KiB, 64 in flight", false, 64 << 10, 64},
+	{"1 MiB, 16 in flight", false, 1 << 20, 16},
 }
 
 // run calls the server for about d.
@@ -136,7 +137,7 @@ func (l stdioLoad) run(
 	} else if err := p.open(); err != nil {
 		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
 	}
-	return p.inFlight(64, frame, d)
+	return p.inFlight(l.calls, frame, d)
 }
 
 // inFlight keeps n calls in flight for about d, and ends the server. The id in frame is 1.

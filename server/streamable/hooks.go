@@ -8,7 +8,7 @@ import (
 
 // observeFrame calls the server's Frame hook.
 func (h *Handler) observeFrame(d rpc.Direction, message []byte) {
-	if h.hooks.Frame != nil {
+	if h.hooks.CallsFrame() {
 		h.hooks.Frame(d, message)
 	}
 }

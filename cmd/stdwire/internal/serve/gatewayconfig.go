@@ -203,7 +203,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 		Info:   mcp.Implementation{Name: "stdwire", Version: command.Version()},
 		Logger: log})
 	if m.messages != nil {
-		o.Hooks.Frame = m.messages.hook(s.ID, tap.FromClient)
+		m.messages.observe(&o.Hooks, s.ID, tap.FromClient)
 	}
 	return host.Server{
 		ID: s.ID, Digest: digest(s), Filter: s.Filter,

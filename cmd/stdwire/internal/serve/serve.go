@@ -106,7 +106,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 		w.limits = m.limits
 		m.messages = newWatchedMessages()
 		defer m.messages.close()
-		options.Hooks.Frame = m.messages.hook(clientsLane, tap.FromServer)
+		m.messages.observe(&options.Hooks, clientsLane, tap.FromServer)
 	}
 	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
 	if err := addApps(s, o.Catalog, options.Tools); err != nil {

@@ -38,13 +38,11 @@ func newWatchedMessages() *watchedMessages {
 	return &watchedMessages{recorders: map[string]*tap.Recorder{}, grown: make(chan struct{})}
 }
 
-// hook returns the hook of the connections of a lane. outbound is the side that sends what is
+// observe sets the hook for the connections of a lane. outbound is the side that sends what is
 // outbound here.
-func (w *watchedMessages) hook(lane string, outbound tap.Direction) func(rpc.Direction, []byte) {
-	return func(d rpc.Direction, frame []byte) {
-		if !w.on.Load() {
-			return
-		}
+func (w *watchedMessages) observe(h *rpc.Hooks, lane string, outbound tap.Direction) {
+	h.FrameEnabled = &w.on
+	h.Frame = func(d rpc.Direction, frame []byte) {
 		from := outbound
 		if d == rpc.Inbound {
 			from = outbound.Other()

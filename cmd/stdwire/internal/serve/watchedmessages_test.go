@@ -15,12 +15,23 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
+// frames returns what a connection of a lane does with its messages.
+func frames(w *watchedMessages, lane string, outbound tap.Direction) func(rpc.Direction, []byte) {
+	var h rpc.Hooks
+	w.observe(&h, lane, outbound)
+	return func(d rpc.Direction, frame []byte) {
+		if h.CallsFrame() {
+			h.Frame(d, frame)
+		}
+	}
+}
+
 // Messages are kept from the first call of host.messages until nobody has called it for a while.
 func TestWatchedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatchedMessages()
-		clients := w.hook(clientsLane, tap.FromServer)
-		server := w.hook("files", tap.FromClient)
+		clients := frames(w, clientsLane, tap.FromServer)
+		server := frames(w, "files", tap.FromClient)
 		request := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)
 		clients(rpc.Inbound, request) // nobody watches
 		ended, cancel := context.WithCancel(t.Context())
@@ -62,7 +73,7 @@ func TestWatchedMessagesAreBounded(t *testing.T) {
 		w := newWatchedMessages()
 		defer w.close()
 		w.watch()
-		server := w.hook("files", tap.FromClient)
+		server := frames(w, "files", tap.FromClient)
 		large := strings.Repeat("x", 4<<20)
 		for i := range 20 {
 			server(rpc.Inbound, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%q}`, i, large))
