@@ -2,7 +2,9 @@ package serve
 
 import (
 	"errors"
+	"io"
 	"log/slog"
+	"os"
 	"syscall"
 	"testing"
 
@@ -20,4 +22,16 @@ func TestAuditOnAFullDisk(t *testing.T) {
 	assert.Assert(t, !a.rotated())
 	_, err = openAudit("/dev/full", 10, 1, slog.New(slog.DiscardHandler))
 	assert.Error(t, err, "/dev/full is not a regular file, and its size cannot be limited")
+}
+
+// A file that another program removes is replaced at the next write. Windows keeps it until it is
+// closed.
+func TestAuditIsRemoved(t *testing.T) {
+	a, _ := auditOf(t, 0, 0)
+	for _, text := range []string{"1\n", "2\n"} {
+		_, err := io.WriteString(a, text)
+		assert.NilError(t, err)
+		assert.DeepEqual(t, contents(t, a), []string{text})
+		assert.NilError(t, os.Remove(a.path))
+	}
 }
