@@ -34,8 +34,10 @@ func TestLogFormatJSON(t *testing.T) {
 
 	path := filepath.Join(t.TempDir(), "mcp.json")
 	assert.NilError(t, os.WriteFile(path, []byte(`{"mcpServers":{"a":{"command":""}}}`), 0o600))
-	got = run(t, "serve", "--log-format", "json", "--log-level", "error", "--config", path)
-	assert.Equal(t, got.code, 0, got.stderr)
-	all = records(t, got.stderr)
-	assert.Assert(t, len(all) > 0 && strings.Contains(all[0]["msg"], "command"), got.stderr)
+	// A process of its own, because a server on stdio takes the standard streams.
+	cmd, _, stderr := stdwire(t, "serve", "--log-format", "json", "--log-level", "error",
+		"--config", path)
+	assert.NilError(t, cmd.Run(), stderr)
+	all = records(t, stderr.String())
+	assert.Assert(t, len(all) > 0 && strings.Contains(all[0]["msg"], "command"), stderr)
 }

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -87,6 +88,7 @@ type page struct {
 	u       *uiSchemas
 	r       io.Reader
 	w       io.WriteCloser
+	mu      sync.Mutex        // a peer reads and writes at once
 	methods map[string]string // of requests, by sender and id
 	partial map[byte][]byte
 }
@@ -103,11 +105,13 @@ func (b *bench) page(u *uiSchemas, args ...string) *page {
 	assert.NilError(b.t, err)
 	assert.NilError(b.t, cmd.Start())
 	u.t.Cleanup(func() { _ = w.Close(); _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &page{u, r, w, map[string]string{}, map[byte][]byte{}}
+	return &page{u: u, r: r, w: w, methods: map[string]string{}, partial: map[byte][]byte{}}
 }
 
 // check checks whole lines of one side, 'a' for the app or 'h' for the host.
 func (p *page) check(from byte, text []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	all := append(p.partial[from], text...)
 	for {
 		line, rest, whole := bytes.Cut(all, []byte("\n"))

@@ -18,6 +18,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/internal/conformance"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -113,7 +114,13 @@ func TestConnectionToServerChromeDevTools(t *testing.T) {
 		return o.stdout
 	}
 	stdwire(append([]string{"connect", "@chrome", "--"}, chromeCommand(browser)...)...)
-	defer b.ended()
+	defer func() { // the guard of the connection ends a moment after it
+		for end := time.Now().Add(10 * time.Second); time.Now().Before(end) &&
+			len(conformance.RunningIn(b.dir)) > 0; {
+			time.Sleep(20 * time.Millisecond)
+		}
+		b.ended()
+	}()
 	defer stdwire("disconnect", "@chrome")
 	stdwire("call", "@chrome", "new_page", "url="+page.URL)
 	begin := time.Now()
