@@ -299,6 +299,8 @@ func TestServeOthersUsage(t *testing.T) {
 	path := mountFile(t)
 	broken := filepath.Join(t.TempDir(), "broken.json")
 	assert.NilError(t, os.WriteFile(broken, []byte(`{"mcpServers": nonsense`), 0o600))
+	self, err := os.Executable()
+	assert.NilError(t, err)
 	for _, tt := range []struct {
 		args   []string
 		code   int
@@ -319,10 +321,11 @@ func TestServeOthersUsage(t *testing.T) {
 		{[]string{"serve", "--config", path, "--before", "a 'b"}, 2,
 			`--before: "a 'b" is incomplete: the closing ' is missing`},
 		{[]string{"serve", "--config", path, "--after", " "}, 2, "--after: the command is missing"},
-		{[]string{"serve", "--config", path, "--before", "true", "--before", "nosuch x"}, 2,
+		{[]string{"serve", "--config", path, "--before", filepath.ToSlash(self), "--before",
+			"nosuch x"}, 2,
 			`--before: "nosuch" cannot be run: executable file not found in `},
 		{[]string{"serve", "--config", path, "--after", "./nosuch"}, 2,
-			`--after: "./nosuch" cannot be run: no such file or directory`},
+			`--after: "./nosuch" cannot be run: `},
 		{[]string{"serve", "--config", path, "--profile", "cad"}, 2, `"cad"`},
 		{[]string{"serve", "--config", broken}, 8, broken},
 		{[]string{"serve", "--config", broken + ".none"}, 8, broken + ".none"},
