@@ -15,7 +15,7 @@ func Schema() []byte {
 		"type":        "object",
 		"properties":  object{},
 		"$defs": object{
-			"servers": serversSchema(), "server": serverSchema(), "oauth": oauthSchema(),
+			"servers": serversSchema(reference("server")), "server": serverSchema(), "oauth": oauthSchema(),
 			"tools":    closed(objectSchema(toolsFields())),
 			"options":  objectSchema(optionsFields()),
 			"limits":   closed(objectSchema(limitFields())),
@@ -33,7 +33,7 @@ func Schema() []byte {
 		{"if": mcpServersSchema(), "then": withMember("mcp", withMember("servers", reference("servers"))),
 			"else": object{"if": mcpSchema(), "then": withMember("mcp", reference("servers"))}},
 		{"if": has("mcp_servers"), "then": withMember("mcp_servers", reference("servers"))},
-		{"if": has("context_servers"), "then": withMember("context_servers", reference("servers"))},
+		{"if": has("context_servers"), "then": withMember("context_servers", zedServersSchema())},
 		{"if": has("servers"), "then": allOf(withMember("servers", reference("servers")),
 			withMember("profiles", profilesSchema()))},
 		{"if": has("mcpServers"), "then": allOf(withMember("mcpServers", reference("servers")),
@@ -127,13 +127,23 @@ func objectSchema[R any](fields []field[R]) object {
 	return s
 }
 
+// zedServersSchema is the schema of the servers of Zed. One without a command and a URL is that of
+// an extension, of which nothing is read, not even its id.
+func zedServersSchema() object {
+	extension := allOf(object{"type": "object"},
+		not(has(append([]string{"command"}, urlNames...)...)))
+	s := serversSchema(anyOf(extension, reference("server")))
+	delete(s, "propertyNames")
+	return s
+}
+
 // serversSchema is the schema of servers by their ids.
-func serversSchema() object {
+func serversSchema(server object) object {
 	return object{
 		"type": "object",
 		"patternProperties": object{
 			`^\$`:       not(object{"type": "object"}), // $schema
-			`^([^$]|$)`: reference("server"),
+			`^([^$]|$)`: server,
 		},
 		"propertyNames": anyOf(pattern(`^\$`), allOf(pattern(idPattern), not(pattern(`__`)))),
 	}

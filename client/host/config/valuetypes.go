@@ -29,7 +29,8 @@ var (
 	commandType = valueType{"text, or array of texts", anyOf(object{"type": "string"},
 		object{"type": "array", "items": scalar, "minItems": 1,
 			"prefixItems": []object{{"not": object{"const": ""}}}},
-		object{"type": "object"})} // the older form of Zed
+		object{"type": "object", "required": []string{"path"}, // the older form of Zed
+			"properties": object{"path": not(object{"const": ""})}})}
 	envType = valueType{"object of texts", object{"type": "object",
 		"propertyNames": pattern(`^[^=\u0000]+$`), "additionalProperties": scalar}}
 	headersType = valueType{"object of texts", object{"type": "object",
