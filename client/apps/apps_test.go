@@ -172,7 +172,7 @@ func (p *appPeer) call(t *testing.T, method, params string) (string, error) {
 
 const hello = `{"appInfo":{"name":"a","version":"1"},"appCapabilities":{"availableDisplayModes":["inline","fullscreen"]},"protocolVersion":"2026-01-26"}`
 
-// The handshake, and what an app hears and may ask.
+// The handshake, the notifications to an app, and its requests.
 func TestView(t *testing.T) {
 	eachEra(t, func(t *testing.T, era mcp.Era) {
 		c, _ := board(t, era, nil)

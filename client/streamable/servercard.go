@@ -17,7 +17,7 @@ import (
 // maxCard limits the size of a server card or a catalog in bytes.
 const maxCard = 256 << 10
 
-// ErrNoCard is the error of [Options.ServerCard] and [Options.Catalog] if there is none.
+// ErrNoCard is the error of [Options.ServerCard] and [Options.Catalog] if the server has no card.
 var ErrNoCard = errors.New("streamable: there is no server card")
 
 // ServerCard reads the card of the server at a URL from the place that is reserved for it:

@@ -12,7 +12,7 @@ type Application struct {
 
 	dir       baseDir  // of the user's file
 	user      []string // names of the user's file in dir; the first that exists is used
-	workspace []string // names of the file in a workspace; nil: there is none
+	workspace []string // names of the file in a workspace; nil for none
 	keys      []string // the path of keys to the servers
 	form      form
 }

@@ -59,7 +59,7 @@ func readMembers[R any](r *reader, v value, prefix string, target R, fields []fi
 // unknownField keeps a member without a meaning here and warns, unless other applications commonly
 // write it.
 func (r *reader) unknownField(m member) {
-	if m.name != "tools" { // that of Codex, which would be taken for stdwire's own
+	if m.name != "tools" { // Codex's member, which Parse would read as stdwire's
 		r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})
 	}
 	if r.hasTooManyDiagnostics() || strings.HasPrefix(m.name, "$") || m.name == "description" ||

@@ -101,7 +101,7 @@ func (u *upstreamServer) publicMeta(meta []byte) []byte {
 	return append(public, '}')
 }
 
-// publicAppURI returns the public form of an encoded URI of an app, or nil if it is none.
+// publicAppURI returns the public form of an encoded URI, or nil unless it is that of an app.
 func (u *upstreamServer) publicAppURI(value []byte) []byte {
 	own, ok := jsonscan.Text(value)
 	if !ok || !mcp.IsAppURI(own) {
