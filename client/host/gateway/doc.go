@@ -78,7 +78,8 @@
 // use is withheld until the change is accepted; a changed resource, what a changed template
 // matches, and the files of a skill of which one has changed, cannot be read either. An item that
 // its server did not have at first use is not listed until it is accepted. A new resource can be
-// read, because servers may serve unlisted resources anyway.
+// read, because servers may serve unlisted resources anyway. The first call after a start of the
+// server waits until its lists are compared with the pins.
 //
 // # Calls
 //

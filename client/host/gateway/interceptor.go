@@ -29,6 +29,7 @@ type Event struct {
 const (
 	byLimit  = "limit"
 	byBefore = "before"
+	byPin    = "pin"
 	byAfter  = "after"
 )
 

@@ -14,7 +14,7 @@ import (
 
 // target returns the target with this own name for the client of the request in ctx.
 func (u *upstreamServer) target(ctx context.Context, own string, idempotent bool) target {
-	t := target{perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
+	t := target{upstream: u, perSession: u.perSession, id: u.id, name: own, idempotent: idempotent,
 		conn: server.ConnFrom(ctx), owner: ownerOf(ctx), level: u.level,
 		maxArguments: u.maxArguments, maxResult: u.maxResult}
 	if u.perSession && !t.isStateless() {
@@ -84,6 +84,9 @@ func (u *upstreamServer) putPrompt(s *server.Server, public string,
 				return forwardTyped(ctx, u.g, c,
 					func(ctx context.Context, to *client.Client,
 						opts ...client.CallOption) (*mcp.GetPromptResult, error) {
+						if err := c.comparePin(ctx, to, u.prompts.status); err != nil {
+							return nil, err
+						}
 						return to.GetPrompt(ctx, name, arguments, opts...)
 					})
 			},

@@ -111,6 +111,30 @@ func (p *pinChecker) check(lock *pin.Lock, server pin.Server, kind pin.Kind,
 	return lock.Check(server, kind, definitions)
 }
 
+// comparePin returns an error if the definition of the tool or prompt that is called does not match
+// its pin. If the client to is newer than the offered lists, it waits until they are fetched from
+// it. status is that of the item's list.
+func (c *call) comparePin(ctx context.Context, to *client.Client,
+	status func(public string) (offered bool, reason Reason)) error {
+	u := c.target.upstream
+	if u.g.o.Pins == nil || u.g.o.PinsWarn || c.target.session != "" {
+		return nil
+	}
+	if u.listed.Load() != to {
+		if err := u.g.Refresh(ctx, u.id); err != nil {
+			return err
+		}
+	}
+	switch _, reason := status(u.publicName(c.target.name)); reason {
+	case ReasonChanged, ReasonIdentity:
+		return c.refuse(byPin, rpc.CodeInvalidParams,
+			"it is withheld: it has changed since its first use")
+	case ReasonNew, ReasonUnusable:
+		return c.refuse(byPin, rpc.CodeInvalidParams, "it is withheld: its definition is %s", reason)
+	}
+	return nil
+}
+
 // admit returns the definitions that match their pins, adds the others to withheld, and logs each
 // difference once.
 func (l *itemList[T, S]) admit(server string, all []definition[T],

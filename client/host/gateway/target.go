@@ -10,6 +10,7 @@ import (
 
 // A target is a tool, prompt or resource of one server, used on behalf of one client.
 type target struct {
+	upstream         *upstreamServer
 	id, name         string           // the server's ID, and its own name of the item or the URI
 	idempotent       bool             // the request may be repeated
 	perSession       bool             // host.Server.PerSession

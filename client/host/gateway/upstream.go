@@ -32,12 +32,12 @@ type upstreamServer struct {
 	refreshes        chan chan<- error // requests for a sync; each channel has capacity 1
 	listedOnce       chan struct{}     // closed after the first attempt to list
 	disabled         atomic.Bool
-	known            atomic.Bool      // the lists are known, from the server or from the cache
-	recheck          chan struct{}    // capacity 1: pins have changed
-	listed           *client.Client   // the client whose lists are offered; used by run only
-	level            mcp.LoggingLevel // Options.LogLevel of the server
-	hasApps          atomic.Bool      // a tool with an app was offered once
-	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
+	known            atomic.Bool                   // the lists are known, from the server or from the cache
+	recheck          chan struct{}                 // capacity 1: pins have changed
+	listed           atomic.Pointer[client.Client] // the client whose lists are offered; set by run
+	level            mcp.LoggingLevel              // Options.LogLevel of the server
+	hasApps          atomic.Bool                   // a tool with an app was offered once
+	ambiguousLogs    atomic.Int64                  // number of log messages that could belong to several clients
 
 	maxArguments, maxResult int // bytes
 
@@ -189,11 +189,11 @@ func (u *upstreamServer) sync() error {
 	defer cancel()
 	return u.g.manager.Use(ctx, u.id, "", true, func(c *client.Client) error {
 		for _, s := range u.lists {
-			if err := s.sync(ctx, c, c != u.listed); err != nil {
+			if err := s.sync(ctx, c, c != u.listed.Load()); err != nil {
 				return err
 			}
 		}
-		u.listed = c
+		u.listed.Store(c)
 		u.known.Store(true)
 		u.saveCache(c.ServerInfo().Name)
 		return nil
@@ -225,7 +225,7 @@ func (u *upstreamServer) withdraw() {
 		affected = append(affected, s.withdraw()...)
 	}
 	g.updateOffers(append(g.upstreamsByID(affected), u))
-	u.listed = nil
+	u.listed.Store(nil)
 }
 
 // isWaiting reports whether an item waits until earlier servers are listed.
