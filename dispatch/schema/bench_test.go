@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -36,7 +37,12 @@ func TestValidateDoesNotAllocate(t *testing.T) {
 		s := MustCompile(tc.schema)
 		data := []byte(tc.document)
 		assert.NilError(t, s.Validate(data), tc.schema)
-		assert.Equal(t, testing.AllocsPerRun(100, func() { _ = s.Validate(data) }), 0.0, tc.schema)
+		// With the race detector, the pools of package regexp drop some of what they are given.
+		least := math.Inf(1)
+		for range 10 {
+			least = min(least, testing.AllocsPerRun(10, func() { _ = s.Validate(data) }))
+		}
+		assert.Equal(t, least, 0.0, tc.schema)
 	}
 }
 

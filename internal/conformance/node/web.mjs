@@ -35,9 +35,11 @@ const tool = async (server, name) => {
   await page.waitForSelector('.detail h2');
 };
 const run = async (label = 'Run') => {
+  // the result of the call before stays until this one has begun
+  await page.evaluate(() => document.querySelectorAll('.result').forEach(one => { one.dataset.before = 'yes'; }));
   await page.getByRole('button', { name: label, exact: true }).click();
-  await page.waitForSelector('.result');
-  return text('.result');
+  await page.waitForSelector('.result:not([data-before])');
+  return text('.result:not([data-before])');
 };
 const shoot = async name => { if (given.shots) await page.screenshot({ path: `${given.shots}/${name}.png` }); };
 
