@@ -160,16 +160,12 @@ func pipes() (near, far io.ReadWriteCloser, err error) {
 }
 
 func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {
-	server := rpc.NewPeer(far,
-		rpc.Options{Framing: framing.ContentLength,
-			Handler: func(_ context.Context, req *rpc.Request) (any, error) {
-				if req.Method == "void" {
-					return nil, nil
-				}
-				var p payload
-				err := json.Unmarshal(req.Params, &p)
-				return &p, err
-			}})
+	var router rpc.Router
+	rpc.Handle(&router, "void", func(context.Context, struct{}) (any, error) { return nil, nil })
+	rpc.Handle(&router, "echo", func(_ context.Context, p payload) (*payload, error) {
+		return &p, nil
+	})
+	server := rpc.NewPeer(far, rpc.Options{Framing: framing.ContentLength, Handler: router.Serve})
 	client := rpc.NewPeer(near, rpc.Options{Framing: framing.ContentLength})
 	return connection{
 		void: func(ctx context.Context) error { return client.Call(ctx, "void", nil, nil) },
