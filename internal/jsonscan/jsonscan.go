@@ -216,16 +216,16 @@ func eights(b byte) uint64 { return uint64(b) * 0x0101010101010101 }
 func plain(data []byte, i int) int {
 	rest := data[i:]
 	for len(rest) >= 32 {
-		if special(binary.LittleEndian.Uint64(rest))|
+		if (special(binary.LittleEndian.Uint64(rest))|
 			special(binary.LittleEndian.Uint64(rest[8:]))|
 			special(binary.LittleEndian.Uint64(rest[16:]))|
-			special(binary.LittleEndian.Uint64(rest[24:])) != 0 {
+			special(binary.LittleEndian.Uint64(rest[24:])))&eights(0x80) != 0 {
 			break
 		}
 		rest = rest[32:]
 	}
 	for len(rest) >= 8 {
-		if found := special(binary.LittleEndian.Uint64(rest)); found != 0 {
+		if found := special(binary.LittleEndian.Uint64(rest)) & eights(0x80); found != 0 {
 			return len(data) - len(rest) + bits.TrailingZeros64(found)/8
 		}
 		rest = rest[8:]
@@ -239,13 +239,13 @@ func plain(data []byte, i int) int {
 func isPlain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // special sets the highest bit of the lowest byte of x that is not plain, and maybe of bytes above
-// it. Each subtraction borrows into the highest bit of a byte that is smaller than the subtrahend.
-// In a byte outside ASCII that bit is set already.
+// it; the other bits mean nothing. Each subtraction borrows into the highest bit of a byte that is
+// smaller than the subtrahend: exchanging 0x20 and 0x22, a space and a quote, makes a quote smaller
+// than 0x21, as control characters are. In a byte outside ASCII that bit is set already.
 func special(x uint64) uint64 {
-	control := x - eights(' ')
-	quote := (x ^ eights('"')) - eights(1)
+	controlOrQuote := (x ^ eights(' '^'"')) - eights(' '+1)
 	backslash := (x ^ eights('\\')) - eights(1)
-	return (x | control | quote | backslash) & eights(0x80)
+	return x | controlOrQuote | backslash
 }
 
 // String validates the string token at data[i] and returns the offset after its closing quote.
