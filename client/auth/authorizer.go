@@ -3,6 +3,7 @@ package auth
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -40,6 +41,9 @@ type Options struct {
 	// connect to private addresses unless the MCP server has one. Its CheckRedirect is ignored:
 	// only GET requests follow redirects, and only within one origin.
 	HTTP *http.Client
+	// TLS is the configuration of TLS for the Authorizer's own HTTP client. The default is that of
+	// crypto/tls.
+	TLS *tls.Config
 	// AllowPrivate lets the Authorizer's own HTTP client connect to private addresses.
 	AllowPrivate bool
 	// Logger receives failures that no call returns, such as those of a Store. Default

@@ -61,6 +61,7 @@ func (a *Authorizer) defaultHTTPClient() *http.Client {
 		DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
 		TLSHandshakeTimeout: 10 * time.Second, IdleConnTimeout: 10 * time.Second, MaxIdleConns: 10,
 		MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true,
+		TLSClientConfig: a.options.TLS.Clone(),
 	}
 	proxied := direct.Clone()
 	proxied.Proxy = http.ProxyFromEnvironment

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -172,6 +174,36 @@ func TestLoginOfConfigured(t *testing.T) {
 			assert.Assert(t, cmp.Contains(got.stderr, want))
 		}
 	}
+}
+
+// The authorities of "tlsCA" vouch for the authorization server too.
+func TestAuthorityOfTheAuthorizationServer(t *testing.T) {
+	ownHome(t)
+	g := newGuardedAt(t, func(h http.Handler) *httptest.Server {
+		s := httptest.NewUnstartedServer(h)
+		s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the client that does not trust it
+		s.StartTLS()
+		return s
+	})
+	dir := t.TempDir()
+	ca := filepath.Join(dir, "ca.pem")
+	assert.NilError(t, os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE",
+		Bytes: g.server.Certificate().Raw}), 0o600))
+	oauth := map[string]any{"clientId": "me", "clientSecret": "s3cret", "issuer": g.issuer,
+		"grantType": "client_credentials"}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+		"known":   map[string]any{"url": g.url, "oauth": oauth, "tlsCA": ca},
+		"unknown": map[string]any{"url": g.url, "oauth": oauth},
+	}})
+	assert.NilError(t, err)
+	path := filepath.Join(dir, "mcp.json")
+	assert.NilError(t, os.WriteFile(path, text, 0o600))
+	got := run(t, "call", "echo", "text=x", "-s", "known", "--config", path)
+	assert.Equal(t, got, ran{0, "x\n", ""})
+	assert.DeepEqual(t, g.grants, []string{"client_credentials"})
+	got = run(t, "call", "echo", "text=x", "-s", "unknown", "--config", path)
+	assert.Equal(t, got.code, 4)
+	assert.Assert(t, cmp.Contains(got.stderr, "certificate"))
 }
 
 // A client secret is sent only to the issuer that the configuration names, not to the one that the

@@ -38,14 +38,17 @@ type guarded struct {
 	needs      string // a scope without which it says 403
 }
 
-func newGuarded(t *testing.T) *guarded {
+func newGuarded(t *testing.T) *guarded { return newGuardedAt(t, httptest.NewServer) }
+
+// newGuardedAt returns a guarded at the server that start returns.
+func newGuardedAt(t *testing.T, start func(http.Handler) *httptest.Server) *guarded {
 	g := &guarded{expires: 3600}
 	inner := echoServer(t, "")
 	mux := http.NewServeMux()
-	g.server = httptest.NewServer(mux)
+	g.server = start(mux)
 	t.Cleanup(g.server.Close)
 	g.url, g.issuer = g.server.URL+"/mcp", g.server.URL+"/as"
-	g.host = strings.TrimPrefix(g.server.URL, "http://")
+	_, g.host, _ = strings.Cut(g.server.URL, "://")
 	reply := func(w http.ResponseWriter, status int, v any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)

@@ -32,12 +32,14 @@ type upstreamServer struct {
 	refreshes        chan chan<- error // requests for a sync; each channel has capacity 1
 	listedOnce       chan struct{}     // closed after the first attempt to list
 	disabled         atomic.Bool
-	known            atomic.Bool                   // the lists are known, from the server or from the cache
-	recheck          chan struct{}                 // capacity 1: pins have changed
-	listed           atomic.Pointer[client.Client] // the client whose lists are offered; set by run
-	level            mcp.LoggingLevel              // Options.LogLevel of the server
-	hasApps          atomic.Bool                   // a tool with an app was offered once
-	ambiguousLogs    atomic.Int64                  // number of log messages that could belong to several clients
+	known            atomic.Bool      // the lists are known, from the server or from the cache
+	recheck          chan struct{}    // capacity 1: pins have changed
+	level            mcp.LoggingLevel // Options.LogLevel of the server
+	hasApps          atomic.Bool      // a tool with an app was offered once
+	ambiguousLogs    atomic.Int64     // number of log messages that could belong to several clients
+
+	// the client whose lists are offered; set by run
+	listed atomic.Pointer[client.Client]
 
 	maxArguments, maxResult int // bytes
 

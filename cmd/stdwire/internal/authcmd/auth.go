@@ -41,8 +41,7 @@ func authCommands() command.Subcommands {
 // An account is a server at a URL and the user's credentials for it.
 type account struct {
 	selected target.ConfiguredServer
-	url      string        // given, or from the configuration
-	oauth    *config.OAuth // the oauth member of the configuration, or nil
+	endpoint config.Endpoint // its URL as given, or all of it from the configuration
 }
 
 func (a *account) flags() []command.Flag { return a.selected.ConfigFlags.Flags() }
@@ -55,21 +54,21 @@ func (a *account) word(word string) error {
 	if strings.Contains(word, "://") {
 		r := new(target.Remote)
 		err := r.SetURL(word)
-		a.url = r.URL
+		a.endpoint.URL = r.URL
 		return err
 	}
 	a.selected.ID = word
 	return nil
 }
 
-func (a *account) given() bool { return a.url != "" || a.selected.ID != "" }
+func (a *account) given() bool { return a.endpoint.URL != "" || a.selected.ID != "" }
 
 // name returns the name of the server in messages.
 func (a *account) name() string {
 	if a.selected.ID != "" {
 		return a.selected.ID
 	}
-	return (&target.Remote{URL: a.url}).Host()
+	return (&target.Remote{URL: a.endpoint.URL}).Host()
 }
 
 // find finds the server in the configuration.
@@ -77,10 +76,10 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	if !a.given() {
 		return command.Usagef("which server?").WithHint("its id in the configuration, or its URL")
 	}
-	if extra := a.selected.ConfigFlags.Given(); a.url != "" && extra != "" {
+	if extra := a.selected.ConfigFlags.Given(); a.endpoint.URL != "" && extra != "" {
 		return command.Usagef("%s is for a server of the configuration", extra)
 	}
-	if a.url != "" {
+	if a.endpoint.URL != "" {
 		return nil
 	}
 	if err := a.selected.Resolve(ctx, std); err != nil {
@@ -99,6 +98,6 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 	if why != "" {
 		return &command.Failure{Code: "config", Server: a.name(), Why: why}
 	}
-	a.url, a.oauth = e.URL, e.OAuth
+	a.endpoint = *e
 	return nil
 }

@@ -58,11 +58,11 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	if grant.Timeout < 0 {
 		grant.Timeout = 365 * 24 * time.Hour // for ever
 	}
-	if l.oauth != nil {
-		grant.RedirectURL = l.oauth.RedirectURI
-		l.scopes = append(strings.Fields(l.oauth.Scope), l.scopes...)
+	if l.endpoint.OAuth != nil {
+		grant.RedirectURL = l.endpoint.OAuth.RedirectURI
+		l.scopes = append(strings.Fields(l.endpoint.OAuth.Scope), l.scopes...)
 	}
-	a, err := target.Authorizer(l.url, l.oauth, grant)
+	a, err := target.Authorizer(&l.endpoint, grant)
 	if err != nil {
 		return &command.Failure{Code: "config", Server: l.name(), Why: err.Error()}
 	}
@@ -102,7 +102,7 @@ func (l *login) failure(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case ok && e.Step == auth.StepRegistration && l.oauth == nil:
+	case ok && e.Step == auth.StepRegistration && l.endpoint.OAuth == nil:
 		f.Hint = `if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`
 	case ok && e.Step == auth.StepResource && e.Status == 0:
 		f.Code = "unreachable"

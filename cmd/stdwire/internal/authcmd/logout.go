@@ -32,7 +32,7 @@ func (a *account) logout(ctx context.Context, std *term.Streams) error {
 	if err != nil {
 		return err
 	}
-	there, err := store.Find(a.url)
+	there, err := store.Find(a.endpoint.URL)
 	if err != nil {
 		std.Err.Printf("warning: %v", err)
 	}
@@ -40,12 +40,12 @@ func (a *account) logout(ctx context.Context, std *term.Streams) error {
 		std.Err.Printf("there are no credentials for %s", a.name())
 		return nil
 	}
-	by, err := target.Authorizer(a.url, a.oauth, nil)
+	by, err := target.Authorizer(&a.endpoint, nil)
 	if err != nil {
 		return &command.Failure{Code: "config", Server: a.name(), Why: err.Error()}
 	}
 	err = by.Logout(ctx)
-	if left, _ := store.Find(a.url); len(left) > 0 {
+	if left, _ := store.Find(a.endpoint.URL); len(left) > 0 {
 		return &command.Failure{Code: "config", Server: a.name(),
 			Why: "the credentials could not be deleted: " + err.Error()}
 	}

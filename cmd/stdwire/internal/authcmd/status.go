@@ -75,7 +75,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 	holdings := []credentialStatus{}
 	usable := false
 	for _, c := range all {
-		if a.given() && c.Endpoint != a.url {
+		if a.given() && c.Endpoint != a.endpoint.URL {
 			continue
 		}
 		h := newCredentialStatus(c, time.Now())
@@ -94,7 +94,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 	if a.given() && !usable {
 		return &command.Failure{Code: "auth_required", Server: a.name(),
 			Why: "there are no valid credentials for it", Hint: "log in: " +
-				target.LoginCommand(a.selected.ID, a.url)}
+				target.LoginCommand(a.selected.ID, a.endpoint.URL)}
 	}
 	return nil
 }

@@ -175,7 +175,7 @@ func (s *ConfiguredServer) dial(
 	for name, value := range s.Endpoint.Headers {
 		header.Set(name, value)
 	}
-	return dialAuthorized(s.Endpoint.URL, header, secure, s.Endpoint.OAuth, observe), nil
+	return dialAuthorized(s.Endpoint, header, secure, observe), nil
 }
 
 // ConfigFailure returns an error of the configuration as a failure.

@@ -2,8 +2,11 @@ package target
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
@@ -18,16 +21,19 @@ func OpenCredentials() (auth.FileStore, error) {
 	return auth.FileStore{Dir: dir}, err
 }
 
-// Authorizer returns the authorizer of requests to the server at a URL. o is the oauth member of
-// its configuration, or nil. byUser obtains a token from the user; with nil, only stored
-// credentials are used.
-func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Authorizer, error) {
+// Authorizer returns the authorizer of requests to the server at e.URL. byUser obtains a token from
+// the user; with nil, only stored credentials are used. The authorization server is trusted by the
+// authorities of e.TLS and those of the system; it is not shown the certificate of e.TLS.
+func Authorizer(e *config.Endpoint, byUser auth.Grant) (*auth.Authorizer, error) {
 	store, err := OpenCredentials()
 	if err != nil {
 		return nil, err
 	}
 	options := auth.Options{Name: "stdwire", Store: store, Grant: byUser}
-	if o != nil {
+	if options.TLS, err = authorityTLS(e.TLS.CA); err != nil {
+		return nil, err
+	}
+	if o := e.OAuth; o != nil {
 		options.Scopes, options.AllowPrivate = strings.Fields(o.Scope), o.AllowPrivate
 		if o.ClientID != "" {
 			options.Clients = []auth.Registration{
@@ -37,18 +43,36 @@ func Authorizer(endpoint string, o *config.OAuth, byUser auth.Grant) (*auth.Auth
 			options.Grant = auth.ClientCredentials{}
 		}
 	}
-	return options.New(endpoint)
+	return options.New(e.URL)
 }
 
-// dialAuthorized returns the transport to the server at a URL, with the stored credentials for it.
+// authorityTLS returns the configuration for authorization servers that the certificates in a file
+// vouch for, as well as those of the system, or nil without a file.
+func authorityTLS(path string) (*tls.Config, error) {
+	if path == "" {
+		return nil, nil
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("tlsCA: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // the system has none
+	}
+	pool.AppendCertsFromPEM(content) // loadTLS has reported a file without certificates
+	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool}, nil
+}
+
+// dialAuthorized returns the transport to the server at e.URL, with the stored credentials for it.
 // observe, if not nil, wraps the transport of the requests, which then have their credentials.
-// c is nil for the default.
-func dialAuthorized(endpoint string, header http.Header, c *tls.Config,
-	o *config.OAuth, observe func(http.RoundTripper) http.RoundTripper) client.Transport {
+// c is the content of e.TLS, or nil.
+func dialAuthorized(e *config.Endpoint, header http.Header, c *tls.Config,
+	observe func(http.RoundTripper) http.RoundTripper) client.Transport {
 	options := streamable.Options{Header: header, TLS: c, Wrap: observe}
-	if o == nil || !o.Disabled {
+	if e.OAuth == nil || !e.OAuth.Disabled {
 		// Without a home directory there are no credentials; Dial reports an invalid URL.
-		if a, err := Authorizer(endpoint, o, nil); err == nil {
+		if a, err := Authorizer(e, nil); err == nil {
 			options.Wrap = a.Wrap
 			if observe != nil {
 				options.Wrap = func(rt http.RoundTripper) http.RoundTripper {
@@ -57,7 +81,7 @@ func dialAuthorized(endpoint string, header http.Header, c *tls.Config,
 			}
 		}
 	}
-	return options.Dial(endpoint)
+	return options.Dial(e.URL)
 }
 
 // PublicURL returns a URL without user, password, query and fragment, which may be secret, and

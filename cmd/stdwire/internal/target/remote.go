@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/streamable"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
@@ -144,5 +145,6 @@ func (r *Remote) Dial() client.Transport { return r.dial(nil) }
 
 // dial is Dial with the observe of [Target].
 func (r *Remote) dial(observe func(http.RoundTripper) http.RoundTripper) client.Transport {
-	return dialAuthorized(r.URL, r.Header, r.tls, nil, observe)
+	e := &config.Endpoint{URL: r.URL, TLS: r.files.TLS}
+	return dialAuthorized(e, r.Header, r.tls, observe)
 }
