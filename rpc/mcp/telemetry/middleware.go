@@ -108,14 +108,14 @@ func (t *Telemetry) open(kind Kind, e *Endpoint, req *rpc.Request) record {
 	r.span.Kind, r.span.Start = kind, time.Now()
 	m := &r.span.message
 	m.endpoint, m.method = e, req.Method
-	if !mcp.IsMethod(req.Method) {
-		if known, ok := t.methods.find([]byte(req.Method)); ok {
-			m.method = known
+	target, known := targets[req.Method]
+	if !known && !mcp.IsMethod(req.Method) {
+		if name, ok := t.methods.find([]byte(req.Method)); ok {
+			m.method = name
 		} else {
 			m.method = otherMethod
 		}
 	}
-	target := targets[req.Method]
 	m.targetKey = target.attr
 	r.params = readParams(req.Params, target.param)
 	if text, ok := jsonscan.Unquote(r.params.target); ok {
@@ -219,7 +219,6 @@ func (r *record) watchSession(c mcp.Connection, method string) {
 		return
 	}
 	key := operationKey{endpoint: s.message.endpoint, revision: c.Revision()}
-	context.AfterFunc(c.Context(), func() {
-		r.t.sessions[s.Kind].at(key).record(time.Since(s.Start))
-	})
+	sessions, start := r.t.sessions[s.Kind], s.Start
+	context.AfterFunc(c.Context(), func() { sessions.at(key).record(time.Since(start)) })
 }
