@@ -16,16 +16,18 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 	if t == nil {
 		return func(next rpc.Handler) rpc.Handler { return next }
 	}
-	stream, other := e, e
+	onStream, onHTTP := t.endpoint(e), t.endpoint(e)
 	if e.Transport == "" {
-		stream.Transport = "pipe"
-		other.Transport, other.Protocol = "tcp", "http"
+		e.Transport = "pipe"
+		onStream = t.endpoint(e)
+		e.Transport, e.Protocol = "tcp", "http"
+		onHTTP = t.endpoint(e)
 	}
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
-			endpoint := &stream
+			endpoint := onStream
 			if req.Peer() == nil {
-				endpoint = &other
+				endpoint = onHTTP
 			}
 			r := t.open(Server, endpoint, req)
 			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
@@ -60,9 +62,10 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	if t == nil {
 		return func(next rpc.Handler) rpc.Handler { return next }
 	}
+	endpoint := t.endpoint(e)
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
-			r := t.open(Client, &e, req)
+			r := t.open(Client, endpoint, req)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
@@ -189,11 +192,11 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	r.t.finish(s)
 }
 
-// learn makes the names in a message known that the other side has not refused. A response to a
-// request proves that its method exists, and a result that its tool does.
+// learn makes the names in a message known. Only a result proves that a method, a tool or a prompt
+// exists.
 func (r *record) learn(method string, f failure) {
 	m := &r.span.message
-	if f.isUnknown() || r.notifies {
+	if r.notifies {
 		return
 	}
 	if m.method == otherMethod && f.kind == "" {
