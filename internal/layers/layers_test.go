@@ -118,6 +118,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
 	}},
+	{"cmd/stdwire/internal/otlp", []string{"internal/printable"}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/atomicfile", "dispatch/schema",
 	}},
