@@ -141,13 +141,11 @@ func (c *Client) send(ctx context.Context, r *call) error {
 			return errClosed
 		}
 		session := c.session.Load()
-		r.sendCtx = sendContext{Context: ctx, expires: r.expires}
-		pending, err := c.peer.Start(&r.sendCtx, r.method, r)
-		r.sendCtx.release()
-		if err != nil {
-			err = c.sendError(r, err)
-		} else if err = c.await(ctx, r, pending); err == nil {
-			err = c.receiveResult(r, pending)
+		var err error
+		if c.outgoing != nil {
+			err = c.sendOutgoing(ctx, r)
+		} else if _, err = c.exchange(ctx, r, r.method, r, r); err == nil {
+			err = r.codecErr
 		}
 		switch {
 		case err == nil:
@@ -161,6 +159,26 @@ func (c *Client) send(ctx context.Context, r *call) error {
 			return err
 		}
 	}
+}
+
+// exchange sends the request of a call, waits for the response and decodes its result. The ID is
+// zero if the request was not sent.
+func (c *Client) exchange(ctx context.Context, r *call, method string, params, result any) (rpc.ID,
+	error) {
+	r.sendCtx = sendContext{Context: ctx, expires: r.expires}
+	pending, err := c.peer.Start(&r.sendCtx, method, params)
+	r.sendCtx.release()
+	if err != nil {
+		return rpc.ID{}, c.sendError(r, err)
+	}
+	id := pending.ID()
+	if err := c.await(ctx, r, pending); err != nil {
+		return id, err
+	}
+	if err := pending.Wait(context.Background(), result); err != nil {
+		return id, c.connectionError(err)
+	}
+	return id, nil
 }
 
 // prepareRetry removes the reason for which the server rejected a request: it renews the session or
@@ -353,14 +371,6 @@ func (c *Client) sendError(r *call, err error) error {
 		return c.abortError(context.Canceled, r)
 	}
 	return c.connectionError(err)
-}
-
-// receiveResult decodes the response of a call that is done.
-func (c *Client) receiveResult(r *call, pending *rpc.Call) error {
-	if err := pending.Wait(context.Background(), r); err != nil {
-		return c.connectionError(err)
-	}
-	return r.codecErr
 }
 
 // UnmarshalJSON decodes the result in the receive buffer. It stores its error in codecErr, because

@@ -23,12 +23,13 @@ type Client struct {
 	proc  *child.Process // nil if the client did not start the server
 	spawn Command        // the command of proc
 
-	link    *Link
-	codec   *codec
-	peer    *rpc.Peer
-	session atomic.Pointer[session] // stored by open before the client is used
-	meta    atomic.Pointer[requestMeta]
-	level   atomic.Pointer[mcp.LoggingLevel] // the log level requested from a legacy server
+	link     *Link
+	codec    *codec
+	peer     *rpc.Peer
+	outgoing rpc.Handler             // sends through Options.Outgoing; nil without any
+	session  atomic.Pointer[session] // stored by open before the client is used
+	meta     atomic.Pointer[requestMeta]
+	level    atomic.Pointer[mcp.LoggingLevel] // the log level requested from a legacy server
 
 	renewing        chan struct{} // capacity 1: held while a session is renewed
 	headerTools     *headerTools  // nil if the transport has no headers
@@ -73,6 +74,7 @@ func (o Options) newClient(t Transport, proc *child.Process) (*Client, error) {
 	c.lists = c.newWatchedLists()
 	c.inputHandlers = c.newInputHandlers()
 	c.route()
+	c.outgoing = c.chainOutgoing()
 	c.attach(t)
 	go c.run()
 	return c, nil

@@ -82,7 +82,7 @@ func (c *Client) begin(ctx context.Context, s *session) error {
 	c.meta.Store(newRequestMeta(s.revision, c.o.LogLevel, &c.o))
 	if s.features.Era == mcp.Legacy {
 		c.peer.AllowBatch(s.features.Batch)
-		if err := c.peer.Notify(ctx, mcp.NotificationInitialized, nil); err != nil {
+		if err := c.notify(ctx, mcp.NotificationInitialized, nil); err != nil {
 			return c.connectionError(err)
 		}
 		c.askForLogs(ctx)

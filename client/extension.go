@@ -99,7 +99,7 @@ func (c *Client) NotifyExtension(ctx context.Context, id, method string, params 
 	if err := c.require(extensionCapability(id), method, ""); err != nil {
 		return err
 	}
-	err := c.peer.Notify(ctx, method, &call{params: params, meta: c.meta.Load()})
+	err := c.notify(ctx, method, &call{params: params, meta: c.meta.Load()})
 	if err != nil {
 		return &CallError{Server: c.o.Name, Method: method, Err: c.connectionError(err)}
 	}

@@ -109,7 +109,7 @@ func (c *Client) attach(t Transport) {
 	hooks := c.o.Hooks
 	hooks.Stray = c.stray
 	c.peer = rpc.NewPeer(frames{t}, rpc.Options{
-		Handler:         c.serve,
+		Handler:         rpc.Chain(c.serve, c.o.Middleware...),
 		Framing:         func(io.Reader, framing.Limits) framing.Codec { return c.codec },
 		Limits:          c.o.Limits,
 		Cancellation:    c.cancellation(),
@@ -117,6 +117,7 @@ func (c *Client) attach(t Transport) {
 		NullIDNotifies:  true,
 		IgnoreMalformed: true, // libraries print to stdout
 		Hooks:           hooks,
+		Context:         &incomingContext{context.Background(), c},
 	})
 }
 

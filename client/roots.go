@@ -33,7 +33,7 @@ func (c *Client) RootsChanged(ctx context.Context) error {
 	if c.o.OnRoots == nil || c.session.Load().features.Era == mcp.Modern {
 		return nil
 	}
-	if err := c.peer.Notify(ctx, mcp.NotificationRootsListChanged, nil); err != nil {
+	if err := c.notify(ctx, mcp.NotificationRootsListChanged, nil); err != nil {
 		return c.connectionError(err)
 	}
 	return nil

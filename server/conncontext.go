@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // ConnFrom returns the connection of the request that ctx belongs to, or nil outside of a request.
@@ -27,6 +28,8 @@ func (o *connContext) Value(key any) any {
 	switch key {
 	case connKey{}:
 		return o
+	case mcp.ConnectionKey{}:
+		return o.conn
 	case dispatch.PrincipalKey{}:
 		return o.conn.principal
 	}

@@ -15,6 +15,9 @@ type rawJSON []byte
 
 func (e rawJSON) AppendJSON(dst []byte) ([]byte, error) { return append(dst, e...), nil }
 
+// IsError is [Result.IsError], for middleware.
+func (e rawJSON) IsError() bool { return Result(e).IsError() }
+
 // JSONSize returns the size for [rpc.Appender].
 func (e rawJSON) JSONSize() int { return len(e) }
 
@@ -64,6 +67,9 @@ type toolResult struct {
 	era    *era
 	dispatch.Envelope
 }
+
+// IsError reports whether the result has isError, for middleware.
+func (t *toolResult) IsError() bool { return !t.Success() }
 
 // JSONSize returns the size for [rpc.Appender]: the data twice, once with escapes.
 func (t *toolResult) JSONSize() int { return 2*len(t.Data) + len(t.Data)/8 + 512 }

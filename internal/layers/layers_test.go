@@ -61,6 +61,8 @@ var layers = []struct {
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
 	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
+	{"rpc/mcp/telemetry",
+		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "dispatch"}},
 	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",

@@ -1,0 +1,126 @@
+package telemetry
+
+import (
+	"log/slog"
+	"strings"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// The attributes of the semantic conventions (semantic-conventions-genai, Model Context Protocol).
+const (
+	attrMethod     = "mcp.method.name"
+	attrRevision   = "mcp.protocol.version"
+	attrURI        = "mcp.resource.uri"
+	attrTool       = "gen_ai.tool.name"
+	attrPrompt     = "gen_ai.prompt.name"
+	attrOperation  = "gen_ai.operation.name"
+	attrErrorType  = "error.type"
+	attrStatusCode = "rpc.response.status_code"
+	attrRequestID  = "jsonrpc.request.id"
+	attrTransport  = "network.transport"
+	attrProtocol   = "network.protocol.name"
+	attrAddress    = "server.address"
+	attrPort       = "server.port"
+	attrService    = "service.peer.name"
+	attrOverflow   = "otel.metric.overflow"
+	attrSurface    = "stdwire.surface"
+
+	executeTool = "execute_tool" // the value of attrOperation for a call of a tool
+	toolError   = "tool_error"   // the error.type of a result with isError
+	otherError  = "_OTHER"       // the error.type of an error without a class
+	otherMethod = "_OTHER"       // the name of a method that is not known
+)
+
+// durationBounds are the upper bounds of the buckets of all durations, in seconds.
+var durationBounds = [...]float64{
+	0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+
+// An Endpoint is what is known of the other side of a connection when its middleware is made. All
+// fields are optional.
+type Endpoint struct {
+	// Transport is the network.transport: "pipe", "tcp", "unix". For [Telemetry.Incoming], "" is
+	// "pipe" for the messages of a stream, and otherwise "tcp" with the protocol "http".
+	Transport string
+	Protocol  string // network.protocol.name, such as "http"
+	Address   string // server.address, for a client
+	Port      int    // server.port, for a client
+	Service   string // service.peer.name: the name under which the application knows the server
+}
+
+// An operationKey has the attributes of a series of durations. It is comparable, so that finding
+// the series of a message allocates nothing.
+type operationKey struct {
+	endpoint  *Endpoint
+	method    string
+	revision  mcp.Revision
+	target    string // the name of the tool or prompt
+	targetKey string // the attribute that target is the value of
+	errorType string
+	rpcError  bool // errorType is a code of JSON-RPC
+	surface   string
+}
+
+// appendAttrs appends the attributes that spans and metrics share, without the target.
+func (k *operationKey) appendAttrs(attrs []slog.Attr) []slog.Attr {
+	add := func(key, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(key, value))
+		}
+	}
+	add(attrMethod, k.method)
+	if k.targetKey == attrTool {
+		add(attrOperation, executeTool)
+	}
+	if k.targetKey != attrURI && k.targetKey != "" {
+		add(k.targetKey, k.target)
+	}
+	add(attrRevision, string(k.revision))
+	add(attrSurface, k.surface)
+	if e := k.endpoint; e != nil {
+		add(attrTransport, e.Transport)
+		add(attrProtocol, e.Protocol)
+		add(attrAddress, e.Address)
+		if e.Address != "" && e.Port != 0 {
+			attrs = append(attrs, slog.Int(attrPort, e.Port))
+		}
+		add(attrService, e.Service)
+	}
+	return attrs
+}
+
+func (k operationKey) attrs() []slog.Attr {
+	return appendErrorType(k.appendAttrs(nil), k.errorType, k.rpcError)
+}
+
+func appendErrorType(attrs []slog.Attr, kind string, rpcError bool) []slog.Attr {
+	if kind == "" {
+		return attrs
+	}
+	attrs = append(attrs, slog.String(attrErrorType, kind))
+	if rpcError {
+		attrs = append(attrs, slog.String(attrStatusCode, kind))
+	}
+	return attrs
+}
+
+// A message is what a span records of a message.
+type message struct {
+	operationKey
+	id rpc.ID
+}
+
+// targets maps each method with a target to the attribute for it and the parameter with its name.
+var targets = map[string]struct{ attr, param string }{
+	mcp.MethodCallTool:              {attrTool, "name"},
+	mcp.MethodGetPrompt:             {attrPrompt, "name"},
+	mcp.MethodReadResource:          {attrURI, "uri"},
+	mcp.MethodSubscribe:             {attrURI, "uri"},
+	mcp.MethodUnsubscribe:           {attrURI, "uri"},
+	mcp.NotificationResourceUpdated: {attrURI, "uri"},
+}
+
+// isNotification reports whether a method is that of a notification. A message to be sent has no ID
+// yet, so only its method tells.
+func isNotification(method string) bool { return strings.HasPrefix(method, "notifications/") }

@@ -1,0 +1,36 @@
+package telemetry
+
+import "log/slog"
+
+// addDurations adds the histograms of the semantic conventions.
+func (t *Telemetry) addDurations() {
+	add := func(name, description string) *vector[operationKey, histogram] {
+		v := newVector[operationKey, histogram](t.o.MaxSeries, operationKey.attrs)
+		t.addSource(metricSource{Instrument{Name: name, Unit: "s", Description: description},
+			Histogram, func() (points []Point) {
+				v.each(func(attrs []slog.Attr, h *histogram) {
+					counts, sum := h.buckets()
+					points = append(points, Point{Attributes: attrs, Value: sum, Buckets: counts})
+				})
+				return points
+			}})
+		return v
+	}
+	t.durations = map[Kind]*vector[operationKey, histogram]{
+		Server: add("mcp.server.operation.duration",
+			"How long the receiver of an MCP request or notification took to handle it."),
+		Client: add("mcp.client.operation.duration",
+			"How long the sender of an MCP request or notification waited for the response."),
+		Internal: add("stdwire.operation.duration",
+			"How long an operation that was called without MCP took."),
+	}
+	t.sessions = map[Kind]*vector[operationKey, histogram]{
+		Server: add("mcp.server.session.duration",
+			"How long an MCP session lasted, as seen by the server."),
+		Client: add("mcp.client.session.duration",
+			"How long an MCP session lasted, as seen by the client."),
+	}
+	t.addSource(metricSource{Instrument{Name: "stdwire.telemetry.spans.dropped", Unit: "{span}",
+		Description: "Spans that were dropped because the queue of the exporter was full."}, Sum,
+		func() []Point { return []Point{{Value: float64(t.DroppedSpans())}} }})
+}

@@ -1,0 +1,101 @@
+package telemetry
+
+import (
+	"log/slog"
+	"maps"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A vector is the series of one instrument. Finding a series that exists takes no lock and
+// allocates nothing.
+type vector[K comparable, S any] struct {
+	max   int
+	attrs func(K) []slog.Attr
+
+	mu       sync.Mutex
+	series   atomic.Pointer[map[K]*S] // replaced as a whole
+	overflow atomic.Pointer[S]        // of all keys that found no room
+}
+
+func newVector[K comparable, S any](max int, attrs func(K) []slog.Attr) *vector[K, S] {
+	v := &vector[K, S]{max: max, attrs: attrs}
+	v.series.Store(new(map[K]*S))
+	return v
+}
+
+// at returns the series of a key.
+func (v *vector[K, S]) at(key K) *S {
+	if s, ok := (*v.series.Load())[key]; ok {
+		return s
+	}
+	return v.add(key)
+}
+
+// add makes the series of a key. The overflow is one of max series.
+func (v *vector[K, S]) add(key K) *S {
+	if s := v.overflow.Load(); s != nil {
+		return s
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	old := *v.series.Load()
+	if s, ok := old[key]; ok {
+		return s
+	}
+	s := new(S)
+	if len(old) >= v.max-1 {
+		if !v.overflow.CompareAndSwap(nil, s) {
+			s = v.overflow.Load()
+		}
+		return s
+	}
+	grown := make(map[K]*S, len(old)+1)
+	maps.Copy(grown, old)
+	grown[key] = s
+	v.series.Store(&grown)
+	return s
+}
+
+var overflowAttrs = []slog.Attr{slog.Bool(attrOverflow, true)}
+
+// each calls f with all series in no particular order.
+func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
+	for key, s := range *v.series.Load() {
+		f(v.attrs(key), s)
+	}
+	if s := v.overflow.Load(); s != nil {
+		f(overflowAttrs, s)
+	}
+}
+
+// A histogram counts durations. The zero value is empty.
+type histogram struct {
+	counts [len(durationBounds) + 1]atomic.Uint64
+	sum    atomic.Uint64 // the bits of a float64, in seconds
+}
+
+func (h *histogram) record(d time.Duration) {
+	seconds := max(d, 0).Seconds()
+	i := 0
+	for i < len(durationBounds) && seconds > durationBounds[i] {
+		i++
+	}
+	h.counts[i].Add(1)
+	for {
+		old := h.sum.Load()
+		if h.sum.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+seconds)) {
+			return
+		}
+	}
+}
+
+func (h *histogram) buckets() (counts []uint64, sum float64) {
+	counts = make([]uint64, len(h.counts))
+	for i := range h.counts {
+		counts[i] = h.counts[i].Load()
+	}
+	return counts, math.Float64frombits(h.sum.Load())
+}

@@ -1,0 +1,225 @@
+package telemetry
+
+import (
+	"context"
+	"time"
+
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// Incoming returns middleware for the messages that a server or a client receives: the field
+// Middleware of server.Options and client.Options. Each message gets a span of the kind [Server],
+// except a notification that belongs to no trace.
+func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
+	if t == nil {
+		return func(next rpc.Handler) rpc.Handler { return next }
+	}
+	stream, other := e, e
+	if e.Transport == "" {
+		stream.Transport = "pipe"
+		other.Transport, other.Protocol = "tcp", "http"
+	}
+	return func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
+			endpoint := &stream
+			if req.Peer() == nil {
+				endpoint = &other
+			}
+			r := t.open(Server, endpoint, req)
+			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
+			if !parent.IsValid() {
+				parent, ambient = ambient, SpanContext{}
+			}
+			r.begin(parent)
+			if ambient.IsValid() && r.span.Sampled {
+				r.span.Links = []SpanContext{ambient}
+			}
+			defer func() {
+				switch {
+				case !r.returned: // a panic
+					r.end(ctx, req, failure{codeText(rpc.CodeInternalError), "", true})
+				case err != nil:
+					r.end(ctx, req, answered(ctx, err))
+				default:
+					r.end(ctx, req, r.resultFailure(result))
+				}
+			}()
+			result, err = next(&spanContext{ctx, r.span.SpanContext}, req)
+			r.returned = true
+			return result, err
+		}
+	}
+}
+
+// Outgoing returns middleware for the messages that a client or a server sends: the field Outgoing
+// of client.Options and server.Options. Each message gets a span of the kind [Client], which it
+// carries to the other side, except a notification that belongs to no trace.
+func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
+	if t == nil {
+		return func(next rpc.Handler) rpc.Handler { return next }
+	}
+	return func(next rpc.Handler) rpc.Handler {
+		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
+			r := t.open(Client, &e, req)
+			parent := SpanContextFrom(ctx)
+			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
+				parent = own
+			}
+			r.begin(parent)
+			if r.span.IsValid() {
+				changed := *req
+				changed.Params = inject(req.Params, &r.params, r.span.SpanContext)
+				ctx = &spanContext{ctx, r.span.SpanContext}
+				defer func(sent *rpc.Request) { sent.ID = changed.ID }(req)
+				req = &changed
+			}
+			defer func() {
+				switch {
+				case !r.returned:
+					r.end(ctx, req, failure{kind: otherError})
+				case err != nil:
+					r.end(ctx, req, failureOf(err))
+				default:
+					r.end(ctx, req, r.resultFailure(result))
+				}
+			}()
+			result, err = next(ctx, req)
+			r.returned = true
+			return result, err
+		}
+	}
+}
+
+// A record is a message that is being handled.
+type record struct {
+	t          *Telemetry
+	params     params
+	span       Span
+	targetText []byte // the target, unless it is known already
+	notifies   bool
+	returned   bool
+}
+
+// open returns a record of a message that was received or is to be sent, without a span.
+func (t *Telemetry) open(kind Kind, e *Endpoint, req *rpc.Request) record {
+	r := record{t: t, notifies: isNotification(req.Method)}
+	r.span.Kind, r.span.Start = kind, time.Now()
+	m := &r.span.message
+	m.endpoint, m.method = e, req.Method
+	if !mcp.IsMethod(req.Method) {
+		if known, ok := t.methods.find([]byte(req.Method)); ok {
+			m.method = known
+		} else {
+			m.method = otherMethod
+		}
+	}
+	target := targets[req.Method]
+	m.targetKey = target.attr
+	r.params = readParams(req.Params, target.param)
+	if text, ok := jsonscan.Unquote(r.params.target); ok {
+		if known, ok := t.names(target.attr).find(text); ok {
+			m.target = known
+		} else {
+			r.targetText = text
+		}
+	}
+	return r
+}
+
+// names returns the known names of the targets with an attribute.
+func (t *Telemetry) names(attr string) *names {
+	switch attr {
+	case attrTool:
+		return &t.tools
+	case attrPrompt:
+		return &t.prompts
+	}
+	return &t.none
+}
+
+// begin makes the span, unless the message is a notification outside of any trace.
+func (r *record) begin(parent SpanContext) {
+	if r.notifies && !parent.IsValid() {
+		return
+	}
+	r.span.SpanContext = r.t.o.Sampler.child(parent)
+	r.span.Parent, r.span.RemoteParent = parent.Span, parent.Remote
+}
+
+// resultFailure returns the failure that is within a result.
+func (r *record) resultFailure(result any) failure {
+	if r.span.message.targetKey == attrTool && isToolError(result) {
+		return failure{kind: toolError}
+	}
+	return failure{}
+}
+
+// end records the duration and the span.
+func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
+	s, m := &r.span, &r.span.message
+	s.Duration = time.Since(s.Start)
+	connection, _ := ctx.Value(mcp.ConnectionKey{}).(mcp.Connection)
+	if m.revision = r.params.revision(); m.revision == "" && connection != nil {
+		m.revision = connection.Revision()
+	}
+	r.learn(req.Method, f)
+	key := m.operationKey
+	key.errorType, key.rpcError = f.kind, f.rpc
+	if key.targetKey == attrURI {
+		key.target = ""
+	}
+	r.t.durations[s.Kind].at(key).record(s.Duration)
+	if f.kind == "" && connection != nil {
+		r.watchSession(connection, req.Method)
+	}
+	if !s.Sampled {
+		return
+	}
+	if m.target == "" {
+		m.target = clip(r.targetText)
+	}
+	s.name = m.method
+	var room [maxText]byte
+	if len(req.ID.AppendJSON(room[:0])) <= maxText {
+		m.id = req.ID
+	}
+	s.fail(f)
+	r.t.finish(s)
+}
+
+// learn makes the names in a message known that the other side has not refused. A response to a
+// request proves that its method exists, and a result that its tool does.
+func (r *record) learn(method string, f failure) {
+	m := &r.span.message
+	if f.isUnknown() || r.notifies {
+		return
+	}
+	if m.method == otherMethod && f.kind == "" {
+		m.method = clip(method)
+		r.t.methods.add(m.method)
+	}
+	if r.targetText != nil && m.targetKey != attrURI && (f.kind == "" || f.kind == toolError) {
+		m.target = clip(r.targetText)
+		r.t.names(m.targetKey).add(m.target)
+	}
+}
+
+// watchSession records the duration of a session when its connection ends. A session exists only in
+// the legacy era. It begins with initialize for the server, and with the notification after it for
+// the client.
+func (r *record) watchSession(c mcp.Connection, method string) {
+	s := &r.span
+	first := mcp.MethodInitialize
+	if s.Kind == Client {
+		first = mcp.NotificationInitialized
+	}
+	if method != first {
+		return
+	}
+	key := operationKey{endpoint: s.message.endpoint, revision: c.Revision()}
+	context.AfterFunc(c.Context(), func() {
+		r.t.sessions[s.Kind].at(key).record(time.Since(s.Start))
+	})
+}
