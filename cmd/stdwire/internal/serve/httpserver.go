@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -37,7 +38,8 @@ type httpServer struct {
 	listening func(url string) // called with the URL; may be nil
 	// waits for an operation that may still be added; may be nil
 	missing  func(ctx context.Context, operation string) error
-	starting *startup // nil if no servers are offered
+	starting *startup      // nil if no servers are offered, or they have all been started
+	servers  *host.Manager // nil if no servers are offered
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -144,6 +146,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
+	mux.HandleFunc("GET /readyz", w.serveReadiness(ctx))
 	if w.listening != nil {
 		w.listening(bound.base + mainPath)
 	}

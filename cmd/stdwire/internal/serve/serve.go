@@ -140,6 +140,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
 		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
+		w.servers = st.Gateway.Manager()
 		st.start(ctx, starting)
 	}
 	if w.address != "" {

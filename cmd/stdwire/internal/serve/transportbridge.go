@@ -94,6 +94,7 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	}
 	defer b.gateway.Close()
 	if x.web.address != "" {
+		x.web.servers = b.gateway.Manager()
 		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: b.server}}, nil, log)
 	}
 	if std.InTerminal {
