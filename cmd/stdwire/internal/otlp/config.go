@@ -3,8 +3,8 @@ package otlp
 import (
 	"cmp"
 	"crypto/x509"
-	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"math"
 	"net/http"
@@ -16,16 +16,16 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
 // A Config says what is exported, and where to.
 type Config struct {
+	Disabled        bool // by OTEL_SDK_DISABLED: nothing is to be recorded
 	Traces, Metrics Signal
 
-	Service  string
-	Resource []Attribute // without service.name, sorted by name
-
-	Sampler  Sampler
+	Resource []slog.Attr // attributes of the process: service.name, then the others by name
+	Sampler  telemetry.Sampler
 	Interval time.Duration // between two exports of metrics
 	Batch    Batch
 }
@@ -38,15 +38,6 @@ type Signal struct {
 
 	// Roots are the certificates to trust in place of the system's; nil means those of the system.
 	Roots *x509.CertPool
-}
-
-// An Attribute describes the process.
-type Attribute struct{ Name, Value string }
-
-// A Sampler says which traces are recorded.
-type Sampler struct {
-	Ratio       float64 // of the traces that begin here, from 0 to 1
-	ParentBased bool    // otherwise the caller's decision has no effect
 }
 
 // A Batch says how spans are collected before they are sent, and how long sending them may take.
@@ -65,16 +56,16 @@ const defaultEndpoint = "http://localhost:4318"
 // Configure reads the OTEL_ variables with getenv. A URL in endpoint replaces the endpoints and the
 // protocols in the variables. Without an endpoint, nothing is exported. A variable that has no
 // meaning, or one that is not supported here, is ignored, as the specification of OpenTelemetry
-// says for SDK configuration, and warnings tells about it. The error is about an endpoint or a
-// certificate: without it, data would go where nobody expects it. No text contains the value of a
-// header.
+// says for SDK configuration, and warnings tells about it. The error is about endpoint, or a
+// certificate for it. No text contains the value of a header.
 func Configure(getenv func(string) string, endpoint string) (c *Config, warnings []string,
 	err error) {
 	e := &environment{getenv: getenv}
-	c = &Config{Service: "stdwire", Interval: e.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", 60000)}
-	if strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true") {
+	c = new(Config)
+	if c.Disabled = strings.EqualFold(getenv("OTEL_SDK_DISABLED"), "true"); c.Disabled {
 		return c, nil, nil
 	}
+	c.Resource = e.resource()
 	for _, signal := range []struct {
 		to             *Signal
 		name, exporter string
@@ -82,13 +73,19 @@ func Configure(getenv func(string) string, endpoint string) (c *Config, warnings
 		{&c.Traces, "TRACES", getenv("OTEL_TRACES_EXPORTER")},
 		{&c.Metrics, "METRICS", getenv("OTEL_METRICS_EXPORTER")},
 	} {
-		err = errors.Join(err, e.signal(signal.to, signal.name, signal.exporter, endpoint))
+		err := e.signal(signal.to, signal.name, signal.exporter, endpoint)
+		if err != nil && endpoint != "" {
+			return nil, nil, err
+		}
+		if err != nil {
+			e.warn("%v: it is not exported to", err)
+		}
 	}
-	if err != nil || !c.Enabled() {
-		return c, e.warnings, err
+	if !c.Enabled() {
+		return c, e.warnings, nil
 	}
-	e.resource(c)
 	c.Sampler = e.sampler()
+	c.Interval = e.milliseconds("OTEL_METRIC_EXPORT_INTERVAL", 60000)
 	c.Batch = Batch{Queue: e.number("OTEL_BSP_MAX_QUEUE_SIZE", 2048),
 		Size:    e.number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", 512),
 		Delay:   e.milliseconds("OTEL_BSP_SCHEDULE_DELAY", 5000),
@@ -233,50 +230,25 @@ func (e *environment) headers(name string) http.Header {
 func isControl(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 
 // resource reads the attributes of the process. The name of the service has a variable of its own.
-func (e *environment) resource(c *Config) {
+func (e *environment) resource() []slog.Attr {
 	attributes := e.pairs("OTEL_RESOURCE_ATTRIBUTES")
 	_, service := e.first("OTEL_SERVICE_NAME")
-	c.Service = cmp.Or(service, attributes["service.name"], c.Service)
+	all := []slog.Attr{slog.String("service.name",
+		cmp.Or(service, attributes["service.name"], "stdwire"))}
 	delete(attributes, "service.name")
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
-		c.Resource = append(c.Resource, Attribute{name, attributes[name]})
+		all = append(all, slog.String(name, attributes[name]))
 	}
-}
-
-// samplers are the values of OTEL_TRACES_SAMPLER. A negative ratio is the argument's.
-var samplers = map[string]Sampler{
-	"always_on":                {Ratio: 1},
-	"always_off":               {Ratio: 0},
-	"traceidratio":             {Ratio: -1},
-	"parentbased_always_on":    {Ratio: 1, ParentBased: true},
-	"parentbased_always_off":   {Ratio: 0, ParentBased: true},
-	"parentbased_traceidratio": {Ratio: -1, ParentBased: true},
+	return all
 }
 
 // sampler reads the sampler. By default all traces are recorded that the caller records.
-func (e *environment) sampler() Sampler {
-	standard := samplers["parentbased_always_on"]
+func (e *environment) sampler() telemetry.Sampler {
 	_, name := e.first("OTEL_TRACES_SAMPLER")
-	if name == "" {
-		return standard
-	}
-	s, ok := samplers[strings.ToLower(name)]
-	if !ok {
-		e.warn("OTEL_TRACES_SAMPLER: %s is not one of %s: all traces are recorded",
-			printable.Line(name), strings.Join(slices.Sorted(maps.Keys(samplers)), ", "))
-		return standard
-	}
-	if s.Ratio < 0 {
-		s.Ratio = 1
-		if _, arg := e.first("OTEL_TRACES_SAMPLER_ARG"); arg != "" {
-			ratio, err := strconv.ParseFloat(arg, 64)
-			if err == nil && ratio >= 0 && ratio <= 1 {
-				s.Ratio = ratio
-			} else {
-				e.warn("OTEL_TRACES_SAMPLER_ARG: %s is not a number from 0 to 1: all traces are recorded",
-					printable.Line(arg))
-			}
-		}
+	_, argument := e.first("OTEL_TRACES_SAMPLER_ARG")
+	s, err := telemetry.ParseSampler(strings.ToLower(name), argument)
+	if err != nil {
+		e.warn("OTEL_TRACES_SAMPLER is ignored: %s", printable.Line(err.Error()))
 	}
 	return s
 }

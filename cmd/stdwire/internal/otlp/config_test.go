@@ -2,6 +2,7 @@ package otlp_test
 
 import (
 	"encoding/pem"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/otlp"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
 // configure returns the configuration of variables written NAME=VALUE.
@@ -70,9 +72,15 @@ func TestEndpoints(t *testing.T) {
 	for _, v := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=ftp://secret@c", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://"} {
 		name, _, _ := strings.Cut(v, "=")
-		_, _, err := configure("", v)
-		assert.ErrorContains(t, err, name+" is not a URL")
-		assert.Assert(t, !strings.Contains(err.Error(), "secret"), err)
+		c, warnings, err := configure("", v)
+		assert.NilError(t, err)
+		assert.Assert(t, !c.Enabled())
+		assert.Equal(t, len(warnings), 1)
+		assert.Assert(t, cmp.Contains(warnings[0], name+" is not a URL"))
+		assert.Assert(t, !strings.Contains(warnings[0], "secret"))
+		_, value, _ := strings.Cut(v, "=")
+		_, _, err = configure(value)
+		assert.ErrorContains(t, err, "--otlp is not a URL")
 	}
 }
 
@@ -91,40 +99,42 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestResource(t *testing.T) {
-	c, _, err := configure("http://c", "OTEL_RESOURCE_ATTRIBUTES=service.name=a,deployment.environment.name=pre%2Cprod,b=")
-	assert.NilError(t, err)
-	assert.Equal(t, c.Service, "a")
-	assert.DeepEqual(t, c.Resource,
-		[]otlp.Attribute{{Name: "b"}, {Name: "deployment.environment.name", Value: "pre,prod"}})
-	c, _, err = configure("http://c", "OTEL_RESOURCE_ATTRIBUTES=service.name=a", "OTEL_SERVICE_NAME=x")
-	assert.NilError(t, err)
-	assert.Equal(t, c.Service, "x")
-	c, _, err = configure("http://c")
-	assert.NilError(t, err)
-	assert.Equal(t, c.Service, "stdwire")
+	for _, tt := range []struct {
+		variables []string
+		want      string
+	}{
+		{nil, "[service.name=stdwire]"},
+		{[]string{"OTEL_RESOURCE_ATTRIBUTES=service.name=a,d.name=pre%2Cprod,b="},
+			"[service.name=a b= d.name=pre,prod]"},
+		{[]string{"OTEL_RESOURCE_ATTRIBUTES=service.name=a", "OTEL_SERVICE_NAME=x"},
+			"[service.name=x]"},
+	} {
+		c, warnings, err := configure("", tt.variables...)
+		assert.NilError(t, err)
+		assert.Equal(t, len(warnings), 0)
+		assert.Equal(t, fmt.Sprint(c.Resource), tt.want)
+	}
 }
 
 func TestSampler(t *testing.T) {
 	for _, tt := range []struct {
 		name, arg string
-		want      otlp.Sampler
 		warnings  int
 	}{
-		{"", "", otlp.Sampler{Ratio: 1, ParentBased: true}, 0},
-		{"", "0.5", otlp.Sampler{Ratio: 1, ParentBased: true}, 0},
-		{"always_off", "", otlp.Sampler{}, 0},
-		{"traceidratio", "0.25", otlp.Sampler{Ratio: 0.25}, 0},
-		{"parentbased_traceidratio", "0", otlp.Sampler{ParentBased: true}, 0},
-		{"parentbased_traceidratio", "", otlp.Sampler{Ratio: 1, ParentBased: true}, 0},
-		{"traceidratio", "NaN", otlp.Sampler{Ratio: 1}, 1},
-		{"traceidratio", "2", otlp.Sampler{Ratio: 1}, 1},
-		{"jaeger_remote", "", otlp.Sampler{Ratio: 1, ParentBased: true}, 1},
+		{"", "", 0}, {"", "0.5", 0}, {"always_off", "", 0}, {"Traceidratio", "0.25", 0},
+		{"parentbased_traceidratio", "0", 0}, {"traceidratio", "NaN", 1}, {"traceidratio", "2", 1},
+		{"jaeger_remote", "", 1},
 	} {
 		c, warnings, err := configure("http://c", "OTEL_TRACES_SAMPLER="+tt.name,
 			"OTEL_TRACES_SAMPLER_ARG="+tt.arg)
 		assert.NilError(t, err)
-		assert.Equal(t, c.Sampler, tt.want, tt.name)
 		assert.Equal(t, len(warnings), tt.warnings, warnings)
+		var want telemetry.Sampler // that of a mistake
+		if tt.warnings == 0 {
+			want, err = telemetry.ParseSampler(strings.ToLower(tt.name), tt.arg)
+			assert.NilError(t, err)
+		}
+		assert.Equal(t, c.Sampler, want, tt.name)
 	}
 }
 
@@ -134,7 +144,8 @@ func TestDurations(t *testing.T) {
 	assert.Equal(t, len(warnings), 0)
 	assert.Equal(t, c.Interval, time.Minute)
 	assert.Equal(t, c.Traces.Timeout, 10*time.Second)
-	standard := otlp.Batch{Queue: 2048, Size: 512, Delay: 5 * time.Second, Timeout: 30 * time.Second}
+	standard := otlp.Batch{Queue: 2048, Size: 512, Delay: 5 * time.Second,
+		Timeout: 30 * time.Second}
 	assert.Equal(t, c.Batch, standard)
 
 	c, warnings, err = configure("http://c", "OTEL_METRIC_EXPORT_INTERVAL=500",
