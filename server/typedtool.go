@@ -183,6 +183,11 @@ type typedResult struct {
 	dispatch.Envelope
 }
 
+// IsError reports whether the result has isError, for middleware.
+func (t *typedResult) IsError() bool {
+	return !t.Success() || t.form == completeResult && Result(t.Data).IsError()
+}
+
 // JSONSize returns the size for [rpc.Appender]: the data, twice if it is structured content.
 func (t *typedResult) JSONSize() int {
 	size := len(t.Data) + 512

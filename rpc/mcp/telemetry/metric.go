@@ -2,9 +2,7 @@ package telemetry
 
 import (
 	"log/slog"
-	"maps"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,58 +10,36 @@ import (
 // A vector is the series of one instrument. Finding a series that exists takes no lock and
 // allocates nothing.
 type vector[K comparable, S any] struct {
-	max   int
-	attrs func(K) []slog.Attr
-
-	mu       sync.Mutex
-	series   atomic.Pointer[map[K]*S] // replaced as a whole
-	overflow atomic.Pointer[S]        // of all keys that found no room
+	max      int
+	attrs    func(K) []slog.Attr
+	series   table[K, *S]
+	overflow atomic.Pointer[S] // of all keys that found no room
 }
 
 func newVector[K comparable, S any](max int, attrs func(K) []slog.Attr) *vector[K, S] {
-	v := &vector[K, S]{max: max, attrs: attrs}
-	v.series.Store(new(map[K]*S))
-	return v
+	return &vector[K, S]{max: max, attrs: attrs}
 }
 
-// at returns the series of a key.
+// at returns the series of a key. The overflow is one of max series.
 func (v *vector[K, S]) at(key K) *S {
-	if s, ok := (*v.series.Load())[key]; ok {
+	if s, ok := v.series.get(key); ok {
 		return s
 	}
-	return v.add(key)
-}
-
-// add makes the series of a key. The overflow is one of max series.
-func (v *vector[K, S]) add(key K) *S {
 	if s := v.overflow.Load(); s != nil {
 		return s
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	old := *v.series.Load()
-	if s, ok := old[key]; ok {
+	if s, ok := v.series.add(key, v.max-1, func() *S { return new(S) }); ok {
 		return s
 	}
-	s := new(S)
-	if len(old) >= v.max-1 {
-		if !v.overflow.CompareAndSwap(nil, s) {
-			s = v.overflow.Load()
-		}
-		return s
-	}
-	grown := make(map[K]*S, len(old)+1)
-	maps.Copy(grown, old)
-	grown[key] = s
-	v.series.Store(&grown)
-	return s
+	v.overflow.CompareAndSwap(nil, new(S))
+	return v.overflow.Load()
 }
 
 var overflowAttrs = []slog.Attr{slog.Bool(attrOverflow, true)}
 
 // each calls f with all series in no particular order.
 func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
-	for key, s := range *v.series.Load() {
+	for key, s := range v.series.all() {
 		f(v.attrs(key), s)
 	}
 	if s := v.overflow.Load(); s != nil {

@@ -198,11 +198,11 @@ func (r *record) learn(method string, f failure) {
 	}
 	if m.method == otherMethod && f.kind == "" {
 		m.method = clip(method)
-		r.t.methods.add(m.method)
+		r.t.methods.learn(m.method)
 	}
 	if r.targetText != nil && m.targetKey != attrURI && (f.kind == "" || f.kind == toolError) {
 		m.target = clip(r.targetText)
-		r.t.names(m.targetKey).add(m.target)
+		r.t.names(m.targetKey).learn(m.target)
 	}
 }
 

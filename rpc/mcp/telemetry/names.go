@@ -1,11 +1,6 @@
 package telemetry
 
-import (
-	"maps"
-	"sync"
-	"sync/atomic"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 const (
 	maxNames = 4096
@@ -15,37 +10,13 @@ const (
 // names are the names that are known to exist, as attributes of metrics. The other side chooses the
 // names that it sends, and could otherwise fill the series of an instrument. It also saves a copy
 // of each name in each call. The zero value is empty.
-type names struct {
-	mu    sync.Mutex
-	known atomic.Pointer[map[string]string] // replaced as a whole
-}
+type names struct{ table[string, string] }
 
-// find returns a known name without allocating.
-func (n *names) find(name []byte) (string, bool) {
-	known := n.known.Load()
-	if known == nil {
-		return "", false
-	}
-	found, ok := (*known)[string(name)]
-	return found, ok
-}
+// find returns a known name.
+func (n *names) find(name []byte) (string, bool) { return n.get(string(name)) }
 
-// add makes a name known, unless too many are.
-func (n *names) add(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var old map[string]string
-	if known := n.known.Load(); known != nil {
-		old = *known
-	}
-	if _, ok := old[name]; ok || len(old) >= maxNames {
-		return
-	}
-	grown := make(map[string]string, len(old)+1)
-	maps.Copy(grown, old)
-	grown[name] = name
-	n.known.Store(&grown)
-}
+// learn makes a name known, unless too many are.
+func (n *names) learn(name string) { n.add(name, maxNames, func() string { return name }) }
 
 // clip returns a copy of the first maxText bytes of text, cut between characters.
 func clip[T string | []byte](text T) string {

@@ -1,0 +1,87 @@
+package telemetry_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+	"github.com/stdwire/stdwire/server"
+)
+
+const echoParams = `{"name":"echo","arguments":{"text":"a text of the usual length"},"_meta":{` +
+	`"io.modelcontextprotocol/protocolVersion":"2026-07-28","traceparent":` +
+	`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}}`
+
+// BenchmarkMiddleware measures what the middleware adds to a message.
+func BenchmarkMiddleware(b *testing.B) {
+	always, err := telemetry.ParseSampler("always_on", "")
+	assert.NilError(b, err)
+	never, err := telemetry.ParseSampler("always_off", "")
+	assert.NilError(b, err)
+	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
+	for _, bench := range []struct {
+		name string
+		tel  *telemetry.Telemetry
+	}{
+		{"off", nil},
+		{"metrics", telemetry.Options{Sampler: never}.New()},
+		{"spans", telemetry.Options{Sampler: always}.New()},
+	} {
+		for name, m := range map[string]rpc.Middleware{
+			"incoming": bench.tel.Incoming(telemetry.Endpoint{}),
+			"outgoing": bench.tel.Outgoing(telemetry.Endpoint{})} {
+			b.Run(bench.name+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				h := m(handler)
+				req := &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodCallTool,
+					Params: json.RawMessage(echoParams)}
+				ctx := context.Background()
+				var spans []telemetry.Span
+				n := 0
+				for b.Loop() {
+					_, _ = h(ctx, req)
+					if n++; n%512 == 0 && bench.tel != nil {
+						spans = bench.tel.TakeSpans(spans[:0], 512)
+					}
+				}
+			})
+		}
+	}
+}
+
+// BenchmarkEcho measures calls of a tool over a stream in memory, with telemetry at the server only.
+func BenchmarkEcho(b *testing.B) {
+	for _, bench := range []struct {
+		name string
+		tel  *telemetry.Telemetry
+	}{{"off", nil}, {"on", telemetry.Options{}.New()}} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			s := server.Options{
+				Middleware: []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})},
+			}.New(server.Info{Name: "echo", Version: "1"}, nil)
+			assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "echo"},
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"content":[{"type":"text","text":"an answer"}]}`), nil
+				}}))
+			c := mcptest.Connect(b, s, client.Options{})
+			arguments := json.RawMessage(`{"text":"a text of the usual length"}`)
+			var spans []telemetry.Span
+			n := 0
+			for b.Loop() {
+				_, err := c.CallToolRaw(b.Context(), "echo", arguments)
+				assert.NilError(b, err)
+				if n++; n%512 == 0 && bench.tel != nil {
+					spans = bench.tel.TakeSpans(spans[:0], 512)
+				}
+			}
+		})
+	}
+}
