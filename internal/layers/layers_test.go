@@ -144,7 +144,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/observe", []string{
-		"rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
+		"rpc", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
@@ -218,6 +218,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/control", []string{
+		"cmd/stdwire/internal/tap",
 		"internal/printable", "internal/near", "rpc/mcp", "client", "client/host/config",
 		"cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",

@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 	"github.com/stdwire/stdwire/server"
 )
@@ -123,4 +125,21 @@ func TestHandler(t *testing.T) {
 		})).ServeHTTP(httptest.NewRecorder(), request)
 		assert.Assert(t, called)
 	}
+}
+
+// A server that is defined again, after its configuration has changed, continues its series.
+func TestClientAgain(t *testing.T) {
+	r := &Recorder{Telemetry: telemetry.Options{}.New()}
+	for range 2 {
+		var o client.Options
+		r.Client(&o, "files")
+		send := rpc.Chain(func(context.Context, *rpc.Request) (any, error) { return nil, nil },
+			o.Outgoing...)
+		_, err := send(t.Context(), &rpc.Request{Method: "ping"})
+		assert.NilError(t, err)
+	}
+	var text strings.Builder
+	assert.NilError(t, r.WritePrometheus(&text))
+	assert.Equal(t, strings.Count(text.String(), "mcp_client_operation_duration_seconds_count{"), 1)
+	assert.Assert(t, cmp.Contains(text.String(), `service_peer_name="files"`))
 }
