@@ -49,7 +49,7 @@ func page(t *testing.T, name string) string {
 func TestVariablesPage(t *testing.T) {
 	text := page(t, "variables")
 	direct := regexp.MustCompile(
-		`(?:Getenv|LookupEnv)\((?:env, )?"([A-Za-z_]+)"\)|"((?:STDWIRE|XDG)_[A-Z_]+)"|"((?:LOCAL)?APPDATA)"`)
+		`(?:Getenv|LookupEnv)\((?:env, )?"([A-Za-z_]+)"\)|"((?:STDWIRE|XDG|OTEL)_[A-Z_]+)"|"((?:LOCAL)?APPDATA)"`)
 	implied := map[string][]string{ // by functions of the standard library
 		"ProxyFromEnvironment(": {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"},
 		"ProxyFromEnvironment,": {"HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"},

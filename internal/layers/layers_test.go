@@ -120,6 +120,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",
 	}},
+	{"cmd/stdwire/internal/otlp", []string{"internal/printable", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
 		"internal/atomicfile", "dispatch/schema",
 	}},
@@ -141,6 +142,10 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/command", []string{
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
+	}},
+	{"cmd/stdwire/internal/observe", []string{
+		"rpc", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
+		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{
 		"internal/jsonscan", "internal/printable", "internal/form", "internal/shellwords",
@@ -172,6 +177,7 @@ var layers = []struct {
 		"internal/jsonscan", "internal/printable", "dispatch/schema", "rpc", "rpc/mcp",
 	}},
 	{"cmd/stdwire/internal/calls", []string{
+		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"internal/atomicfile", "rpc/mcp/skill",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
@@ -198,6 +204,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/guard", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/serve", []string{
+		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"cmd/stdwire/internal/arguments",
 		"internal/jsonscan", "internal/printable", "internal/near", "internal/atomicfile",
 		"internal/shellwords", "internal/terminal", "internal/processgroup", "internal/child",
@@ -211,6 +218,7 @@ var layers = []struct {
 		"cmd/stdwire/internal/socket", "cmd/stdwire/internal/relay",
 	}},
 	{"cmd/stdwire/internal/control", []string{
+		"cmd/stdwire/internal/tap",
 		"internal/printable", "internal/near", "rpc/mcp", "client", "client/host/config",
 		"cmd/stdwire/internal/guard",
 		"cmd/stdwire/internal/ops/host", "cmd/stdwire/internal/term",

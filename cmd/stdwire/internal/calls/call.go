@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -13,12 +14,14 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch/schema"
 	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
 // CallCommand is stdwire call.
@@ -65,7 +68,7 @@ instead: COMMAND reads the params of sampling/createMessage from stdin and write
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 				command.SwitchFlag(&c.task, "--task",
 					"if the call becomes a task, print its id and do not wait; see stdwire task"),
-			}, c.Target.Flags()...)
+			}, append(c.Target.Flags(), c.observed.Flags()...)...)
 			return command.Grammar{Flags: flags, Word: c.word,
 				Argument: "an argument of the tool is written %s=VALUE", Connection: c.Target.SetConnection,
 				Command: c.Target.Command}, c.run
@@ -88,6 +91,7 @@ type Call struct {
 	task        bool
 	output      string
 	save        string // directory; "": nothing is saved
+	observed    observe.Flags
 }
 
 // Word parses the tool or an argument.
@@ -125,7 +129,7 @@ func (c *Call) unexpected() error {
 	return err
 }
 
-func (c *Call) run(ctx context.Context, std *term.Streams) error {
+func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 	if c.Tool == "" {
 		return command.Usagef("which tool?").WithHint("stdwire tools lists them")
 	}
@@ -144,6 +148,13 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer saver.Close()
+	recorder, err := c.observed.Open(std, slog.New(slog.NewTextHandler(std.Err, nil)))
+	if err != nil {
+		return err
+	}
+	defer recorder.Close()
+	ctx, span := recorder.StartSpan(ctx, "stdwire call", telemetry.Internal)
+	defer func() { span.End(err) }() // before the recorder is closed
 	if c.watch {
 		c.Target.Options.OnLog, c.Target.Options.LogLevel = logLines(std), mcp.LevelInfo
 	}
@@ -151,6 +162,8 @@ func (c *Call) run(ctx context.Context, std *term.Streams) error {
 		if c.yes {
 			elicit.Confirm(o)
 		}
+		o.Logger = recorder.Logger(o.Logger)
+		recorder.Client(o, c.Target.Name())
 	}
 	return c.Target.UseWith(ctx, std, adjust, func(cl *client.Client) error {
 		if err := c.Target.Configured.CheckAllowed(c.Tool); err != nil {

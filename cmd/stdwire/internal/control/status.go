@@ -18,7 +18,7 @@ import (
 // StatusCommand returns the command stdwire status.
 func StatusCommand() command.Command {
 	return command.Command{
-		Name: "status", Usage: "[-o text|json]",
+		Name: "status", Usage: "[--watch] [-o text|json]",
 		Summary: "show the running gateways and their servers",
 		Help: `Prints each running stdwire serve of yours that offers configured servers: its process, when it
 started, its address and configuration files; and of each server the state, the revision, the
@@ -27,12 +27,31 @@ message; or why it does not work and when it is started again.
 
 It lists what is withheld, with the reason and the remedy: a definition differs from the first
 use, or a server earlier in the configuration has the same name, which is an error. It also
-lists changes of the configuration that wait to be accepted, and how to accept them.`,
+lists changes of the configuration that wait to be accepted, and how to accept them.
+
+With --watch it shows every two seconds, until Ctrl-C, each server with its state, its calls,
+reads and prompts that have ended since then, how many of them failed, how long they took, and
+how much is withheld. p50 and p95 are the times within which half and 95 % of the last 1,000
+were answered. A gateway that is started again is shown again. If stdout is not a terminal, each
+server is a line that begins with the time.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
-			return command.Grammar{
-					Flags: []command.Flag{command.FormatFlag(&output, "text", "json")}},
+			var watched bool
+			return command.Grammar{Flags: []command.Flag{
+					command.FormatFlag(&output, "text", "json"),
+					command.SwitchFlag(&watched, "--watch",
+						"show calls, errors and latencies of the servers, again and again"),
+				}},
 				func(ctx context.Context, std *term.Streams) error {
+					if watched {
+						if output == "json" {
+							return command.Usagef("--watch prints text").WithHint(
+								"leave out -o json")
+						}
+						ticker := time.NewTicker(watchInterval)
+						defer ticker.Stop()
+						return watch(ctx, std, ticker.C)
+					}
 					all, err := runningGateways(ctx, std)
 					if err != nil {
 						return err

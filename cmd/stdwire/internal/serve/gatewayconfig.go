@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/client/host/gateway"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -48,6 +49,7 @@ type GatewayConfig struct {
 	env        *config.Environment // set by Start
 	store      *config.Store       // of trusted definitions
 	messages   *watchedMessages    // for host.messages; may be nil
+	recorder   *observe.Recorder   // may be nil
 }
 
 func (m *GatewayConfig) flags() []command.Flag {
@@ -205,6 +207,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 	if m.messages != nil {
 		m.messages.observe(&o.Hooks, s.ID, tap.FromClient)
 	}
+	m.recorder.Client(&o, s.ID)
 	return host.Server{
 		ID: s.ID, Digest: digest(s), Filter: s.Filter,
 		PerSession: s.PerSession, IdleStop: s.IdleStop, Disabled: s.Disabled,

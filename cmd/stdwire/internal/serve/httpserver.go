@@ -14,8 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/api"
@@ -37,7 +39,9 @@ type httpServer struct {
 	listening func(url string) // called with the URL; may be nil
 	// waits for an operation that may still be added; may be nil
 	missing  func(ctx context.Context, operation string) error
-	starting *startup // nil if no servers are offered
+	recorder *observe.Recorder
+	starting *startup      // nil if no servers are offered, or they have all been started
+	servers  *host.Manager // nil if no servers are offered
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -109,12 +113,14 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		Memory: e.main.server.Integration().Memory(), MaxBody: int64(w.limits.MaxBody),
 		MaxCalls: w.limits.MaxCalls}
 	mux := http.NewServeMux()
+	failures := w.recorder.Counter(authFailures)
 	if w.oauth.issuer != "" {
 		resource, err := w.oauth.resource(log)
 		if err != nil {
 			return err
 		}
-		overMCP.Authorize, overHTTP.Principal = resource.Authorize, principalOf(resource)
+		overMCP.Authorize = countFailures(resource.Authorize, failures)
+		overHTTP.Principal = countFailures(principalOf(resource), failures)
 		for _, path := range resource.MetadataPaths() {
 			mux.Handle(path, resource)
 		}
@@ -124,6 +130,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		if overMCP.Principal, err = w.principal(std, log); err != nil {
 			return err
 		}
+		overMCP.Principal = countFailures(overMCP.Principal, failures)
 		overHTTP.Principal = overMCP.Principal
 	}
 	overMCP.Card, err = w.card.card(bound.base+mainPath, w.oauth.audience, bound.local)
@@ -135,7 +142,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	if catalog != nil {
 		also = fmt.Sprintf(", and the same as an HTTP API at %s/v1/", bound.base)
 		handler := overHTTP.New(dispatch.NewDispatcher(catalog,
-			dispatch.Options{Logger: log, Missing: w.missing}))
+			dispatch.Options{Logger: log, Missing: w.missing, Interceptors: w.interceptors()}))
 		if w.starting != nil {
 			handler = w.starting.documents(handler)
 		}
@@ -144,13 +151,14 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
+	mux.HandleFunc("GET /readyz", w.serveReadiness(ctx))
 	if w.listening != nil {
 		w.listening(bound.base + mainPath)
 	}
 	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
 	e.printProfiles(std, bound.base)
 	web := &http.Server{
-		Handler: mux, ConnState: listener.trackState,
+		Handler: w.recorder.Handler(mux), ConnState: listener.trackState,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -58,11 +59,18 @@ this.
 		Make: func() (command.Grammar, command.Runner) {
 			b, m := new(target.BuiltinFlags), new(GatewayConfig)
 			w, l, k := new(httpServer), new(logFlags), new(skillDirs)
-			flags := slices.Concat(b.ServerFlags(), k.flags(), m.flags(), w.flags(), l.flags())
+			observed := new(observe.Flags)
+			flags := slices.Concat(b.ServerFlags(), k.flags(), m.flags(), w.flags(), l.flags(),
+				observed.Flags())
 			return command.Grammar{Flags: flags},
 				func(ctx context.Context, std *term.Streams) error {
 					log, failed := l.open(std)
-					err := serveMCP(ctx, std, b, k, m, w, log)
+					recorder, err := observed.Open(std, log)
+					if err == nil {
+						m.recorder, w.recorder = recorder, recorder
+						err = serveMCP(ctx, std, b, k, m, w, recorder.Logger(log))
+						recorder.Close()
+					}
 					failed(err)
 					return err
 				}
@@ -92,6 +100,7 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 		options = b.Options(log)
 	}
 	options.StateKey = w.stateKey
+	m.recorder.Server(&options)
 	starting := newStartup()
 	if m.isEnabled() {
 		if err := m.loadLimits(); err != nil {
@@ -126,7 +135,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			m.operations = operations
 			m.serveProfiles(e,
 				server.Options{Logger: log, StateKey: w.stateKey, Memory: s.Integration().Memory(),
-					Middleware: options.Middleware, MaxWatched: options.MaxWatched,
+					Middleware: options.Middleware, Outgoing: options.Outgoing,
+					MaxWatched:       options.MaxWatched,
 					MaxSubscriptions: options.MaxSubscriptions, Hooks: options.Hooks})
 		}
 		m.writable = b.Writable()
@@ -140,6 +150,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 			st.setEndpoint(w.baseURL(w.address) + mainPath) // until the port is known
 		}
 		w.listening, w.missing, w.starting = st.setEndpoint, st.Gateway.AwaitOperation, starting
+		w.servers = st.Gateway.Manager()
+		addGatewayMetrics(m.recorder.Telemetry, st.Gateway)
 		st.start(ctx, starting)
 	}
 	if w.address != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -28,10 +29,12 @@ type transportBridge struct {
 	web          httpServer
 	era          string
 	startTimeout time.Duration
+	observed     observe.Flags
+	recorder     *observe.Recorder // set by run
 }
 
 func (x *transportBridge) flags() []command.Flag {
-	return append(append(x.remoteFlags(), x.web.flags()...),
+	return append(slices.Concat(x.remoteFlags(), x.web.flags(), x.observed.Flags()),
 		command.ChoiceFlag(&x.era, "--era",
 			"how to speak to the server, with --http or --url (default auto)", "auto", "modern",
 			"legacy"),
@@ -60,6 +63,9 @@ func (x *transportBridge) check() error {
 		return command.Usagef(
 			"--start-timeout is for a server that is served over another transport").WithHint(
 			"add --http ADDR or --url URL")
+	case !x.isEnabled() && x.observed.Given() != "":
+		return command.Usagef("%s is for a server that is served over another transport",
+			x.observed.Given()).WithHint("add --http ADDR or --url URL")
 	case x.remote.URL == "" && x.words == nil:
 		return command.Usagef("which server?").WithHint(
 			"its command follows --: stdwire bridge -- COMMAND…; or it has a URL: stdwire bridge --url URL")
@@ -83,9 +89,17 @@ func (x *transportBridge) name() string {
 
 func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
+	recorder, err := x.observed.Open(std, log)
+	if err != nil {
+		return err
+	}
+	defer recorder.Close()
+	log = recorder.Logger(log)
+	x.recorder, x.web.recorder = recorder, recorder
+	options := server.Options{StateKey: x.web.stateKey, Logger: log}
+	recorder.Server(&options)
 	b, err := startBridge(ctx, std, x.name(),
-		func(*host.Manager) host.Server { return x.server(std, log) },
-		server.Options{StateKey: x.web.stateKey, Logger: log})
+		func(*host.Manager) host.Server { return x.server(std, log) }, options)
 	if f, ok := errors.AsType[*command.Failure](err); ok {
 		f.Logged = true // its stderr was already shown
 	}
@@ -93,7 +107,9 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	defer b.gateway.Close()
+	addGatewayMetrics(recorder.Telemetry, b.gateway)
 	if x.web.address != "" {
+		x.web.servers = b.gateway.Manager()
 		return x.web.serve(ctx, std, &endpoints{main: &endpoint{server: b.server}}, nil, log)
 	}
 	if std.InTerminal {
@@ -104,13 +120,16 @@ func (x *transportBridge) run(ctx context.Context, std *term.Streams) error {
 
 // server returns the server behind the bridge.
 func (x *transportBridge) server(std *term.Streams, log *slog.Logger) host.Server {
+	id := cmp.Or(config.SuggestID(x.name()), "server")
+	options := client.Options{
+		Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
+		Era:  target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log}
+	x.recorder.Client(&options, id)
 	return host.Server{
-		ID:           cmp.Or(config.SuggestID(x.name()), "server"),
+		ID:           id,
 		IdleStop:     -1, // its clients may rely on its state
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Options: client.Options{
-			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
-			Era:  target.Eras[x.era], StartTimeout: x.startTimeout, Logger: log},
+		Options: options,
 		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 			if x.words == nil {
 				return o.Connect(ctx, x.remote.Dial())

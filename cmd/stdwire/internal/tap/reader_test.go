@@ -175,10 +175,10 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, (&Stats{}).Report().Status == nil, true)
 
 	took := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
-	assert.Equal(t, percentile(took, 0.5), 5.0)
-	assert.Equal(t, percentile(took, 0.95), 10.0)
-	assert.Equal(t, percentile(took[:1], 0.5), 1.0)
-	assert.Equal(t, percentile(nil, 0.5), 0.0)
+	assert.Equal(t, Percentile(took, 0.5), 5.0)
+	assert.Equal(t, Percentile(took, 0.95), 10.0)
+	assert.Equal(t, Percentile(took[:1], 0.5), 1.0)
+	assert.Equal(t, Percentile(nil, 0.5), 0.0)
 }
 
 // Ids invented by peers use a bounded amount of memory.

@@ -187,8 +187,8 @@ func (s *Stats) Report() Report {
 	})
 	for _, m := range report.Methods {
 		slices.Sort(m.durations)
-		m.P50Ms, m.P95Ms, m.MaxMs = percentile(m.durations, 0.50), percentile(m.durations, 0.95),
-			percentile(m.durations, 1)
+		m.P50Ms, m.P95Ms, m.MaxMs = Percentile(m.durations, 0.50), Percentile(m.durations, 0.95),
+			Percentile(m.durations, 1)
 	}
 	report.Unanswered, report.Unmatched = []UnansweredRequest{},
 		append([]UnmatchedResponse{}, report.Unmatched...)
@@ -198,8 +198,9 @@ func (s *Stats) Report() Report {
 	return report
 }
 
-// percentile returns the nearest-rank percentile for part, which is between 0 and 1.
-func percentile(sorted []float64, part float64) float64 {
+// Percentile returns the nearest-rank percentile for part, which is between 0 and 1; 0 if there are
+// no values.
+func Percentile(sorted []float64, part float64) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}

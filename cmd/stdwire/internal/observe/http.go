@@ -1,0 +1,27 @@
+package observe
+
+import (
+	"net/http"
+
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+)
+
+// Handler makes the requests to a handler belong to the trace of their header traceparent.
+func (r *Recorder) Handler(next http.Handler) http.Handler {
+	if !r.records() {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		header := request.Header
+		if text := header.Get("Traceparent"); text != "" {
+			if parent, err := telemetry.ParseTraceparent(text); err == nil {
+				if states := header.Values("Tracestate"); len(states) == 1 {
+					parent.State, _ = telemetry.ParseTracestate(states[0])
+				}
+				request = request.WithContext(
+					telemetry.ContextWithParent(request.Context(), parent))
+			}
+		}
+		next.ServeHTTP(w, request)
+	})
+}

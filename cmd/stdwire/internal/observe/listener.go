@@ -1,0 +1,97 @@
+package observe
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+)
+
+// metricsAddress returns the address of --metrics. Without a host it is the loopback address,
+// because the metrics need no token.
+func metricsAddress(value string) (string, error) {
+	host, port, err := net.SplitHostPort(value)
+	if err != nil || port == "" {
+		return "", command.Usagef("--metrics: %q is not an address",
+			value).WithHint("write 127.0.0.1:9464, or 127.0.0.1:0 for any free port")
+	}
+	if host == "" {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// A listener serves metrics over HTTP.
+type listener struct {
+	net.Listener
+	server *http.Server
+	done   chan struct{}
+}
+
+// listen serves the metrics of t at an address.
+func listen(address string, t *telemetry.Telemetry, log *slog.Logger) (*listener, error) {
+	bound, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, command.Usagef("--metrics: %v",
+			err).WithHint("the port may be in use; 127.0.0.1:0 selects a free one")
+	}
+	handler := http.Handler(metricsHandler(t))
+	if at, ok := bound.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		handler = localOnly(handler)
+	}
+	l := &listener{bound, &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}, make(chan struct{})}
+	go func() {
+		defer close(l.done)
+		_ = l.server.Serve(bound) // until close
+	}()
+	return l, nil
+}
+
+func (l *listener) close() {
+	_ = l.server.Close()
+	<-l.done
+}
+
+// metricsHandler serves /metrics for Prometheus, and /debug/vars as package expvar does, without
+// the command line, which may have secrets.
+func metricsHandler(t *telemetry.Telemetry) *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", telemetry.PrometheusContentType)
+		_ = t.WritePrometheus(w)
+	})
+	mux.HandleFunc("GET /debug/vars", func(w http.ResponseWriter, _ *http.Request) {
+		var memory runtime.MemStats
+		runtime.ReadMemStats(&memory)
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_ = json.NewEncoder(w).Encode(map[string]any{"memstats": &memory,
+			"mcp": json.RawMessage(t.String())})
+	})
+	return mux
+}
+
+// localOnly refuses requests for names of other machines, with which a web page could read the
+// metrics after its name has been given the loopback address.
+func localOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		ip := net.ParseIP(strings.Trim(host, "[]"))
+		if host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			http.Error(w, "the Host is not of this machine", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

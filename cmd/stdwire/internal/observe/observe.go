@@ -1,0 +1,214 @@
+// Package observe records the traces and metrics of a command, if the user asks for them, and
+// exports them: to a collector by OTLP, and on a listener that Prometheus reads.
+package observe
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/otlp"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+	"github.com/stdwire/stdwire/server"
+)
+
+// Flags are the flags of commands that can be observed.
+type Flags struct {
+	endpoint string // of --otlp
+	metrics  string // of --metrics
+}
+
+// Given returns the name of a given flag, or "".
+func (f *Flags) Given() string {
+	switch {
+	case f.endpoint != "":
+		return "--otlp"
+	case f.metrics != "":
+		return "--metrics"
+	}
+	return ""
+}
+
+// Flags returns the flags.
+func (f *Flags) Flags() []command.Flag {
+	return []command.Flag{
+		{Name: "--otlp", Value: "URL",
+			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: that of OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
+			Set: func(value string) error {
+				if value == "" {
+					return errors.New("the URL is empty")
+				}
+				f.endpoint = value
+				return nil
+			}},
+		{Name: "--metrics", Value: "ADDR",
+			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; without a host it is 127.0.0.1",
+			Set: func(value string) (err error) {
+				f.metrics, err = metricsAddress(value)
+				return err
+			}},
+	}
+}
+
+// flushTimeout is how long the end of a command waits for the collector.
+const flushTimeout = 3 * time.Second
+
+// A Recorder records traces and metrics. If the user has not asked for them, nothing is recorded
+// and its methods change nothing; nor do Logger, Server, Client and Handler of a nil Recorder.
+type Recorder struct {
+	*telemetry.Telemetry // nil if nothing is recorded
+
+	config   *otlp.Config
+	exporter *otlp.Exporter // nil if there is no collector
+	listener *listener      // nil if there is none
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+
+	mu       sync.Mutex
+	services map[string]middleware // by the name of the server
+}
+
+// middleware records the messages of a client.
+type middleware struct{ incoming, outgoing rpc.Middleware }
+
+// Open reads the variables and starts to export. Warnings go to std.Err and what happens later to
+// log. The caller closes the recorder. The error is a [*command.Failure].
+func (f *Flags) Open(std *term.Streams, log *slog.Logger) (*Recorder, error) {
+	config, warnings, err := otlp.Configure(os.Getenv, f.endpoint)
+	if err != nil {
+		return nil, command.Usagef("telemetry: %v", err)
+	}
+	r := &Recorder{config: config}
+	if config.Disabled || !config.Enabled() && f.metrics == "" {
+		return r, nil
+	}
+	for _, w := range warnings {
+		std.Err.Printf("warning: %s", w)
+	}
+	spans := config.Batch.Queue
+	if config.Traces.URL == "" {
+		spans = -1
+	}
+	resource := append(config.Resource, slog.String("service.version", command.Version()))
+	r.Telemetry = telemetry.Options{Resource: resource, Sampler: config.Sampler,
+		MaxSpans: spans}.New()
+	if f.metrics != "" {
+		if r.listener, err = listen(f.metrics, r.Telemetry, log); err != nil {
+			return nil, err
+		}
+		std.Err.Printf("stdwire: serving metrics at http://%s/metrics", r.listener.Addr())
+	}
+	if config.Enabled() {
+		r.exporter = otlp.Start(config, log)
+		var ctx context.Context
+		ctx, r.cancel = context.WithCancel(context.Background())
+		r.done.Go(func() { r.export(ctx) })
+	}
+	return r, nil
+}
+
+// Close exports what is left, within a few seconds.
+func (r *Recorder) Close() {
+	if r.listener != nil {
+		r.listener.close()
+	}
+	if r.exporter == nil {
+		return
+	}
+	r.cancel()
+	r.done.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	r.exporter.Close(ctx)
+}
+
+// export passes spans and metrics to the exporter at their intervals until ctx ends, and then once
+// more.
+func (r *Recorder) export(ctx context.Context) {
+	spans := time.NewTicker(r.config.Batch.Delay)
+	defer spans.Stop()
+	metrics := time.NewTicker(r.config.Interval)
+	defer metrics.Stop()
+	for {
+		select {
+		case <-r.SpansReady():
+			r.exportSpans()
+		case <-spans.C:
+			r.exportSpans()
+		case <-metrics.C:
+			r.exportMetrics()
+		case <-ctx.Done():
+			r.exportSpans()
+			r.exportMetrics()
+			return
+		}
+	}
+}
+
+func (r *Recorder) exportSpans() {
+	for r.config.Traces.URL != "" {
+		spans := r.TakeSpans(nil, r.config.Batch.Size)
+		if len(spans) == 0 {
+			return
+		}
+		r.exporter.Traces(r.AppendTraces(nil, spans))
+	}
+}
+
+func (r *Recorder) exportMetrics() {
+	if r.config.Metrics.URL != "" {
+		r.exporter.Metrics(r.AppendMetrics(nil))
+	}
+}
+
+func (r *Recorder) records() bool { return r != nil && r.Telemetry != nil }
+
+// Logger returns a logger like log that adds the trace to each line that belongs to one.
+func (r *Recorder) Logger(log *slog.Logger) *slog.Logger {
+	if !r.records() {
+		return log
+	}
+	return slog.New(telemetry.LogHandler(log.Handler()))
+}
+
+// Server makes a server with these options record its messages.
+func (r *Recorder) Server(o *server.Options) {
+	if r.records() {
+		o.Middleware = append(o.Middleware, r.Incoming(telemetry.Endpoint{}))
+		o.Outgoing = append(o.Outgoing, r.Outgoing(telemetry.Endpoint{}))
+	}
+}
+
+// Client makes a client with these options record its messages. service is the name of the server
+// in metrics.
+func (r *Recorder) Client(o *client.Options, service string) {
+	if r.records() {
+		m := r.service(service)
+		o.Middleware = append(o.Middleware, m.incoming)
+		o.Outgoing = append(o.Outgoing, m.outgoing)
+	}
+}
+
+// service returns the middleware for a server. It is the same each time, because each middleware
+// has series of its own, even with the same labels.
+func (r *Recorder) service(name string) middleware {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m, ok := r.services[name]
+	if !ok {
+		e := telemetry.Endpoint{Service: name}
+		m = middleware{r.Incoming(e), r.Outgoing(e)}
+		if r.services == nil {
+			r.services = make(map[string]middleware)
+		}
+		r.services[name] = m
+	}
+	return m
+}

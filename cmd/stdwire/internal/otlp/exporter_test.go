@@ -1,0 +1,263 @@
+package otlp_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/otlp"
+)
+
+func logTo(t *testing.T, w *strings.Builder) *slog.Logger {
+	t.Helper()
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+// A collector is an HTTP server in the memory of a synctest bubble.
+type collector struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	bodies []string        // in the order in which they arrived; not for concurrent requests
+	at     []time.Duration // when, since it was started
+	began  time.Time
+}
+
+func (c *collector) Accept() (net.Conn, error) {
+	select {
+	case conn := <-c.conns:
+		return conn, nil
+	case <-c.closed:
+		return nil, net.ErrClosed
+	}
+}
+func (c *collector) Close() error   { close(c.closed); return nil }
+func (c *collector) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (c *collector) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case c.conns <- theirs:
+		return ours, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// export runs test in a bubble with an exporter to a collector that answers with handle. n counts
+// its requests from 0.
+func export(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n int),
+	test func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder)) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &collector{conns: make(chan net.Conn), closed: make(chan struct{}), began: time.Now()}
+		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			c.bodies = append(c.bodies, r.URL.Path+" "+string(body))
+			c.at = append(c.at, time.Since(c.began))
+			handle(w, r, len(c.bodies)-1)
+		})}
+		served := make(chan error)
+		go func() { served <- s.Serve(c) }()
+		config, _, err := configure("http://user:password@c?key=secret",
+			"OTEL_EXPORTER_OTLP_HEADERS=x-key=secret", "OTEL_BSP_EXPORT_TIMEOUT=120000")
+		assert.NilError(t, err)
+		log := new(strings.Builder)
+		x := otlp.StartDial(config, logTo(t, log), c.dial)
+		test(t, x, c, log)
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		x.Close(ctx)
+		assert.NilError(t, s.Close())
+		<-served
+		for _, secret := range []string{"secret", "password"} {
+			assert.Assert(t, !strings.Contains(log.String(), secret), log)
+		}
+	})
+}
+
+func TestExport(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if r.Method != "POST" || r.Header.Get("Content-Type") != "application/json" ||
+			r.Header.Get("X-Key") != "secret" {
+			w.WriteHeader(400)
+		}
+		_, _ = io.WriteString(w, "{}")
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		x.Traces([]byte(`{"resourceSpans":[]}`))
+		x.Metrics([]byte(`{"resourceMetrics":[]}`))
+		x.Close(t.Context())
+		assert.DeepEqual(t, c.bodies, []string{`/v1/traces {"resourceSpans":[]}`,
+			`/v1/metrics {"resourceMetrics":[]}`})
+		assert.Equal(t, x.Dropped(), int64(0))
+		assert.Equal(t, log.String(), "")
+		x.Traces([]byte(`{}`)) // nobody sends it any more
+		assert.Equal(t, x.Dropped(), int64(1))
+	})
+}
+
+// A busy collector gets the same request again: after the time that it asks for, in seconds or as
+// a date, at most 30 seconds; otherwise after a growing one.
+func TestRetry(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		switch n {
+		case 0:
+			w.Header().Set("Retry-After", "7")
+			w.WriteHeader(429)
+		case 1:
+			w.Header().Set("Retry-After",
+				time.Now().Add(20*time.Second).UTC().Format(http.TimeFormat))
+			w.WriteHeader(503)
+		case 2:
+			w.Header().Set("Retry-After", "86400")
+			w.WriteHeader(429)
+		case 3:
+			w.Header().Set("Retry-After", "soon")
+			w.WriteHeader(502)
+		case 4:
+			w.WriteHeader(504)
+		}
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		x.Traces([]byte(`1`))
+		time.Sleep(110 * time.Second)
+		assert.Equal(t, len(c.bodies), 6)
+		assert.DeepEqual(t, c.at[:4], []time.Duration{0, 7 * time.Second, 27 * time.Second,
+			57 * time.Second})
+		for i, longest := range []time.Duration{8 * time.Second, 16 * time.Second} {
+			waited := c.at[i+4] - c.at[i+3]
+			assert.Assert(t, waited >= longest/2 && waited <= longest, waited)
+		}
+		assert.Equal(t, x.Dropped(), int64(0))
+		assert.Equal(t, log.String(), "")
+	})
+}
+
+// Any other answer is final, and a redirect is not followed.
+func TestRefusal(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		w.Header().Set("Location", "http://elsewhere/")
+		w.WriteHeader([]int{400, 401, 404, 500, 307}[n])
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		for range 5 {
+			x.Traces([]byte(`1`))
+		}
+		synctest.Wait()
+		assert.Equal(t, len(c.bodies), 5)
+		assert.Equal(t, x.Dropped(), int64(5))
+		assert.Equal(t, strings.Count(log.String(), "\n"), 1, log)
+		assert.Assert(t, cmp.Contains(log.String(), `collector=http://c/v1/traces`))
+		assert.Assert(t, cmp.Contains(log.String(), `answered 400 Bad Request`))
+		x.Close(t.Context())
+		assert.Assert(t, cmp.Contains(log.String(), `payloads=4`))
+	})
+}
+
+// A collector that never answers holds the queue for a while; each payload has its time.
+func TestNoAnswer(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		<-r.Context().Done()
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		x.Traces([]byte(`1`))
+		x.Traces([]byte(`2`))
+		time.Sleep(time.Minute)
+		assert.Assert(t, len(c.bodies) > 3 && len(c.bodies) < 7, len(c.bodies))
+		assert.Equal(t, c.bodies[len(c.bodies)-1], "/v1/traces 1")
+		time.Sleep(65 * time.Second)
+		assert.Equal(t, c.bodies[len(c.bodies)-1], "/v1/traces 2")
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		x.Close(ctx)
+		assert.Equal(t, time.Since(began), 3*time.Second)
+		assert.Equal(t, x.Dropped(), int64(2))
+	})
+}
+
+// A collector that is slow delays no caller: the queue is bounded and loses its oldest payloads.
+func TestBacklog(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		if n == 0 {
+			time.Sleep(5 * time.Second)
+		}
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		x.Traces([]byte("first"))
+		synctest.Wait()
+		began := time.Now()
+		for i := range 10_000 {
+			x.Traces(fmt.Appendf(nil, "%d", i))
+		}
+		assert.Equal(t, time.Since(began), time.Duration(0))
+		assert.Equal(t, x.Dropped(), int64(10_000-256))
+		for range 40 { // 40 MB
+			x.Metrics(make([]byte, 1<<20))
+		}
+		assert.Equal(t, x.Dropped(), int64(10_000+40-16))
+		x.Traces(make([]byte, 16<<20+1))
+		assert.Equal(t, x.Dropped(), int64(10_000+40-16+1))
+		time.Sleep(6 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, len(c.bodies), 1+16)
+		assert.Equal(t, strings.Count(log.String(), "\n"), 1)
+		assert.Assert(t, cmp.Contains(log.String(), "payloads=10025"))
+	})
+}
+
+// What a collector answers is not trusted: not its form, its size, or its text.
+func TestResponses(t *testing.T) {
+	for _, tt := range []struct{ response, want string }{
+		{"{}", ""}, {"", ""}, {"<html>", ""}, {"[1", ""}, {`{"partialSuccess":7}`, ""},
+		{`{"partialSuccess":{}}`, ""},
+		{strings.Repeat(" ", 1<<20) + `{"partialSuccess":{"rejectedSpans":"3"}}`, ""},
+		{`{"partialSuccess":{"rejectedSpans":"3"}}`, "rejected=3"},
+		{`{"partialSuccess":{"rejectedSpans":3,"errorMessage":"too\u001b[31m old"}}`,
+			`rejected="3: too old"`},
+		{`{"partialSuccess":{"rejectedSpans":"x","errorMessage":"` + strings.Repeat("long", 10000) +
+			`"}}`, "rejected=longlong"},
+	} {
+		export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+			_, _ = io.WriteString(w, tt.response)
+		}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+			for range 3 {
+				x.Traces([]byte(`1`))
+			}
+			synctest.Wait()
+			if tt.want == "" {
+				assert.Equal(t, log.String(), "", "%.50s", tt.response)
+				return
+			}
+			assert.Assert(t, cmp.Contains(log.String(), tt.want))
+			assert.Equal(t, strings.Count(log.String(), "\n"), 1)
+			assert.Assert(t, log.Len() < 500)
+			assert.Equal(t, x.Dropped(), int64(0))
+		})
+	}
+}
+
+// A collector that is down is tried again until it is up.
+func TestDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		config, _, err := configure("http://c")
+		assert.NilError(t, err)
+		n := 0
+		log := new(strings.Builder)
+		dial := func(context.Context, string, string) (net.Conn, error) {
+			n++
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: io.ErrUnexpectedEOF}
+		}
+		x := otlp.StartDial(config, logTo(t, log), dial)
+		x.Traces([]byte(`1`))
+		time.Sleep(time.Minute)
+		assert.Assert(t, n > 3 && n < 7, n)
+		assert.Equal(t, x.Dropped(), int64(1))
+		assert.Assert(t, cmp.Contains(log.String(), "dial tcp: unexpected EOF"))
+		x.Close(t.Context())
+	})
+}

@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"net/http"
+
+	"github.com/stdwire/stdwire/dispatch"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+)
+
+// authFailures counts the requests over HTTP that are refused for want of authorization.
+var authFailures = telemetry.Instrument{Name: "stdwire.http.authorization.failures",
+	Unit: "{request}", Description: "Requests without a valid token or certificate."}
+
+// countFailures returns a function like authorize, which may be nil, that counts its errors.
+func countFailures[Caller any](authorize func(*http.Request) (Caller, error),
+	failures *telemetry.Counter) func(*http.Request) (Caller, error) {
+	if authorize == nil || failures == nil {
+		return authorize
+	}
+	return func(r *http.Request) (Caller, error) {
+		caller, err := authorize(r)
+		if err != nil {
+			failures.Add(1)
+		}
+		return caller, err
+	}
+}
+
+// interceptors returns those of the HTTP API.
+func (w *httpServer) interceptors() []dispatch.Interceptor {
+	if w.recorder == nil || w.recorder.Telemetry == nil {
+		return nil
+	}
+	return []dispatch.Interceptor{w.recorder.Operation()}
+}
