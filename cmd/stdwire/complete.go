@@ -36,7 +36,7 @@ func complete(ctx context.Context, words []string, std *term.Streams) {
 // completeRun returns the candidates for an operation of stdwire run and its flags.
 func completeRun(ctx context.Context, words []string) (all []completion.Candidate) {
 	var out bytes.Buffer
-	std := &term.Streams{In: strings.NewReader(""), Out: term.NewOutput(&out, false),
+	std := &term.Streams{In: strings.NewReader(""), Out: term.NewOutput(&out, term.Display{}),
 		Err: &term.Console{W: io.Discard}}
 	b, f := new(target.BuiltinFlags), new(serve.ServerOperations)
 	words = completionWords(b, f, append([]string{completeCommand}, words...))

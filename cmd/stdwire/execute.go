@@ -84,7 +84,7 @@ func dispatchCommand(ctx context.Context, args []string, std *term.Streams) erro
 			return command.Usagef("what to do?").WithHint(
 				"to serve MCP on stdin and stdout: stdwire serve; for all else: stdwire help")
 		}
-		std.Out.Print(shortHelp())
+		std.Out.Print(shortHelp(std.Out.Columns()))
 		return nil
 	}
 	if name := flagCommands[args[0]]; name != "" {

@@ -24,7 +24,8 @@ import (
 func TestWithoutArguments(t *testing.T) {
 	c := termtest.Capture(true)
 	assert.Equal(t, execute(t.Context(), nil, c.Streams), 0)
-	assert.Equal(t, c.Stdout.String(), `stdwire speaks MCP: a server with file and process tools, a client and a gateway.
+	assert.Equal(t, c.Stdout.String(), `stdwire speaks MCP: a server with file and process tools, a client and a
+gateway.
 
 usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
 
@@ -145,7 +146,7 @@ func TestWaysToAsk(t *testing.T) {
 func TestEveryCommandHasHelp(t *testing.T) {
 	for _, c := range commands() {
 		assert.Assert(t, c.Summary != "", c.Name)
-		assert.Assert(t, cmp.Contains(overview(), "  "+c.Name+" "))
+		assert.Assert(t, cmp.Contains(overview(printable.NoTerminal), "  "+c.Name+" "))
 		var texts []string
 		for _, args := range [][]string{{"help", c.Name}, {c.Name, "--help"}, {c.Name, "-h"},
 			{"-h", c.Name}, {"--help", c.Name}} {
@@ -170,7 +171,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 				!strings.HasSuffix(line, " "), "%s: %q", c.Name, line)
 		}
 	}
-	for line := range strings.SplitSeq(overview(), "\n") {
+	for line := range strings.SplitSeq(overview(printable.NoTerminal), "\n") {
 		assert.Assert(t, utf8.RuneCountInString(line) <= printable.Width+1, line)
 	}
 }
@@ -276,7 +277,7 @@ func (w brokenWriter) Write([]byte) (int, error) { return 0, w.err }
 func TestStdoutFails(t *testing.T) {
 	c := termtest.Capture(false)
 	err := &os.PathError{Op: "write", Path: "stdout", Err: errors.New("the disk is full")}
-	c.Out = term.NewOutput(brokenWriter{err}, false)
+	c.Out = term.NewOutput(brokenWriter{err}, term.Display{})
 	assert.Equal(t, execute(t.Context(), []string{"help"}, c.Streams), 1)
 	assert.Equal(t, c.Stderr.String(), "stdwire: stdout: write stdout: the disk is full\n")
 }

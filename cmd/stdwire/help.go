@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,7 +43,7 @@ if needed:
 				case dir != "":
 					return writeManual(std, dir)
 				case words == nil:
-					std.Out.Print(overview())
+					std.Out.Print(overview(std.Out.Columns()))
 					return nil
 				}
 				return helpOn(ctx, std, words[0], words[1:])
@@ -103,7 +102,7 @@ func helpOn(ctx context.Context, std *term.Streams, name string, further []strin
 	case isTopic && len(further) > 0:
 		return command.Usagef("unexpected argument %q", further[0])
 	case isTopic:
-		std.Out.Print(page.Text)
+		std.Out.Print(std.Out.Columns().Reflow(page.Text))
 		return nil
 	}
 	var names []string
@@ -116,14 +115,15 @@ func helpOn(ctx context.Context, std *term.Streams, name string, further []strin
 }
 
 // shortHelp is what stdwire without arguments prints.
-func shortHelp() string {
+func shortHelp(columns printable.Columns) string {
 	var b strings.Builder
-	b.WriteString(introduction + "\n\n" + usage)
+	b.WriteString(columns.Reflow(introduction) + "\n\n" + usage)
 	for _, name := range []string{"ls", "call", "shell", "serve", "tap", "doctor"} {
 		c, _ := findCommand(name)
-		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+		b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}
-	b.WriteString("\nstdwire help lists all commands and topics; stdwire help COMMAND explains one.\n")
+	b.WriteString("\n" + columns.Reflow(
+		"stdwire help lists all commands and topics; stdwire help COMMAND explains one.\n"))
 	return b.String()
 }
 
@@ -146,15 +146,15 @@ wrong configuration, 10 something was found, or is not the same, 130 and 143
 interrupted.`
 
 // overview is the main help.
-func overview() string {
+func overview(columns printable.Columns) string {
 	var b strings.Builder
-	b.WriteString(introduction + "\n\n" + usage)
+	b.WriteString(columns.Reflow(introduction) + "\n\n" + usage)
 	for _, c := range commands() {
-		b.WriteString(printable.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
+		b.WriteString(columns.WrapAfter("  "+c.Name, c.Summary, 15) + "\n")
 	}
-	b.WriteString("\n" + serverAndExitCodes + "\n\nTopics, with stdwire help TOPIC:\n\n")
+	b.WriteString("\n" + columns.Reflow(serverAndExitCodes) + "\n\nTopics, with stdwire help TOPIC:\n\n")
 	for _, t := range topic.All() {
-		fmt.Fprintf(&b, "  %-12s%s\n", t.Name, t.Summary)
+		b.WriteString(columns.Reflow(columns.Pad("  "+t.Name, 14)+t.Summary) + "\n")
 	}
 	return b.String()
 }

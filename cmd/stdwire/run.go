@@ -12,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/dispatch/cli"
-	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // runCommand is stdwire run.
@@ -114,14 +113,15 @@ func runOperation(ctx context.Context, std *term.Streams, b *target.BuiltinFlags
 	code := cli.Run(ctx, dispatcher, words, cli.IO{
 		Program: "stdwire run", Before: flagNames(b, f), In: std.In, Out: std.Out, Err: std.Err,
 		InTerminal: std.InTerminal, OutTerminal: std.Out.Terminal,
-		ErrTerminal: std.Err.Terminal, ErrDumb: std.Err.Dumb, Find: f.Find, Show: f.Show,
+		ErrTerminal: std.Err.Terminal, ErrDumb: std.Err.Dumb, OutColor: std.Out.Color,
+		Width: std.Width, Find: f.Find, Show: f.Show,
 	})
 	if without != nil {
 		std.Out.Print("\nServers without anything there:\n")
 	}
 	for _, row := range without {
 		const column = 16
-		std.Out.Print(printable.WrapAfter("  "+row[0], row[1], column) + "\n")
+		std.Out.Print(std.Out.Columns().WrapAfter("  "+row[0], row[1], column) + "\n")
 	}
 	if err := o.Close(); err != nil || code == 0 {
 		return err

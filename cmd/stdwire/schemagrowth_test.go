@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/shell"
 	"github.com/stdwire/stdwire/internal/growth"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -58,7 +59,7 @@ func TestSchemasAreReadInLinearTime(t *testing.T) {
 			})
 			growth.Linear(t, 1000, func(n int) func() {
 				tool := &mcp.Tool{Name: "t", InputSchema: []byte(schema(n))}
-				return func() { shell.ToolHelp(tool) }
+				return func() { shell.ToolHelp(tool, printable.NoTerminal) }
 			})
 		})
 	}

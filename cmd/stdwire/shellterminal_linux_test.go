@@ -61,7 +61,7 @@ func newSessionOn(t *testing.T, kind string, args ...string) *session {
 		more: make(chan struct{}, 1), ended: make(chan struct{})}
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	s.cmd.Env = append(os.Environ(), "TERM="+kind, "XDG_STATE_HOME="+s.state)
+	s.cmd.Env = append(os.Environ(), "TERM="+kind, "NO_COLOR=1", "XDG_STATE_HOME="+s.state)
 	assert.NilError(t, s.cmd.Start())
 	go func() {
 		defer close(s.ended)
@@ -307,7 +307,7 @@ func TestShellShowsProgress(t *testing.T) {
 	s := newSession(t, words("shell", fixture("good")...)...)
 	s.expect(ready)
 	s.typeText("slow ms=1\r")
-	s.expect("slow: 100% step")
+	s.expect("slow: [####################] 100% step")
 	s.expect("\r\x1b[Kdone\r\n")
 	s.expect(ready)
 	s.typeText("\x04")

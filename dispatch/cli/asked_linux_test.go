@@ -38,7 +38,7 @@ func TestAskedAtTerminal(t *testing.T) {
 			self, err := os.Executable()
 			assert.NilError(t, err)
 			cmd := exec.Command(self, strings.Fields(c.args)...)
-			cmd.Env = append(os.Environ(), asProgram+"=notes")
+			cmd.Env = append(os.Environ(), asProgram+"=notes", "NO_COLOR=1")
 			master := startOnTerminal(t, cmd)
 			defer master.Close()
 			guard := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })

@@ -15,8 +15,8 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// IO is the input and output of [Run]. Everything but the bools is required, except Before, Find
-// and Show.
+// IO is the input and output of [Run]. Everything but the bools is required, except Width, Before,
+// Find and Show.
 type IO struct {
 	// Program is how the program is called: "notes", or with subcommands, "stdwire run".
 	Program string
@@ -31,6 +31,10 @@ type IO struct {
 	OutTerminal bool      // Out is a terminal
 	ErrTerminal bool      // Err is a terminal, and progress is shown
 	ErrDumb     bool      // Err ignores escape sequences, so progress is not shown
+	OutColor    bool      // JSON is printed in colours, if Out is a terminal
+	// Width returns the number of columns of the terminal that Out or Err is, which may change. nil
+	// means 80. Run may call it concurrently.
+	Width func() int
 
 	// Before lists flags that the program itself takes before the operation, for the hint about one
 	// that is given after it.
@@ -46,12 +50,18 @@ type IO struct {
 }
 
 // Stdio returns the standard streams of the process. On Windows, it makes a console at standard
-// error obey escape sequences.
+// output or error obey escape sequences.
 func Stdio(program string) IO {
 	return IO{
 		Program: program, In: os.Stdin, Out: os.Stdout, Err: os.Stderr,
 		InTerminal: terminal.Is(os.Stdin), OutTerminal: terminal.Is(os.Stdout),
 		ErrTerminal: terminal.Is(os.Stderr), ErrDumb: !terminal.EnableEscapes(os.Stderr),
+		OutColor: terminal.Colors(os.Stdout), Width: func() int {
+			if !terminal.Is(os.Stdout) {
+				return terminal.Width(os.Stderr, printable.Width)
+			}
+			return terminal.Width(os.Stdout, printable.Width)
+		},
 	}
 }
 
@@ -121,14 +131,14 @@ func (s *surface) call(ctx context.Context, l *line) error {
 	case !envelope.Success():
 		return &refusal{envelope.Err, l.op, arguments, envelope.Session}
 	case l.output == "json":
-		return s.print(s.jsonLine(envelope, s.OutTerminal))
+		return s.print(s.jsonLine(envelope, s.OutTerminal, s.OutColor && s.OutTerminal))
 	}
 	if s.Show != nil {
 		if shown, err := s.Show(l.op, envelope); shown || err != nil {
 			return err
 		}
 	}
-	text, note := render.Data(envelope.Data, s.OutTerminal)
+	text, note := render.Data(envelope.Data, s.columns())
 	if err := s.print(text); err != nil || note == "" {
 		return err
 	}
@@ -138,7 +148,7 @@ func (s *surface) call(ctx context.Context, l *line) error {
 
 func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte,
 	confirmed bool) dispatch.Envelope {
-	progress := &progress{w: s.Err, what: strings.Join(l.words, " ")}
+	progress := &progress{w: s.Err, what: strings.Join(l.words, " "), columns: s.width}
 	defer progress.end()
 	call := &dispatch.Call{Operation: l.op.Name(), Arguments: arguments, Surface: "cli",
 		Confirmed: confirmed}
@@ -149,12 +159,31 @@ func (s *surface) dispatch(ctx context.Context, l *line, arguments []byte,
 }
 
 // jsonLine formats an envelope as one line.
-func (s *surface) jsonLine(envelope dispatch.Envelope, terminal bool) string {
+func (s *surface) jsonLine(envelope dispatch.Envelope, terminal, color bool) string {
 	text := string(envelope.AppendJSON(nil))
 	if terminal {
 		text = printable.JSON(text)
 	}
+	if color {
+		text = string(render.ColorJSON([]byte(text)))
+	}
 	return text + "\n"
+}
+
+// width returns the number of columns of the terminal.
+func (s *surface) width() int {
+	if s.Width == nil {
+		return printable.Width
+	}
+	return s.Width()
+}
+
+// columns returns the width that text for Out is laid out for.
+func (s *surface) columns() printable.Columns {
+	if !s.OutTerminal {
+		return printable.NoTerminal
+	}
+	return printable.Columns(s.width())
 }
 
 // print writes a result to Out with one Write.
@@ -187,7 +216,7 @@ func (s *surface) exit(l *line, err error) int {
 		if s.line > 0 {
 			envelope.Err = withMessage(e, fmt.Sprintf("line %d: %s", s.line, e.Message))
 		}
-		text.WriteString(s.jsonLine(envelope, s.ErrTerminal))
+		text.WriteString(s.jsonLine(envelope, s.ErrTerminal, false))
 	} else {
 		s.note(&text, l, string(e.Code)+": "+explain(err, e))
 	}

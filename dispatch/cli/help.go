@@ -20,7 +20,7 @@ func (s *surface) overview(words []string) string {
 	if len(words) == 0 {
 		rows = append(rows, s.ownCommands()...)
 	}
-	explained(&b, rows)
+	explained(&b, rows, s.columns())
 	fmt.Fprintf(&b, "\nMore with %s OPERATION %s.\n", s.Program, helpFlag)
 	return printable.Text(b.String())
 }
@@ -72,12 +72,12 @@ func (s *surface) manual(op *dispatch.Operation) string {
 		[2]string{outputFlag + " " + strings.Join(outputs, "|"),
 			"How to print the result. (default " + outputs[0] + ")"})
 
-	b.WriteString(printable.Wrap(usage+" [FLAG]…", 0, len("usage: ")) + "\n")
-	paragraphs(&b, cmp.Or(spec.Description, spec.Summary))
+	b.WriteString(s.columns().Wrap(usage+" [FLAG]…", 0, len("usage: ")) + "\n")
+	paragraphs(&b, cmp.Or(spec.Description, spec.Summary), s.columns())
 	fmt.Fprintf(&b, "\nKind: %s\n\nFlags:\n", spec.Kind)
-	explained(&b, rows)
+	explained(&b, rows, s.columns())
 	if notes := valueNotes(input, flags); notes != "" {
-		b.WriteString("\n" + printable.Wrap(notes, 0, 0) + "\n")
+		b.WriteString("\n" + s.columns().Wrap(notes, 0, 0) + "\n")
 	}
 	s.listErrors(&b, spec.Errors)
 	if len(spec.Examples) > 0 {
@@ -89,7 +89,7 @@ func (s *surface) manual(op *dispatch.Operation) string {
 	}
 	if more := s.below(op.Name()); len(more) > 1 {
 		b.WriteString("\nMore operations:\n")
-		explained(&b, summaries(more[1:]))
+		explained(&b, summaries(more[1:]), s.columns())
 	}
 	return printable.Text(b.String())
 }
@@ -133,7 +133,7 @@ func (s *surface) listErrors(b *strings.Builder, codes []dispatch.Code) {
 		info, _ := s.catalog.CodeInfo(code)
 		rows = append(rows, [2]string{fmt.Sprintf("%s %d", code, info.ExitCode), info.Summary})
 	}
-	explained(b, rows)
+	explained(b, rows, s.columns())
 }
 
 // head returns the flag with the type of its value.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/printable"
 )
@@ -11,17 +10,17 @@ import (
 const maxHead = 28
 
 // explained writes rows of a term and its explanation, in two columns.
-func explained(b *strings.Builder, rows [][2]string) {
+func explained(b *strings.Builder, rows [][2]string, columns printable.Columns) {
 	column := 0
 	for i, row := range rows {
 		rows[i] = [2]string{printable.Line(row[0]), printable.Line(row[1])}
-		if n := utf8.RuneCountInString(rows[i][0]); n <= maxHead {
+		if n := columns.Of(rows[i][0]); n <= maxHead {
 			column = max(column, n)
 		}
 	}
 	for _, row := range rows {
-		explanation := printable.Wrap(row[1], column+4, column+4)
-		n := utf8.RuneCountInString(row[0])
+		explanation := columns.Wrap(row[1], column+4, column+4)
+		n := columns.Of(row[0])
 		b.WriteString("  " + row[0])
 		switch {
 		case row[1] == "":
@@ -36,12 +35,12 @@ func explained(b *strings.Builder, rows [][2]string) {
 
 // paragraphs writes wrapped text, with an empty line before each paragraph. Indented lines are not
 // wrapped.
-func paragraphs(b *strings.Builder, text string) {
+func paragraphs(b *strings.Builder, text string, columns printable.Columns) {
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {
 		b.WriteByte('\n')
 		for line := range strings.SplitSeq(paragraph, "\n") {
 			if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") {
-				line = printable.Wrap(line, 0, 0)
+				line = columns.Wrap(line, 0, 0)
 			}
 			b.WriteString(line + "\n")
 		}

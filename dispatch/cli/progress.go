@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -12,10 +11,12 @@ import (
 // A progress shows how far an operation has come, until its result is printed. It is safe for
 // concurrent use.
 type progress struct {
-	w    io.Writer
-	what string
+	w       io.Writer
+	what    string
+	columns func() int // of the terminal
 
 	mu     sync.Mutex
+	meter  terminal.Meter
 	status terminal.StatusLine
 	last   time.Time // when the status was shown
 	ended  bool
@@ -34,11 +35,9 @@ func (p *progress) show(done, total float64, message string) {
 		return
 	}
 	p.last = now
-	text := fmt.Sprintf("%s: %g", p.what, done)
-	if total > 0 {
-		text = fmt.Sprintf("%s: %.0f%%", p.what, 100*done/total)
-	}
-	p.status.Show(p.w, text+" "+message)
+	columns := p.columns()
+	p.status.Show(p.w, columns, p.what+": "+
+		p.meter.Text(done, total, message, now, columns))
 }
 
 // end erases the status and ignores later progress.
@@ -46,5 +45,5 @@ func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ended = true
-	p.status.Erase(p.w)
+	p.status.Erase(p.w, p.columns())
 }

@@ -217,10 +217,10 @@ func TestProgress(t *testing.T) {
 		assert.Equal(t, cli.Run(t.Context(), newDispatcher(catalog), []string{"job", "run"}, std),
 			0)
 		const erase = "\r\x1b[K"
-		assert.Equal(t, all.String(), `job run: 0% step`+
-			erase+`job run: 20% step `+strings.Repeat("x", 40)+
-			erase+`job run: 40% step `+strings.Repeat("x", 60)+"…"+
-			erase+`job run: 7`+erase+"done\n")
+		assert.Equal(t, all.String(), `job run: [--------------------] 0% step`+
+			erase+`job run: [####----------------] 20% step `+strings.Repeat("x", 37)+"…"+
+			erase+`job run: [########------------] 40% step `+strings.Repeat("x", 37)+"…"+
+			erase+`job run: 7 5.38/s`+erase+"done\n")
 
 		for _, shown := range []struct{ terminal, dumb bool }{{true, true}, {false, false}} {
 			all.Reset()

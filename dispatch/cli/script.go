@@ -87,6 +87,6 @@ Flags cannot read standard input there, and no questions are asked: confirm with
   `+s.Program+` - <<'END'
   OPERATION --FLAG 'two words'
   OPERATION
-  END`)
+  END`, s.columns())
 	return b.String()
 }

@@ -7,12 +7,18 @@
 //	go run . -suite gateway-load -repeat 1
 //	go run . -suite scale -time 200ms
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
+//	go run . [-suite …] -svg FILE [-save FILE.json]
+//	go run . -draw FILE.json -svg FILE
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
 // repeats. The programs take turns, so that other load on the machine affects all. The suite
 // gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
 // binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles:
 // NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
+//
+// With -svg, the program also draws the numbers that it has beside those of other programs as bars
+// in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
+// comparison.svg is drawn from comparison.json, the figures of README.
 //
 // With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
 // prints the best value of the repeats and the ratio of the costs: a row with more than 1.10× is
@@ -96,6 +102,9 @@ func main() {
 		"idle subscriptions of the suite http-load, at most 100000")
 	revision := flag.String("against", "",
 		"compare stdwire of the work tree with stdwire of this commit")
+	svg := flag.String("svg", "", "draw the numbers in this SVG file")
+	save := flag.String("save", "", "write the numbers that are drawn to this JSON file")
+	draw := flag.String("draw", "", "draw the numbers of this JSON file, and measure nothing")
 	flag.StringVar(&o.profiles, "profile", "",
 		"a folder for profiles of the HTTP servers and the clients")
 	httpServer := flag.String("http-server", "",
@@ -135,6 +144,17 @@ func main() {
 		}
 		return
 	}
+	if *draw != "" {
+		f, err := readFigure(*draw)
+		if err == nil {
+			err = writeFigure(f, *svg, *save)
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+			os.Exit(1)
+		}
+		return
+	}
 	selected := strings.Split(*selection, ",")
 	for _, name := range selected {
 		if !slices.ContainsFunc(suites, func(s suite) bool { return s.name == name }) {
@@ -151,6 +171,7 @@ func main() {
 		}
 		return
 	}
+	var drawn []measure
 	for _, s := range suites {
 		if !slices.Contains(selected, s.name) {
 			continue
@@ -164,7 +185,13 @@ func main() {
 			}
 			rounds = append(rounds, round)
 		}
-		print(s, medians(rounds))
+		all := medians(rounds)
+		print(s, all)
+		drawn = append(drawn, all...)
+	}
+	if err := writeFigure(figureOf(drawn), *svg, *save); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
+		os.Exit(1)
 	}
 }
 

@@ -41,7 +41,7 @@ var layers = []struct {
 	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},
 	{"internal/yaml", []string{"internal/jsonscan"}},
-	{"internal/render", []string{"internal/jsonscan", "internal/printable"}},
+	{"internal/render", []string{"internal/jsonscan", "internal/printable", "internal/terminal"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/processgroup", nil},
 	{"internal/child", []string{"internal/contain", "internal/printable", "internal/processgroup"}},
@@ -108,7 +108,7 @@ var layers = []struct {
 			"internal/shellwords", "internal/toml", "rpc/mcp", "client", "client/host"}},
 
 	{"cmd/stdwire/internal/lineedit", []string{
-		"internal/atomicfile", "internal/terminal",
+		"internal/atomicfile", "internal/printable", "internal/terminal",
 	}},
 	{"cmd/stdwire/internal/guard", []string{
 		"internal/processgroup",
@@ -135,7 +135,7 @@ var layers = []struct {
 		"dispatch", "client/host",
 	}},
 	{"cmd/stdwire/internal/term", []string{
-		"internal/printable", "internal/terminal",
+		"internal/printable", "internal/render", "internal/terminal",
 	}},
 	{"cmd/stdwire/internal/termtest", []string{
 		"cmd/stdwire/internal/term",
@@ -178,7 +178,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/calls", []string{
 		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
-		"internal/atomicfile", "rpc/mcp/skill",
+		"internal/atomicfile", "rpc/mcp/skill", "internal/terminal",
 		"internal/jsonscan", "internal/printable", "internal/near", "dispatch/schema", "rpc",
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",

@@ -16,12 +16,13 @@ import (
 // table, and other arrays one element after another.
 //
 // A document is an object with a string member "content" and a member "encoding", which is "text"
-// or "base64". If terminal is false, the content is returned unchanged, and a string that is not in
-// a document gets a newline at its end if it has none. If terminal is true, text
-// is escaped by [printable.Text] and ends with a newline, and bytes in base64 are only counted.
+// or "base64". Not for a terminal, the content is returned unchanged, and a string that is not in a
+// document gets a newline at its end if it has none. For a terminal, text is escaped by
+// [printable.Text] and ends with a newline, and bytes in base64 are only counted.
 //
 // The note is one line for stderr if the document is truncated, and otherwise empty.
-func Data(data []byte, terminal bool) (text, note string) {
+func Data(data []byte, columns printable.Columns) (text, note string) {
+	terminal := columns != printable.NoTerminal
 	data = bytes.TrimSpace(data)
 	if text, ok := jsonscan.Unquote(data); ok {
 		return withNewline(escape(string(text), terminal)), ""
@@ -29,7 +30,7 @@ func Data(data []byte, terminal bool) (text, note string) {
 	content, isText, ok := document(data)
 	switch {
 	case !ok:
-		return format(data), ""
+		return format(data, columns), ""
 	case terminal && !isText:
 		content = fmt.Sprintf("[%d bytes that are not text]\n", len(content))
 	case terminal:

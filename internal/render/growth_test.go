@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/internal/growth"
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // One long name does not make every row as wide.
@@ -16,9 +17,9 @@ func TestColumnsAreLinear(t *testing.T) {
 	}
 	growth.Linear(t, 500, func(n int) func() {
 		text := value(n)
-		return func() { format(text) }
+		return func() { format(text, printable.NoTerminal) }
 	})
-	shown := format(value(5000))
+	shown := format(value(5000), printable.NoTerminal)
 	assert.Assert(t, len(shown) < 2*len(value(5000)), "%d", len(shown))
 	assert.Assert(t, strings.HasSuffix(shown, "x:  1\n"+strings.Repeat("a:  1\n", 5000)))
 }

@@ -110,7 +110,7 @@ c d:
 `},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, note := Data([]byte(c.data), false)
+			got, note := Data([]byte(c.data), printable.NoTerminal)
 			assert.Equal(t, got, strings.TrimPrefix(c.want, "\n"))
 			assert.Equal(t, note, "")
 		})
@@ -142,10 +142,10 @@ func TestDocuments(t *testing.T) {
 			"content:   ?\nencoding:  base64\n", "content:   ?\nencoding:  base64\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, note := Data([]byte(c.data), false)
+			got, note := Data([]byte(c.data), printable.NoTerminal)
 			assert.Equal(t, got, c.piped)
 			assert.Equal(t, note, c.notes)
-			got, note = Data([]byte(c.data), true)
+			got, note = Data([]byte(c.data), printable.Width)
 			assert.Equal(t, got, c.shown)
 			assert.Equal(t, note, c.notes)
 		})
@@ -159,7 +159,7 @@ func FuzzData(f *testing.F) {
 		if jsonscan.Valid([]byte(data)) != nil {
 			return
 		}
-		text, note := Data([]byte(data), true)
+		text, note := Data([]byte(data), printable.Width)
 		if printable.Text(text) != text || printable.Line(note) != note {
 			t.Fatalf("%q, note %q", text, note)
 		}

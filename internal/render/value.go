@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -12,14 +11,14 @@ import (
 
 // format formats any value: an object as lines "name: value", an array of flat objects as a table,
 // other arrays one element after another. The result is empty or ends with a newline.
-func format(value []byte) string {
+func format(value []byte, c printable.Columns) string {
 	if isEmpty(value) {
 		return ""
 	}
 	if text, ok := Inline(value); ok {
 		return text + "\n"
 	}
-	return lines(value, 0)
+	return lines(value, 0, c)
 }
 
 // isEmpty reports whether a value is absent, null, or an empty array or object.
@@ -48,12 +47,12 @@ func Inline(value []byte) (text string, ok bool) {
 }
 
 // lines formats a value on one or more lines.
-func lines(value []byte, depth int) string {
+func lines(value []byte, depth int, c printable.Columns) string {
 	switch value[0] {
 	case '{':
-		return object(value, depth)
+		return object(value, depth, c)
 	case '[':
-		return array(slices.Collect(jsonscan.Elements(value)), depth)
+		return array(slices.Collect(jsonscan.Elements(value)), depth, c)
 	}
 	text, _ := jsonscan.Unquote(value)
 	return strings.TrimSuffix(printable.Text(string(text)), "\n") + "\n"
@@ -69,7 +68,7 @@ func nested(value []byte, depth int) (text string, ok bool) {
 	return printable.Line(printable.JSON(string(value))), true
 }
 
-func object(value []byte, depth int) string {
+func object(value []byte, depth int, c printable.Columns) string {
 	var b strings.Builder
 	var flat [][]string
 	for token, member := range jsonscan.Members(value) {
@@ -79,16 +78,16 @@ func object(value []byte, depth int) string {
 			flat = append(flat, []string{name, text})
 			continue
 		}
-		b.WriteString(align(flat) + name + "\n" + indent("  ", lines(member, depth+1)))
+		b.WriteString(align(flat, c) + name + "\n" + indent("  ", lines(member, depth+1, c)))
 		flat = nil
 	}
-	b.WriteString(align(flat))
+	b.WriteString(align(flat, c))
 	return b.String()
 }
 
-func array(elements [][]byte, depth int) string {
+func array(elements [][]byte, depth int, c printable.Columns) string {
 	if rows := table(elements); rows != nil {
-		return align(rows)
+		return align(rows, c)
 	}
 	var plain, marked strings.Builder
 	all := true
@@ -97,7 +96,7 @@ func array(elements [][]byte, depth int) string {
 		if all = all && ok; ok {
 			text += "\n"
 		} else {
-			text = lines(element, depth+1)
+			text = lines(element, depth+1, c)
 		}
 		plain.WriteString(text)
 		marked.WriteString("- " + strings.TrimPrefix(indent("  ", text), "  "))
@@ -140,7 +139,6 @@ func table(elements [][]byte) [][]string {
 	}
 	rows[0] = names
 	for i, row := range rows {
-		// tabwriter ends a column at a row that does not have it
 		rows[i] = append(row, make([]string, len(names)-len(row))...)
 	}
 	return rows
@@ -150,32 +148,27 @@ func table(elements [][]byte) [][]string {
 var cellEscaper = strings.NewReplacer("\n", `\n`, "\t", " ")
 
 // align formats rows in columns, or unaligned if columns would be mostly white space.
-func align(rows [][]string) string {
-	var b strings.Builder
-	if isSparse(rows) {
-		for _, row := range rows {
-			b.WriteString(strings.TrimRight(cellEscaper.Replace(strings.Join(row, "  ")), " ") + "\n")
-		}
-		return b.String()
-	}
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+func align(rows [][]string, c printable.Columns) string {
+	sparse := isSparse(rows)
 	for _, row := range rows {
-		for i, text := range row {
-			if i > 0 {
-				_, _ = w.Write([]byte{'\t'}) // a Builder does not fail
+		for i := range row {
+			row[i] = cellEscaper.Replace(row[i])
+		}
+	}
+	widths := c.Widths(rows)
+	var b strings.Builder
+	for _, row := range rows {
+		line := strings.Join(row, "  ")
+		if !sparse {
+			line = ""
+			for i, cell := range row[:len(row)-1] {
+				line += c.Pad(cell, widths[i]) + "  "
 			}
-			_, _ = w.Write([]byte(cellEscaper.Replace(text)))
+			line += row[len(row)-1]
 		}
-		_, _ = w.Write([]byte{'\n'})
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
-	_ = w.Flush()
-	split := strings.SplitAfter(b.String(), "\n")
-	for i, line := range split {
-		if strings.HasSuffix(line, "\n") {
-			split[i] = strings.TrimRight(line, " \n") + "\n"
-		}
-	}
-	return strings.Join(split, "")
+	return b.String()
 }
 
 // isSparse reports whether rows in columns are many times as long as their text. One long text

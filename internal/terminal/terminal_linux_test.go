@@ -59,3 +59,16 @@ func pair(t *testing.T) (here, there *os.File) {
 	t.Cleanup(func() { there.Close() })
 	return here, there
 }
+
+func TestColors(t *testing.T) {
+	_, there := pair(t)
+	for _, c := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm", true}, {"", "", true}, {"1", "xterm", false}, {"0", "xterm", false},
+		{"", "dumb", false}} {
+		t.Setenv("NO_COLOR", c.noColor)
+		t.Setenv("TERM", c.term)
+		assert.Equal(t, Colors(there), c.want, "%+v", c)
+	}
+}

@@ -117,6 +117,6 @@ func printStatus(std *term.Streams, all []credentialStatus, output string) error
 		rows = append(rows,
 			[]string{h.State, h.Server, h.Issuer, until, strings.Join(h.Scopes, " ")})
 	}
-	std.Out.Print(term.Table(rows))
+	std.Out.PrintTable(rows, 0)
 	return nil
 }

@@ -35,7 +35,7 @@ it prints the whole manifest, the digest and the files.`,
 					if output == "json" {
 						return showJSON(std, b)
 					}
-					std.Out.Print(describe(b))
+					std.Out.PrintTable(describe(b))
 					return nil
 				}
 		},
@@ -56,8 +56,8 @@ func showJSON(std *term.Streams, b *bundle.Bundle) error {
 	return nil
 }
 
-// describe returns the lines of stdwire bundle show. Everything in a bundle may be misleading.
-func describe(b *bundle.Bundle) string {
+// describe returns the rows of stdwire bundle show. Everything in a bundle may be misleading.
+func describe(b *bundle.Bundle) [][]string {
 	m := b.Manifest
 	var rows [][]string
 	add := func(name, value string) {
@@ -87,5 +87,5 @@ func describe(b *bundle.Bundle) string {
 	}
 	add("files", fmt.Sprintf("%d, %d bytes", len(b.Files), b.Total))
 	add("sha256", b.Digest)
-	return term.Table(rows)
+	return rows
 }

@@ -82,7 +82,7 @@ func InspectTool(ctx context.Context, c *client.Client, std *term.Streams, tools
 		if err := mcp.Unmarshal(definition, &tool); err != nil {
 			return err
 		}
-		std.Out.Print(output.Definition(&tool))
+		output.PrintDefinition(std.Out, &tool)
 		return nil
 	}
 	return target.NotFound("tool", name, names, "stdwire tools")
@@ -232,15 +232,15 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 		std.Out.PrintJSON(text)
 		return err
 	}
-	std.Out.Print(r.text())
+	std.Out.Print(r.text(std.Out.Columns()))
 	return nil
 }
 
-func (r *Report) text() string {
+func (r *Report) text(columns printable.Columns) string {
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		text := printable.Line(fmt.Sprintf(format, args...))
-		b.WriteString(printable.WrapAfter(name, text, 14) + "\n")
+		b.WriteString(columns.WrapAfter(name, text, 14) + "\n")
 	}
 	row("server", "%s %s %s", r.Name, r.Version, r.Title)
 	row("protocol", "%s, %s era, by %s", r.Revision, r.Era, r.Handshake.Method)

@@ -65,7 +65,7 @@ func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []o
 	form string) error {
 	var parts []string
 	for _, k := range kinds {
-		part, err := k.Overview(ctx, c, form)
+		part, err := k.Overview(ctx, c, form, std.Out.Columns())
 		switch {
 		case errors.Is(err, rpc.ErrMethodNotFound): // the server lacks this kind
 		case err != nil:

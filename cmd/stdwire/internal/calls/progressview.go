@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/terminal"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -46,7 +47,8 @@ func (f progressView) send(ctx context.Context,
 func (f progressView) follow(send func(progress ...client.CallOption) (json.RawMessage, error)) (
 	json.RawMessage, error) {
 	if f.inLines || f.std.Err.Dumb {
-		return send(progressOptions(func(text string) { printTimed(f.std, text) })...)
+		return send(
+			progressOptions(progressText, func(text string) { printTimed(f.std, text) })...)
 	}
 	var latest atomic.Value // string
 	latest.Store("waiting")
@@ -55,16 +57,26 @@ func (f progressView) follow(send func(progress ...client.CallOption) (json.RawM
 		return fmt.Sprintf("%s: %s %s", f.what, elapsed.Round(time.Second), latest.Load())
 	})
 	defer stop()
-	return send(progressOptions(func(text string) {
+	var meter terminal.Meter
+	bar := func(p mcp.ProgressParams) string {
+		total := 0.0
+		if p.Total != nil {
+			total = *p.Total
+		}
+		return meter.Text(p.Progress, total, p.Message, time.Now(), f.std.Err.Columns().Total())
+	}
+	return send(progressOptions(bar, func(text string) {
 		latest.Store(text)
 		f.std.Err.Status(f.what + ": " + text)
 	})...)
 }
 
-// progressOptions returns the options that call show with each progress of a call and of its task.
-func progressOptions(show func(text string)) []client.CallOption {
+// progressOptions returns the options that call show with each progress of a call, as format
+// returns it, and of its task.
+func progressOptions(format func(mcp.ProgressParams) string,
+	show func(text string)) []client.CallOption {
 	return []client.CallOption{
-		client.OnProgress(func(p mcp.ProgressParams) { show(progressText(p)) }),
+		client.OnProgress(func(p mcp.ProgressParams) { show(format(p)) }),
 		client.OnTask(func(t mcp.Task) {
 			show("task " + taskText(t))
 		}),

@@ -111,7 +111,7 @@ func (o *taskOptions) list(ctx context.Context, std *term.Streams, c *client.Cli
 	if rows == nil {
 		std.Err.Printf("the server has no tasks of this client")
 	}
-	std.Out.Print(term.Table(rows))
+	std.Out.PrintTable(rows, 1)
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (o *taskOptions) get(ctx context.Context, std *term.Streams, task *client.T
 		return cmp.Or(err, printed)
 	}
 	quiet := *std // the result has been printed in the state
-	quiet.Out = term.NewOutput(io.Discard, false)
+	quiet.Out = term.NewOutput(io.Discard, term.Display{})
 	return (&output.Printer{Std: &quiet, Format: o.output}).ToolResult("task", result)
 }
 

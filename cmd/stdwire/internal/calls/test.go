@@ -99,7 +99,7 @@ func (o *testOptions) report(std *term.Streams, outcomes []savedcall.Outcome) er
 			verdict = "FAIL"
 		}
 		if o.output == "text" {
-			std.Out.Print(fmt.Sprintf("%s  %s (%.0f ms)\n", verdict, one.Name, one.Ms))
+			std.Out.PrintState(fmt.Sprintf("%s  %s (%.0f ms)\n", verdict, one.Name, one.Ms))
 			for _, failure := range one.Failures {
 				std.Out.Print("      " + failure + "\n")
 			}

@@ -111,7 +111,7 @@ func (f *Failure) Print(c *term.Console, asJSON bool) {
 			c.Printf("  | %s", line)
 		}
 	}
-	c.Printf("stdwire: %s", f.Error())
+	c.PrintLabeled("stdwire:", term.StyleOf("error"), "stdwire: "+f.Error())
 	if f.Hint != "" {
 		c.Printf("hint: %s", printable.Line(f.Hint))
 	}

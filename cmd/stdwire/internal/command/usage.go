@@ -12,7 +12,7 @@ import (
 // ShowHelp returns a runner that prints the help of a command. g must have parsed the arguments.
 func (c Command) ShowHelp(g Grammar) Runner {
 	return func(ctx context.Context, std *term.Streams) error {
-		std.Out.Print(c.manual(g))
+		std.Out.Print(c.manual(g, std.Out.Columns()))
 		if g.More == nil {
 			return nil
 		}
@@ -22,13 +22,15 @@ func (c Command) ShowHelp(g Grammar) Runner {
 }
 
 // manual returns the help of a command.
-func (c Command) manual(g Grammar) string {
+func (c Command) manual(g Grammar, columns printable.Columns) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n\n", printable.Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
-	b.WriteString(printable.Wrap(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+".", 0, 0) + "\n")
+	fmt.Fprintf(&b, "%s\n\n", columns.Wrap(fmt.Sprintf("usage: stdwire %s %s", c.Name, c.Usage), 0, 7))
+	b.WriteString(columns.Wrap(strings.ToUpper(c.Summary[:1])+c.Summary[1:]+".", 0, 0) + "\n")
 	for paragraph := range strings.SplitSeq(c.Help, "\n\n") {
 		if !strings.HasPrefix(paragraph, "  ") { // examples are indented
-			paragraph = printable.Wrap(paragraph, 0, 0)
+			paragraph = columns.Wrap(paragraph, 0, 0)
+		} else {
+			paragraph = columns.Reflow(paragraph)
 		}
 		if paragraph != "" {
 			b.WriteString("\n" + paragraph + "\n")
@@ -39,7 +41,7 @@ func (c Command) manual(g Grammar) string {
 	}
 	for _, f := range g.Flags {
 		const column = 28
-		b.WriteString(printable.WrapAfter("  "+f.Usage(), f.Help, column) + "\n")
+		b.WriteString(columns.WrapAfter("  "+f.Usage(), f.Help, column) + "\n")
 	}
 	return b.String()
 }

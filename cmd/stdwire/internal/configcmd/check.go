@@ -91,7 +91,7 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 			}
 			rows = append(rows, []string{one.ID, one.State, one.Source, wants})
 		}
-		std.Out.Print(term.Table(rows))
+		std.Out.PrintTable(rows, 1)
 		target.PrintDiagnostics(std, c.Diagnostics)
 		if len(all) == 0 && failures == 0 {
 			std.Err.Printf(target.NothingConfigured)

@@ -220,9 +220,10 @@ func (p *pinOptions) show(std *term.Streams, id string, all []comparison) error 
 				continue
 			}
 			different++
-			std.Out.Print(fmt.Sprintf("%s%s is %s\n", before, printable.Line(v.Name), v.State))
+			std.Out.Print(before + printable.Line(v.Name) + " is ")
+			std.Out.PrintState(fmt.Sprintf("%s\n", v.State))
 			for _, change := range v.Changes {
-				std.Out.Print("  " + change.String() + "\n")
+				std.Out.PrintDiff("  " + change.String() + "\n")
 			}
 		}
 		missing += len(c.report.Missing)

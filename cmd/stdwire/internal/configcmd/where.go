@@ -57,7 +57,8 @@ func whereConfig(std *term.Streams, from *target.ConfigFlags, output string) err
 		std.Out.PrintJSON(text)
 		return err
 	}
-	std.Out.Print(term.Table(rows) + "\nTrusted servers of projects are remembered in " +
-		config.UserStore(env).Path + ".\n")
+	std.Out.PrintTable(rows)
+	std.Out.Print("\nTrusted servers of projects are remembered in " + config.UserStore(env).Path +
+		".\n")
 	return nil
 }

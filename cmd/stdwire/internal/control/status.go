@@ -64,7 +64,7 @@ server is a line that begins with the time.`,
 						if i > 0 {
 							std.Out.Print("\n")
 						}
-						std.Out.Print(g.text(time.Now()))
+						g.print(std.Out, time.Now())
 					}
 					return nil
 				}
@@ -90,30 +90,32 @@ func printStatusJSON(std *term.Streams, all []*gatewayClient) error {
 	return err
 }
 
-// text formats the state of a gateway and its servers.
-func (g *gatewayClient) text(now time.Time) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint, age(g.Since, now),
-		g.Version)
+// print prints the state of a gateway and its servers.
+func (g *gatewayClient) print(out *term.Output, now time.Time) {
+	out.Print(fmt.Sprintf("gateway %d  %s, for %s, stdwire %s\n", g.Pid, g.Endpoint,
+		age(g.Since, now), g.Version))
 	for _, file := range g.Files {
-		fmt.Fprintf(&b, "  %s\n", printable.Line(file))
+		out.Print("  " + printable.Line(file) + "\n")
 	}
 	if len(g.Servers) == 0 {
-		b.WriteString("  no servers\n")
+		out.Print("  no servers\n")
 	}
 	wide := 0
 	for _, s := range g.Servers {
 		wide = max(wide, len(s.Server))
 	}
 	for _, s := range g.Servers {
-		row := fmt.Sprintf("  %-*s  %-8s  %4s  %s", wide, s.Server, s.State, age(s.Since, now),
+		out.Print(fmt.Sprintf("  %-*s  ", wide, s.Server))
+		row := fmt.Sprintf("%-8s  %4s  %s", s.State, age(s.Since, now),
 			strings.Join(details(s, now), ", "))
-		b.WriteString(strings.TrimRight(row, " ") + "\n" + serve.WithheldLines(s))
+		out.PrintState(strings.TrimRight(row, " ") + "\n")
+		for line := range strings.Lines(serve.WithheldLines(s)) {
+			out.PrintState(line)
+		}
 	}
 	for _, w := range g.Waiting {
-		fmt.Fprintf(&b, "  waiting: %s\n", printable.Line(serve.WaitingText(w)))
+		out.PrintState(fmt.Sprintf("  waiting: %s\n", printable.Line(serve.WaitingText(w))))
 	}
-	return b.String()
 }
 
 // details returns the facts about a server that follow its state in the output.

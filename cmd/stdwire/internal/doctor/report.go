@@ -70,22 +70,24 @@ func (c *Report) summary() string {
 	return strings.Join(parts, "; ")
 }
 
-func (c *Report) text(column int) string {
-	var b strings.Builder
-	paragraph := func(indent, rest int, head, text string) {
+// print prints a report, with the verdict after column columns for the id of the server.
+func (c *Report) print(out *term.Output, column int) {
+	columns := out.Columns()
+	paragraph := func(indent, rest int, head, text string) string {
 		words := append([]string{head}, strings.Fields(text)...)
-		b.WriteString(strings.TrimRight(printable.WrapWords(words, indent, rest), " ") + "\n")
+		return strings.TrimRight(columns.WrapWords(words, indent, rest), " ") + "\n"
 	}
-	paragraph(0, column+10, fmt.Sprintf("%-*s  %-7s", column, printable.Line(c.ID), c.Verdict),
-		c.summary())
+	id := columns.Pad(printable.Line(c.ID), column) + "  "
+	head := paragraph(0, column+10, fmt.Sprintf("%s%-7s", id, c.Verdict), c.summary())
+	out.Print(head[:len(id)])
+	out.PrintState(head[len(id):])
 	for _, s := range c.Findings {
 		const column = 12
-		paragraph(2, column, fmt.Sprintf("%-*s", column-3, s.Severity), s.What)
+		out.PrintState(paragraph(2, column, fmt.Sprintf("%-*s", column-3, s.Severity), s.What))
 		if s.Hint != "" {
-			paragraph(column, column+2, "→", s.Hint)
+			out.Print(paragraph(column, column+2, "→", s.Hint))
 		}
 	}
-	return b.String()
 }
 
 // printReports prints the reports of all servers and a summary.
@@ -94,7 +96,7 @@ func printReports(std *term.Streams, output string, reports []*Report) error {
 	column := 0
 	for _, c := range reports {
 		verdicts[c.Verdict]++
-		column = max(column, len([]rune(printable.Line(c.ID))))
+		column = max(column, std.Out.Columns().Of(printable.Line(c.ID)))
 	}
 	if output == "json" {
 		text, err := json.Marshal(struct {
@@ -105,7 +107,7 @@ func printReports(std *term.Streams, output string, reports []*Report) error {
 		return err
 	}
 	for _, c := range reports {
-		std.Out.Print(c.text(column))
+		c.print(std.Out, column)
 	}
 	if len(reports) > 1 {
 		std.Out.Print(fmt.Sprintf("\n%s: %d ok, %d with warnings, %d broken\n",

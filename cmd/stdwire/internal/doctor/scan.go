@@ -19,7 +19,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/near"
-	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 )
 
@@ -189,7 +188,8 @@ func (r *reportOptions) print(std *term.Streams, found []scan.Finding, s output.
 		}
 		return err
 	}
-	std.Out.Print(output.ScanText(found) + s.Text() + "\n")
+	output.PrintFindings(std.Out, found)
+	std.Out.Print(s.Text() + "\n")
 	return nil
 }
 
@@ -230,7 +230,7 @@ func listRules(_ context.Context, std *term.Streams) error {
 	b.WriteString("Rules:\n")
 	for _, rule := range scan.Rules() {
 		const column = 28
-		b.WriteString(printable.WrapAfter("  "+rule.ID, rule.Title, column) + "\n")
+		b.WriteString(std.Out.Columns().WrapAfter("  "+rule.ID, rule.Title, column) + "\n")
 	}
 	std.Out.Print(b.String())
 	return nil

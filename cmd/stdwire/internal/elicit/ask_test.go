@@ -26,7 +26,7 @@ type asked struct {
 func elicited(t *testing.T, params mcp.ElicitParams, lines ...string) (got asked) {
 	t.Helper()
 	var b bytes.Buffer
-	c := &term.Console{W: &b, Terminal: true}
+	c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
 	typing := ""
 	if lines != nil {
 		typing = strings.Join(lines, "\n") + "\n"
@@ -343,7 +343,7 @@ func TestQuestionsTakeTurns(t *testing.T) {
 	in, typing := io.Pipe()
 	defer in.Close()
 	var b bytes.Buffer
-	c := &term.Console{W: &b, Terminal: true}
+	c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
 	prompts := make(chan string)
 	a := NewAsker("s", c, announced{term.NewLineReader(in, c, func() {}), prompts})
 	var o client.Options

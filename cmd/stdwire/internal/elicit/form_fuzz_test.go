@@ -32,7 +32,7 @@ func FuzzForm(f *testing.F) {
 			return // such a one comes to nobody
 		}
 		var b bytes.Buffer
-		c := &term.Console{W: &b, Terminal: true}
+		c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
 		a := NewAsker("server", c, term.NewLineReader(strings.NewReader(typed), c, func() {}))
 		got, err := a.elicit(t.Context(),
 			mcp.ElicitParams{Mode: mcp.ElicitForm, Message: message, RequestedSchema: []byte(form)})

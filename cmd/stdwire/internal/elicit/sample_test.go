@@ -19,7 +19,7 @@ func sampled(t *testing.T, params mcp.CreateMessageParams, typed string) (text, 
 	err error) {
 	t.Helper()
 	var b bytes.Buffer
-	c := &term.Console{W: &b, Terminal: true}
+	c := &term.Console{W: &b, Display: term.Display{Terminal: true}}
 	a := NewAsker("the server", c, term.NewLineReader(strings.NewReader(typed), c, func() {}))
 	result, err := a.sample(t.Context(), params)
 	if err == nil {

@@ -55,7 +55,7 @@ func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environ
 	}
 	switch {
 	case p.print:
-		std.Out.Print(c.Diff())
+		std.Out.PrintDiff(c.Diff())
 		return c.Changed(), nil
 	case !c.Changed():
 		return false, nil

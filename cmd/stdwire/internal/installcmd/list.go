@@ -48,6 +48,6 @@ func list(std *term.Streams, env *config.Environment, output string) error {
 		std.Out.PrintJSON(text)
 		return err
 	}
-	std.Out.Print(term.Table(rows))
+	std.Out.PrintTable(rows)
 	return nil
 }

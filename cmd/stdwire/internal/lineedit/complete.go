@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const (
@@ -60,8 +62,8 @@ func formatColumns(candidates []string, width int) string {
 	shown := slices.Clone(candidates[:min(len(candidates), maxCandidates)])
 	widest := 0
 	for i, c := range shown {
-		shown[i] = Cut(strings.TrimSuffix(c, " "), min(maxCandidateWidth, width-1))
-		widest = max(widest, columnsOf(shown[i]))
+		shown[i] = printable.Cut(strings.TrimSuffix(c, " "), min(maxCandidateWidth, width-1))
+		widest = max(widest, printable.ColumnsOf(shown[i]))
 	}
 	const gap = 2
 	across := max(1, (width-1+gap)/(widest+gap))
@@ -71,7 +73,7 @@ func formatColumns(candidates []string, width int) string {
 		for i := row; i < len(shown); i += down {
 			b.WriteString(shown[i])
 			if i+down < len(shown) {
-				b.WriteString(strings.Repeat(" ", widest-columnsOf(shown[i])+gap))
+				b.WriteString(strings.Repeat(" ", widest-printable.ColumnsOf(shown[i])+gap))
 			}
 		}
 		b.WriteByte('\n')

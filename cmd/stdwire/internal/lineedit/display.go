@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A display shows a prompt and a line on a terminal, starting in the row of the cursor and using as
@@ -49,21 +51,21 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 		last.text.WriteString(text)
 		last.used += width
 	}
-	show := func(c cell) {
-		if !c.isReplacement {
-			put(c.text, c.columns)
+	show := func(c printable.Cell) {
+		if !c.IsReplacement {
+			put(c.Text, c.Columns)
 			return
 		}
-		for _, part := range c.text {
+		for _, part := range c.Text {
 			put(string(part), 1)
 		}
 	}
-	for c := range cells(prompt) {
+	for c := range printable.Cells(prompt) {
 		show(c)
 	}
 	for i, n := 0, 1; ; i += n {
 		if n = 1; i < len(l.text) {
-			n = characterLen(l.text[i:])
+			n = printable.CharacterLen(l.text[i:])
 		}
 		here := i <= l.pos && l.pos < i+n
 		if last.used == columns && (here || i < len(l.text) && l.text[i] == '\n') {
@@ -82,8 +84,8 @@ func layout(prompt string, l *line, columns int) (rows []*row, cursorRow, cursor
 			last.newline = true
 			next()
 		default:
-			c := cellOfCharacter(l.text[i : i+n])
-			if here && last.used+c.columns > columns {
+			c := printable.CellOfCharacter(l.text[i : i+n])
+			if here && last.used+c.Columns > columns {
 				cursorRow, cursorColumn = len(rows), 0 // the cursor moves with its character
 			}
 			show(c)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A testUser is an editor and its screen.
@@ -265,8 +267,8 @@ func TestEmojiSequences(t *testing.T) {
 				p.types(c.typed)
 				assert.Equal(t, p.String(), c.want, "%q", c.typed)
 			}
-			assert.Equal(t, columnsOf("a"+emoji+"b"), 4)
-			assert.Equal(t, Cut(emoji+emoji+emoji, 5), emoji+emoji+"…")
+			assert.Equal(t, printable.ColumnsOf("a"+emoji+"b"), 4)
+			assert.Equal(t, printable.Cut(emoji+emoji+emoji, 5), emoji+emoji+"…")
 			p := newTestUser(8, 24, Options{})
 			p.begin("> ")
 			p.types("abc" + emoji + "d")
@@ -275,9 +277,9 @@ func TestEmojiSequences(t *testing.T) {
 			assert.Equal(t, p.screen.String(), "> abc"+emoji+"x\n|d")
 		})
 	}
-	assert.Equal(t, columnsOf("\U0001F1EB\U0001F1F7\U0001F1E9\U0001F1EA"), 4, "two flags")
-	assert.Equal(t, characterLen([]rune("क\u200dष")), 2, "letters are not joined")
-	assert.Equal(t, characterLen([]rune("a\U0001F3FD")), 1, "a skin tone of nothing")
+	assert.Equal(t, printable.ColumnsOf("\U0001F1EB\U0001F1F7\U0001F1E9\U0001F1EA"), 4, "two flags")
+	assert.Equal(t, printable.CharacterLen([]rune("क\u200dष")), 2, "letters are not joined")
+	assert.Equal(t, printable.CharacterLen([]rune("a\U0001F3FD")), 1, "a skin tone of nothing")
 }
 
 // A line that is incomplete continues in the next row, until an empty row ends it in any case.

@@ -3,12 +3,15 @@ package lineedit
 import (
 	"slices"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // MaxLine is the maximum length of a line in bytes.
 const MaxLine = 1 << 20
 
-// A line is a text with a cursor, which is between two characters or at an end; see characterLen.
+// A line is a text with a cursor, which is between two characters or at an end; see
+// [printable.CharacterLen].
 type line struct {
 	text []rune
 	pos  int
@@ -51,7 +54,7 @@ func (l *line) before() int {
 func (l *line) characterAt(pos int) (start, end int) {
 	for pos >= end {
 		start = end
-		end += characterLen(l.text[start:])
+		end += printable.CharacterLen(l.text[start:])
 	}
 	return start, end
 }
@@ -97,7 +100,9 @@ func (l *line) wordEnd(in func(rune) bool) int {
 }
 
 // alphanumeric reports whether a character belongs to a word for moving by words.
-func alphanumeric(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || combines(r) }
+func alphanumeric(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || printable.Combines(r)
+}
 
 // notBlank reports whether a character belongs to a word for Ctrl-W.
 func notBlank(r rune) bool { return !unicode.IsSpace(r) }

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/printable"
 )
 
 // A screen emulates the behaviour of terminals that the editor relies on: it wraps at the right
@@ -58,7 +60,7 @@ func (s *screen) put(r rune) {
 	if s.extend(r) {
 		return
 	}
-	width := cellOf(r).columns
+	width := printable.CellOf(r).Columns
 	if width == 0 { // nothing is there that it could combine with
 		return
 	}
@@ -89,12 +91,12 @@ func (s *screen) extend(r rune) bool {
 		return false
 	}
 	whole := []rune(cells[i] + string(r))
-	if characterLen(whole) < len(whole) {
+	if printable.CharacterLen(whole) < len(whole) {
 		return false
 	}
 	width := s.column - i
 	cells[i] = string(whole)
-	if cellOfCharacter(whole).columns > width {
+	if printable.CellOfCharacter(whole).Columns > width {
 		s.rows[s.row].cells = append(cells[:s.column], "")
 		s.column++
 	}

@@ -119,7 +119,7 @@ func (w *writer) paragraph(all []string) {
 		if indented {
 			w.verbatim(all[:n])
 		} else {
-			w.lines(printable.Wrap(strings.Join(all[:n], " "), 0, 0))
+			w.lines(printable.NoTerminal.Wrap(strings.Join(all[:n], " "), 0, 0))
 		}
 		all = all[n:]
 	}

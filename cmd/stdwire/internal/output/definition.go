@@ -11,28 +11,29 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Definition formats the definition of a tool for people: its name, what it says about itself, and
-// a table of its parameters, each with its description below.
-func Definition(tool *mcp.Tool) string {
+// PrintDefinition prints the definition of a tool for people: its name, what it says about itself,
+// and a table of its parameters, each with its description below.
+func PrintDefinition(out *term.Output, tool *mcp.Tool) {
 	var b strings.Builder
+	columns := out.Columns()
 	head := printable.Line(tool.Name)
 	if title := tool.DisplayName(); title != tool.Name {
 		head += ": " + printable.Line(title)
 	}
-	b.WriteString(printable.Wrap(head, 0, 2) + "\n")
+	b.WriteString(columns.Wrap(head, 0, 2) + "\n")
 	if text := strings.TrimSpace(printable.Text(tool.Description)); text != "" {
 		b.WriteString("\n")
 		for line := range strings.SplitSeq(text, "\n") {
-			b.WriteString(printable.Wrap(line, 0, 0) + "\n")
+			b.WriteString(columns.Wrap(line, 0, 0) + "\n")
 		}
 	}
 	b.WriteString("\nIt " + behavior(tool.Annotations) + ".\n")
 	if len(tool.OutputSchema) > 0 {
 		result := arguments.TypeName(form.NewSchema(tool.OutputSchema).Limited(), 0)
-		b.WriteString(printable.Wrap("Its result is "+result+".", 0, 2) + "\n")
+		b.WriteString(columns.Wrap("Its result is "+result+".", 0, 2) + "\n")
 	}
-	b.WriteString("\n" + parameterTable(form.NewSchema(tool.InputSchema).Limited()))
-	return b.String()
+	out.Print(b.String() + "\n" +
+		parameterTable(form.NewSchema(tool.InputSchema).Limited(), columns))
 }
 
 // behavior says what the annotations of a tool promise, with the defaults of absent ones
@@ -49,7 +50,7 @@ func behavior(a *mcp.ToolAnnotations) string {
 	return "changes things but destroys nothing, as the server says"
 }
 
-func parameterTable(input form.Schema) string {
+func parameterTable(input form.Schema, columns printable.Columns) string {
 	fields := input.Fields()
 	if len(fields) == 0 {
 		return "It has no parameters.\n"
@@ -60,18 +61,26 @@ func parameterTable(input form.Schema) string {
 		if f.Required {
 			needed = "required"
 		}
-		rows = append(rows, []string{f.Name,
-			printable.TruncateRunes(arguments.TypeName(f.Schema, 1), 60), needed,
-			printable.TruncateRunes(fallback, 40)})
+		const others = 20 // columns for the rest
+		kind := printable.TruncateRunes(arguments.TypeName(f.Schema, 1), columns.Total()-others)
+		fallback = printable.TruncateRunes(fallback, columns.Total()/2)
+		rows = append(rows, []string{printable.Line(f.Name), printable.Line(kind), needed,
+			printable.Line(fallback)})
 	}
-	lines := strings.SplitAfter(term.Table(rows), "\n")
+	widths := columns.Widths(rows)
 	var b strings.Builder
-	b.WriteString(lines[0])
-	for i, f := range fields {
-		b.WriteString(lines[i+1])
-		about, _ := jsonscan.Text(f.Schema.Annotation("description"))
+	for i, row := range rows {
+		line := ""
+		for n, cell := range row {
+			line += columns.Pad(cell, widths[n]) + "  "
+		}
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if i == 0 {
+			continue
+		}
+		about, _ := jsonscan.Text(fields[i-1].Schema.Annotation("description"))
 		if about = printable.Line(about); about != "" {
-			b.WriteString(printable.Wrap(about, 4, 4) + "\n")
+			b.WriteString(columns.Wrap(about, 4, 4) + "\n")
 		}
 	}
 	return b.String()

@@ -5,6 +5,8 @@ import (
 
 	"gotest.tools/v3/assert"
 
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -52,6 +54,9 @@ It has no parameters.
 	} {
 		var tool mcp.Tool
 		assert.NilError(t, mcp.Unmarshal([]byte(tc.tool), &tool))
-		assert.Equal(t, Definition(&tool), tc.want)
+		c := termtest.Capture(false)
+		PrintDefinition(c.Out, &tool)
+		assert.NilError(t, c.Out.Flush())
+		assert.Equal(t, c.Stdout.String(), tc.want)
 	}
 }

@@ -7,21 +7,20 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
-	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// ScanText formats findings by server, the server with the worst first. The remedy of a rule
+// PrintFindings prints findings by server, the server with the worst first. The remedy of a rule
 // appears once.
-func ScanText(found []scan.Finding) string {
+func PrintFindings(out *term.Output, found []scan.Finding) {
 	var ids []string
 	for _, f := range found {
 		if !slices.Contains(ids, f.Server) {
 			ids = append(ids, f.Server)
 		}
 	}
-	var b strings.Builder
 	for _, id := range ids {
-		fmt.Fprintf(&b, "%s\n", id)
+		out.Print(id + "\n")
 		advised := map[string]bool{}
 		for _, f := range found {
 			if f.Server != id {
@@ -29,7 +28,7 @@ func ScanText(found []scan.Finding) string {
 			}
 			const column = 12
 			line := func(first, text string) {
-				b.WriteString(printable.WrapAfter(first, text, column) + "\n")
+				out.PrintState(out.Columns().WrapAfter(first, text, column) + "\n")
 			}
 			line("  "+f.Severity.String(), f.Rule+": "+f.Place.String())
 			line("", f.What)
@@ -41,9 +40,8 @@ func ScanText(found []scan.Finding) string {
 			}
 			advised[f.Rule] = true
 		}
-		b.WriteString("\n")
+		out.Print("\n")
 	}
-	return b.String()
 }
 
 // A ScanSummary counts what a scan looked at and found.

@@ -91,7 +91,7 @@ func (k *Kind) List(ctx context.Context, c *client.Client, std *term.Streams, ou
 				std.Out.Print("\n")
 			}
 			first = false
-			std.Out.Print(each.long())
+			std.Out.Print(each.long(std.Out.Columns()))
 		}
 		if first {
 			std.Err.Printf("the server has no %s", k.Name)
@@ -131,12 +131,12 @@ type item struct {
 const maxDescription = 4 // the lines of it in a list
 
 // long returns an item with the beginning of its description.
-func (i item) long() string {
-	text := i.short(0)
+func (i item) long(columns printable.Columns) string {
+	text := i.short(0, columns)
 	if i.description == "" {
 		return text
 	}
-	lines := strings.Split(printable.Wrap(i.description, 4, 4), "\n")
+	lines := strings.Split(columns.Wrap(i.description, 4, 4), "\n")
 	if len(lines) > maxDescription {
 		lines = lines[:maxDescription]
 		lines[maxDescription-1] += " …"
@@ -145,7 +145,9 @@ func (i item) long() string {
 }
 
 // short returns an item without its description.
-func (i item) short(indent int) string { return printable.WrapWords(i.head, indent, indent+8) + "\n" }
+func (i item) short(indent int, columns printable.Columns) string {
+	return columns.WrapWords(i.head, indent, indent+8) + "\n"
+}
 
 // displayDescription returns the first paragraph of a description, or else the title if it differs
 // from the name.
@@ -172,7 +174,8 @@ func firstParagraph(text string) string {
 }
 
 // Overview returns the part of a list of everything for one kind, or "" if it has nothing to show.
-func (k *Kind) Overview(ctx context.Context, c *client.Client, output string) (string, error) {
+func (k *Kind) Overview(ctx context.Context, c *client.Client, output string,
+	columns printable.Columns) (string, error) {
 	if output == "json" {
 		list, err := k.JSON(ctx, c)
 		return string(jsonscan.AppendString(nil, k.member)) + ":" + string(list), err
@@ -185,7 +188,7 @@ func (k *Kind) Overview(ctx context.Context, c *client.Client, output string) (s
 		if b.Len() == 0 {
 			fmt.Fprintf(&b, "%s\n", k.Name)
 		}
-		b.WriteString(each.short(2))
+		b.WriteString(each.short(2, columns))
 	}
 	return b.String(), nil
 }

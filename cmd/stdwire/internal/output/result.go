@@ -67,7 +67,7 @@ func (v *Printer) InvalidResult(what string, raw []byte, err error) *command.Fai
 
 // printData prints the data of a tool for people. It says on stderr if the data is not complete.
 func printData(std *term.Streams, data []byte) {
-	text, note := render.Data(data, std.Out.Terminal)
+	text, note := render.Data(data, std.Out.Columns())
 	_, _ = std.Out.WriteString(text)
 	if note != "" {
 		std.Err.Printf("note: %s", note)

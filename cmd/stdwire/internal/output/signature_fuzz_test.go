@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -42,8 +43,8 @@ func FuzzArgumentsAndSignature(f *testing.F) {
 			strings.HasPrefix(text, "@") {
 			return
 		}
-		shown := ToolItem(
-			&mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}).long()
+		tool := &mcp.Tool{Name: name, Description: text, InputSchema: []byte(schema)}
+		shown := ToolItem(tool).long(printable.NoTerminal)
 		if strings.ContainsFunc(shown, func(r rune) bool {
 			return r < ' ' && r != '\n' || r == 0x7f || r == '\u202e'
 		}) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/internal/form"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"gotest.tools/v3/assert"
 )
@@ -76,19 +77,19 @@ func TestItem(t *testing.T) {
 		InputSchema: []byte(
 			`{"properties":{"pattern":{"type":"string"},"path":{"type":"string"},"case_insensitive":{"type":"boolean"},"max_results":{"type":"integer"}},"required":["pattern"]}`),
 	}
-	assert.Equal(t, ToolItem(tool).long(),
+	assert.Equal(t, ToolItem(tool).long(printable.NoTerminal),
 		`search(pattern: string, [path: string], [case_insensitive: boolean],
         [max_results: integer])
     Find things. In files.
 `)
 	long := &mcp.Tool{Name: "long", Description: strings.Repeat("word ", 100)}
-	lines := strings.Split(strings.TrimSuffix(ToolItem(long).long(), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(ToolItem(long).long(printable.NoTerminal), "\n"), "\n")
 	assert.Equal(t, len(lines), 1+maxDescription)
 	assert.Assert(t, strings.HasSuffix(lines[maxDescription], "word …"))
 
-	assert.Equal(t, ToolItem(&mcp.Tool{Name: "bare"}).long(), "bare()\n")
-	assert.Equal(t, ToolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(),
+	assert.Equal(t, ToolItem(&mcp.Tool{Name: "bare"}).long(printable.NoTerminal), "bare()\n")
+	assert.Equal(t, ToolItem(&mcp.Tool{Name: "titled", Title: "A title"}).long(printable.NoTerminal),
 		"titled()\n    A title\n")
-	assert.Equal(t, ToolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(),
+	assert.Equal(t, ToolItem(&mcp.Tool{Name: "x", Description: "hide\u202ethis\U000E0041"}).long(printable.NoTerminal),
 		"x()\n    hide\\u202ethis\\U000e0041\n")
 }

@@ -224,7 +224,7 @@ func (s *Shell) help(ctx context.Context, words []string) error {
 	return s.withServer(ctx, func(c *connection) error {
 		tool, err := c.tool(ctx, words[0])
 		if err == nil {
-			s.Std.Out.Print(ToolHelp(tool))
+			s.Std.Out.Print(ToolHelp(tool, s.Std.Out.Columns()))
 		}
 		return err
 	})
@@ -241,16 +241,16 @@ func shellHelp() string {
 }
 
 // ToolHelp returns the help of a tool: its signature, description and arguments.
-func ToolHelp(tool *mcp.Tool) string {
+func ToolHelp(tool *mcp.Tool, columns printable.Columns) string {
 	var b strings.Builder
-	b.WriteString(printable.WrapWords(output.Signature(tool), 0, 8) + "\n")
+	b.WriteString(columns.WrapWords(output.Signature(tool), 0, 8) + "\n")
 	if text := strings.TrimSpace(tool.Description); text != "" {
 		b.WriteString("\n" + printable.Text(text) + "\n")
 	}
 	head := "\n"
 	for _, property := range form.NewSchema(tool.InputSchema).Limited().Fields() {
 		if text, _ := jsonscan.Text(property.Schema.Annotation("description")); text != "" {
-			line := printable.WrapAfter("  "+printable.Line(property.Name), printable.Line(text), 17)
+			line := columns.WrapAfter("  "+printable.Line(property.Name), printable.Line(text), 17)
 			b.WriteString(head + line + "\n")
 			head = ""
 		}

@@ -131,7 +131,7 @@ func (s *Shell) startEditor(ctx context.Context) (end func()) {
 	})
 	// From here on, the editor prints stderr above the line that is being typed.
 	std := *s.Std
-	std.Err = &term.Console{W: s.editor, Terminal: true, Dumb: s.Std.Err.Dumb}
+	std.Err = &term.Console{W: s.editor, Display: s.Std.Err.Display}
 	std.LineReader = &shellPrompter{s}
 	s.Std = &std
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/terminal"
 )
 
 // tapLines formats a record as text, with a line for each message:
@@ -72,6 +73,19 @@ func tapLine(r *tap.Record, m tap.Message, text []byte) string {
 		line += ": " + trouble
 	}
 	return fmt.Sprintf("%s %s%9.3f %s", arrowOf(r.From), mark, r.Seconds, printable.Line(line))
+}
+
+// styleOf returns the style of a line of tapLines.
+func styleOf(line string) terminal.Style {
+	switch _, rest, _ := strings.Cut(line, " "); {
+	case strings.HasPrefix(rest, "!"):
+		return terminal.Red
+	case strings.HasPrefix(rest, "?"):
+		return terminal.Yellow
+	case strings.HasPrefix(line, "--"):
+		return terminal.Faint
+	}
+	return terminal.Plain
 }
 
 // excerpt returns the beginning of a text.

@@ -3,10 +3,8 @@ package tapcmd
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/lineedit"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/printable"
@@ -49,7 +47,11 @@ func (v *liveView) run() {
 }
 
 func (v *liveView) print(line string) {
-	_, _ = io.WriteString(v.console, lineedit.Cut(line, v.columns())+"\n")
+	style := terminal.Plain
+	if v.console.Color {
+		style = styleOf(line)
+	}
+	_, _ = io.WriteString(v.console, style.Paint(printable.Cut(line, v.columns()))+"\n")
 }
 
 func (v *liveView) columns() int {
@@ -57,10 +59,7 @@ func (v *liveView) columns() int {
 	if !v.console.Terminal {
 		return unbounded
 	}
-	if columns, _, err := terminal.Size(os.Stderr); err == nil && columns > 0 {
-		return columns
-	}
-	return printable.Width
+	return v.console.Columns().Total()
 }
 
 // show prints a record. It does not block. It is not safe for concurrent use.

@@ -139,12 +139,12 @@ func (r *replayRun) printAnswer(std *term.Streams, a *tap.Comparison) {
 			a.N)) + "\n")
 	switch {
 	case a.Missing && a.Message.Kind == tap.Request:
-		std.Out.Print("  - the server did not ask\n")
+		std.Out.PrintDiff("  - the server did not ask\n")
 	case a.Missing:
-		std.Out.Print("  - no answer\n")
+		std.Out.PrintDiff("  - no answer\n")
 	}
 	for _, change := range a.Changes {
-		std.Out.Print("  " + change.String() + "\n")
+		std.Out.PrintDiff("  " + change.String() + "\n")
 	}
 }
 

@@ -90,7 +90,8 @@ func (s *showOptions) run(_ context.Context, std *term.Streams) error {
 			std.Out.PrintJSON(bytes.TrimSpace(line))
 		} else {
 			for _, text := range tapLines(r) {
-				std.Out.Print(text + "\n")
+				std.Out.PrintStyled(styleOf(text), text)
+				std.Out.Print("\n")
 			}
 		}
 		if _, err := std.Out.Write(nil); err != nil { // the reader of stdout has closed it

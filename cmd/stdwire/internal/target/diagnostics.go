@@ -1,6 +1,8 @@
 package target
 
 import (
+	"fmt"
+
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -19,7 +21,8 @@ func ProfileFlag(profile *string) command.Flag {
 // PrintDiagnostics prints the diagnostics of a configuration.
 func PrintDiagnostics(std *term.Streams, all []config.Diagnostic) {
 	for _, d := range all {
-		std.Err.Printf("%v: %v", d.Severity, d)
+		severity := d.Severity.String()
+		std.Err.PrintLabeled(severity, term.StyleOf(severity), fmt.Sprintf("%s: %v", severity, d))
 	}
 }
 

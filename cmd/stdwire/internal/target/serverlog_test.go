@@ -11,7 +11,7 @@ import (
 
 func TestServerLog(t *testing.T) {
 	var b bytes.Buffer
-	log := &ServerLog{Console: &term.Console{W: &b, Terminal: true}}
+	log := &ServerLog{Console: &term.Console{W: &b, Display: term.Display{Terminal: true}}}
 	for _, piece := range []string{"\x1b[3", "1mred\x1b[0m\r\nha", "lf", " a line\nrest\x07"} {
 		_, err := log.Write([]byte(piece))
 		assert.NilError(t, err)

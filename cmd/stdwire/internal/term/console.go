@@ -5,6 +5,7 @@ package term
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,11 +16,10 @@ import (
 // A Console is standard error. It prints lines and, on a terminal, a status or a prompt below them,
 // which it moves down when a line is printed. It is safe for concurrent use.
 type Console struct {
-	Terminal bool
-	Dumb     bool // a terminal that ignores escape sequences: no status can be erased
+	W io.Writer
+	Display
 
 	mu           sync.Mutex
-	W            io.Writer
 	status       terminal.StatusLine
 	statusHidden bool   // no status may be shown, because a question is being asked
 	promptText   string // the prompt that an answer is typed after; "" if none is shown
@@ -29,7 +29,7 @@ type Console struct {
 func (c *Console) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status.Erase(c.W)
+	c.status.Erase(c.W, c.Columns().Total())
 	if c.promptText == "" {
 		return c.W.Write(p)
 	}
@@ -43,7 +43,7 @@ func (c *Console) Write(p []byte) (int, error) {
 func (c *Console) prompt(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status.Erase(c.W)
+	c.status.Erase(c.W, c.Columns().Total())
 	c.promptText = printable.Line(text) + " "
 	_, _ = io.WriteString(c.W, c.promptText)
 }
@@ -59,10 +59,20 @@ func (c *Console) endPrompt(wholeLine bool) {
 	}
 }
 
-// Printf prints a line. Control characters in it are escaped.
+// Printf prints a line. Control characters in it are escaped. If the format begins with a word and
+// a colon, such as "warning: ", the word has its style; see [StyleOf].
 func (c *Console) Printf(format string, args ...any) {
-	// an error of stderr cannot be reported
-	_, _ = fmt.Fprintf(c, "%s\n", printable.Text(fmt.Sprintf(format, args...)))
+	label, _, _ := strings.Cut(format, ": ") // of the format: a server may have chosen the text
+	c.PrintLabeled(label, StyleOf(label), fmt.Sprintf(format, args...))
+}
+
+// PrintLabeled is Printf for text that begins with label, which it prints in a style.
+func (c *Console) PrintLabeled(label string, style terminal.Style, text string) {
+	text = printable.Text(text)
+	if rest, ok := strings.CutPrefix(text, label); ok && c.Color {
+		text = style.Paint(label) + rest
+	}
+	_, _ = io.WriteString(c, text+"\n") // an error of stderr cannot be reported
 }
 
 // HideStatus removes the status and shows none until resume is called.
@@ -70,7 +80,7 @@ func (c *Console) HideStatus() (resume func()) {
 	set := func(hidden bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.status.Erase(c.W)
+		c.status.Erase(c.W, c.Columns().Total())
 		c.statusHidden = hidden
 	}
 	set(true)
@@ -86,10 +96,10 @@ func (c *Console) Status(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if text == "" || c.promptText != "" || c.statusHidden {
-		c.status.Erase(c.W)
+		c.status.Erase(c.W, c.Columns().Total())
 		return
 	}
-	c.status.Show(c.W, text)
+	c.status.Show(c.W, c.Columns().Total(), text)
 }
 
 // StatusAfter shows a status from after on and updates it every second, until stop is called. On a

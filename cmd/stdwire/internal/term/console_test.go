@@ -13,7 +13,7 @@ import (
 
 func TestStatusMakesRoomForLines(t *testing.T) {
 	var b bytes.Buffer
-	c := &Console{W: &b, Terminal: true}
+	c := &Console{W: &b, Display: Display{Terminal: true}}
 	c.Status("one\x1b[2J\nline")
 	c.Status("two")
 	c.Printf("a %s", "line\u202e")
@@ -34,7 +34,7 @@ func TestStatusMakesRoomForLines(t *testing.T) {
 func TestDuring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		c := &Console{W: &b, Terminal: true}
+		c := &Console{W: &b, Display: Display{Terminal: true}}
 		text := func(elapsed time.Duration) string { return fmt.Sprint("still at it ", elapsed) }
 
 		stop := c.StatusAfter(3*time.Second, text)
@@ -52,7 +52,7 @@ func TestDuring(t *testing.T) {
 // While somebody is asked there is no status, also between two prompts.
 func TestStatusIsWithheld(t *testing.T) {
 	var b bytes.Buffer
-	c := &Console{W: &b, Terminal: true}
+	c := &Console{W: &b, Display: Display{Terminal: true}}
 	c.Status("one")
 	resume := c.HideStatus()
 	c.Status("two")
@@ -66,7 +66,7 @@ func TestStatusIsWithheld(t *testing.T) {
 func TestDuringOnADumbTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		c := &Console{W: &b, Terminal: true, Dumb: true}
+		c := &Console{W: &b, Display: Display{Terminal: true, Dumb: true}}
 		c.Status("nothing")
 		stop := c.StatusAfter(3*time.Second, func(elapsed time.Duration) string {
 			return fmt.Sprint("still at it ", elapsed)

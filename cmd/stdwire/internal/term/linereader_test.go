@@ -14,7 +14,7 @@ import (
 func TestTypist(t *testing.T) {
 	var b bytes.Buffer
 	p := NewLineReader(strings.NewReader("one\r\n\n"+strings.Repeat("x", 70<<10)+"\nthree\nhalf"),
-		&Console{W: &b, Terminal: true}, func() {})
+		&Console{W: &b, Display: Display{Terminal: true}}, func() {})
 	for i, want := range []string{"one", "", "", "three"} {
 		text, err := p.Line(t.Context(), "?")
 		if i == 2 {
@@ -36,7 +36,7 @@ func TestLineBegunBefore(t *testing.T) {
 	in, typing := io.Pipe()
 	defer in.Close()
 	var b bytes.Buffer
-	p := NewLineReader(in, &Console{W: &b, Terminal: true}, func() {})
+	p := NewLineReader(in, &Console{W: &b, Display: Display{Terminal: true}}, func() {})
 	gone := errors.New("gone")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(gone)
@@ -52,7 +52,7 @@ func TestLineBegunBefore(t *testing.T) {
 
 func TestLinesComeAboveAPrompt(t *testing.T) {
 	var b bytes.Buffer
-	c := &Console{W: &b, Terminal: true}
+	c := &Console{W: &b, Display: Display{Terminal: true}}
 	c.Status("busy")
 	c.prompt("Name [\x1b[2Ja\nb] >")
 	c.Status("still busy")

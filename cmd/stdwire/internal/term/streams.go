@@ -5,8 +5,10 @@ import (
 	"context"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/printable"
+	"github.com/stdwire/stdwire/internal/render"
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
@@ -33,27 +35,34 @@ func (s *Streams) Prompter() Prompter {
 // terminals.
 func (s *Streams) CanAsk() bool { return s.InTerminal && s.Err.Terminal }
 
+// Width returns the number of columns of the terminal that standard output is, or else standard
+// error.
+func (s *Streams) Width() int {
+	if s.Out.Terminal {
+		return s.Out.Columns().Total()
+	}
+	return s.Err.Columns().Total()
+}
+
 // ProcessStreams returns the streams of this process.
 func ProcessStreams() *Streams {
-	onTerminal := terminal.Is(os.Stderr)
-	dumb := onTerminal && !terminal.EnableEscapes(os.Stderr)
 	return &Streams{
 		In: os.Stdin, InTerminal: terminal.Is(os.Stdin),
 		DiscardInput: func() { terminal.Discard(os.Stdin) },
-		Out:          NewOutput(os.Stdout, terminal.Is(os.Stdout)),
-		Err:          &Console{W: os.Stderr, Terminal: onTerminal, Dumb: dumb},
+		Out:          NewOutput(os.Stdout, DisplayOf(os.Stdout)),
+		Err:          &Console{W: os.Stderr, Display: DisplayOf(os.Stderr)},
 	}
 }
 
 // An Output is standard output, which carries results and nothing else. It is buffered.
 type Output struct {
 	*bufio.Writer
-	Terminal bool
+	Display
 }
 
-// NewOutput returns an Output that writes to w. terminal says that w is a terminal.
-func NewOutput(w io.Writer, terminal bool) *Output {
-	return &Output{bufio.NewWriterSize(w, 64<<10), terminal}
+// NewOutput returns an Output that writes to w.
+func NewOutput(w io.Writer, d Display) *Output {
+	return &Output{bufio.NewWriterSize(w, 64<<10), d}
 }
 
 // PrintUntrusted prints text of a server. On a terminal, control characters are escaped.
@@ -75,10 +84,24 @@ func (o *Output) PrintUntrustedLine(text string) {
 // Print prints text of this program, in which control characters are escaped.
 func (o *Output) Print(text string) { _, _ = o.WriteString(printable.Text(text)) }
 
-// PrintJSON prints JSON and a line end. On a terminal, control characters are escaped.
+// PrintStyled prints a text of this program in a style if the terminal shows colours. Control
+// characters in it are escaped, and line ends become spaces.
+func (o *Output) PrintStyled(style terminal.Style, text string) {
+	text = strings.ReplaceAll(printable.Text(text), "\n", " ")
+	if o.Color {
+		text = style.Paint(text)
+	}
+	_, _ = o.WriteString(text)
+}
+
+// PrintJSON prints JSON and a line end. On a terminal, control characters are escaped, and the
+// tokens have colours.
 func (o *Output) PrintJSON(text []byte) {
 	if o.Terminal {
 		text = []byte(printable.JSON(string(text)))
+	}
+	if o.Color {
+		text = render.ColorJSON(text)
 	}
 	_, _ = o.Write(text)
 	_ = o.WriteByte('\n')

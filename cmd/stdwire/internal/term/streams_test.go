@@ -9,7 +9,7 @@ import (
 
 func TestOutput(t *testing.T) {
 	var b bytes.Buffer
-	o := NewOutput(&b, false)
+	o := NewOutput(&b, Display{})
 	o.PrintUntrustedLine("a")
 	o.PrintUntrustedLine("b\n")
 	o.PrintUntrustedLine("")
@@ -20,7 +20,7 @@ func TestOutput(t *testing.T) {
 	for terminal, want := range map[bool]string{false: "{\"a\":\"\u202e\"}\n",
 		true: `{"a":"\u202e"}` + "\n"} {
 		b.Reset()
-		o := NewOutput(&b, terminal)
+		o := NewOutput(&b, Display{Terminal: terminal})
 		o.PrintJSON([]byte("{\"a\":\"\u202e\"}"))
 		assert.NilError(t, o.Flush())
 		assert.Equal(t, b.String(), want)

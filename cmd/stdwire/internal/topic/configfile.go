@@ -38,5 +38,5 @@ func reference(f config.Field) string {
 	if len(f.Names) > 1 {
 		help += " Also: " + strings.Join(f.Names[1:], ", ") + "."
 	}
-	return printable.Wrap(head, 2, 6) + "\n" + printable.Wrap(help, 6, 6) + "\n"
+	return printable.NoTerminal.Wrap(head, 2, 6) + "\n" + printable.NoTerminal.Wrap(help, 6, 6) + "\n"
 }

@@ -1,4 +1,4 @@
-package lineedit
+package printable
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ var wide = &unicode.RangeTable{
 	},
 }
 
-// combines reports whether a character combines with the one before it and takes no column.
-func combines(r rune) bool {
+// Combines reports whether a character combines with the one before it and takes no column.
+func Combines(r rune) bool {
 	const nonJoiner = 0x200c
 	return r >= 0x300 &&
 		(unicode.In(r, unicode.Mn, unicode.Me) || r == nonJoiner || r == joiner || 0x1160 <= r &&
@@ -52,32 +52,32 @@ func isInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// A cell is the text shown for a character and its width in columns. A single wide character takes
+// A Cell is the text shown for a character and its width in columns. A single wide character takes
 // two.
-type cell struct {
-	text    string
-	columns int
+type Cell struct {
+	Text    string
+	Columns int
 	// several characters of one column each stand for one
-	isReplacement bool
+	IsReplacement bool
 }
 
-func cellOf(r rune) cell {
+func CellOf(r rune) Cell {
 	switch {
 	case ' ' <= r && r < 0x7f:
-		return cell{text: string(r), columns: 1}
+		return Cell{Text: string(r), Columns: 1}
 	case r == '\t':
-		return cell{"  ", 2, true}
+		return Cell{"  ", 2, true}
 	case r < ' ' || r == 0x7f:
-		return cell{"^" + string(r^0x40), 2, true}
-	case combines(r):
-		return cell{text: string(r)}
+		return Cell{"^" + string(r^0x40), 2, true}
+	case Combines(r):
+		return Cell{Text: string(r)}
 	case isInvisible(r):
 		text := fmt.Sprintf("<%04x>", r)
-		return cell{text, len(text), true}
+		return Cell{text, len(text), true}
 	case unicode.Is(wide, r):
-		return cell{text: string(r), columns: 2}
+		return Cell{Text: string(r), Columns: 2}
 	}
-	return cell{text: string(r), columns: 1}
+	return Cell{Text: string(r), Columns: 1}
 }
 
 // Cut truncates text to a width in columns, and ends it in … if it is longer. Control characters
@@ -85,22 +85,22 @@ func cellOf(r rune) cell {
 func Cut(text string, columns int) string {
 	var b strings.Builder
 	used, fits := 0, 0 // columns; bytes of b before which … still fits
-	for c := range cells(text) {
-		if used+c.columns > columns {
+	for c := range Cells(text) {
+		if used+c.Columns > columns {
 			return b.String()[:fits] + "…"
 		}
-		b.WriteString(c.text)
-		if used += c.columns; used < columns {
+		b.WriteString(c.Text)
+		if used += c.Columns; used < columns {
 			fits = b.Len()
 		}
 	}
 	return b.String()
 }
 
-// columnsOf returns the width of a text in columns.
-func columnsOf(text string) (n int) {
-	for c := range cells(text) {
-		n += c.columns
+// ColumnsOf returns the width of a text in columns.
+func ColumnsOf(text string) (n int) {
+	for c := range Cells(text) {
+		n += c.Columns
 	}
 	return n
 }

@@ -1,4 +1,4 @@
-package lineedit
+package printable
 
 import "unicode"
 
@@ -17,11 +17,11 @@ const (
 	lastPictogram  = 0x1faff
 )
 
-// characterLen returns the number of runes of the first character of text, as a person sees it: a
+// CharacterLen returns the number of runes of the first character of text, as a person sees it: a
 // rune with its combining ones; a flag of two regional indicators or of tags; or an emoji with its
 // skin tone, its variation selector, and others that a joiner adds (Unicode Standard Annex 29,
 // "Grapheme Cluster Boundary Rules", as far as editing a line needs them).
-func characterLen(text []rune) int {
+func CharacterLen(text []rune) int {
 	n, first := 1, text[0]
 	if first < ' ' {
 		return 1
@@ -31,7 +31,7 @@ func characterLen(text []rune) int {
 	}
 	for n < len(text) {
 		switch r := text[n]; {
-		case combines(r):
+		case Combines(r):
 		case isModifier(r) && isPictogram(first):
 		case first == blackFlag && firstFlagTag <= r && r <= lastFlagTag:
 		case text[n-1] == joiner && isPictogram(first) && isPictogram(r):
@@ -57,32 +57,32 @@ var otherPictograms = &unicode.RangeTable{R16: []unicode.Range16{{0x00a9, 0x00ae
 	{0x203c, 0x2049, 13}, {0x2122, 0x2139, 23}, {0x3030, 0x303d, 13}, {0x3297, 0x3299, 2}},
 	LatinOffset: 1}
 
-// cellOfCharacter returns the cell of the runes of one character. A sequence that is an emoji takes
+// CellOfCharacter returns the cell of the runes of one character. A sequence that is an emoji takes
 // two columns.
-func cellOfCharacter(runes []rune) cell {
-	c := cellOf(runes[0])
-	if len(runes) == 1 || c.isReplacement {
+func CellOfCharacter(runes []rune) Cell {
+	c := CellOf(runes[0])
+	if len(runes) == 1 || c.IsReplacement {
 		return c
 	}
-	c.text = string(runes)
+	c.Text = string(runes)
 	if isRegional(runes[0]) {
-		c.columns = 2
+		c.Columns = 2
 	}
 	for _, r := range runes[1:] {
 		if r == keycap || isPictogram(runes[0]) &&
 			(r == emojiSelector || isModifier(r) || isPictogram(r)) {
-			c.columns = 2
+			c.Columns = 2
 		}
 	}
 	return c
 }
 
-// cells yields the cells of a text.
-func cells(text string) func(yield func(cell) bool) {
-	return func(yield func(cell) bool) {
+// Cells yields the cells of a text.
+func Cells(text string) func(yield func(Cell) bool) {
+	return func(yield func(Cell) bool) {
 		for runes := []rune(text); len(runes) > 0; {
-			n := characterLen(runes)
-			if !yield(cellOfCharacter(runes[:n])) {
+			n := CharacterLen(runes)
+			if !yield(CellOfCharacter(runes[:n])) {
 				return
 			}
 			runes = runes[n:]

@@ -1,0 +1,44 @@
+package control
+
+import (
+	"testing"
+	"time"
+
+	"gotest.tools/v3/assert"
+
+	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
+)
+
+func TestStatusOnATerminal(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	since := now.Add(-time.Minute).Format(time.RFC3339)
+	tools := 2
+	g := &gatewayClient{About: ops.About{Pid: 7, Endpoint: "stdio", Since: since, Version: "1"}}
+	g.Servers = []ops.Status{
+		{Server: "files", State: "ready", Since: since, Tools: &tools,
+			Withheld: []ops.Withheld{{Kind: "tool", Name: "a", Why: "it has changed",
+				Remedy: "look at it"}}},
+		{Server: "mail", State: "failed", Since: since, Error: "no key"},
+	}
+	for _, c := range []struct {
+		streams termtest.Captured
+		want    string
+	}{
+		{termtest.Capture(false), `gateway 7  stdio, for 60s, stdwire 1
+  files  ready      60s  2 tools
+    withheld: tool a is not offered: it has changed
+      → look at it
+  mail   failed     60s  no key
+`},
+		{termtest.CaptureTerminal(80), "gateway 7  stdio, for 60s, stdwire 1\n" +
+			"  files  \x1b[32mready\x1b[0m      60s  2 tools\n" +
+			"    \x1b[33mwithheld\x1b[0m: tool a is not offered: it has changed\n" +
+			"      → look at it\n" +
+			"  mail   \x1b[31mfailed\x1b[0m     60s  no key\n"},
+	} {
+		g.print(c.streams.Out, now)
+		assert.NilError(t, c.streams.Out.Flush())
+		assert.Equal(t, c.streams.Stdout.String(), c.want)
+	}
+}
