@@ -74,10 +74,15 @@ func (c *Client) chainOutgoing() rpc.Handler {
 	}, c.o.Outgoing...)
 }
 
-// pass passes a message to the middleware. A panic of it becomes an error.
+// pass passes a message to the middleware. A panic of it becomes an error. A runtime.Goexit ends
+// the goroutine only if it is that of a call, which defers its cleanup.
 func (c *Client) pass(ctx context.Context, r *call, method string,
 	params []byte) (result any, err error) {
-	failure := contain.Call(func() {
+	contained := contain.Call
+	if r == nil {
+		contained = contain.Run
+	}
+	failure := contained(func() {
 		result, err = c.outgoing(&outgoingContext{ctx, c, r},
 			&rpc.Request{Method: method, Params: params})
 	})

@@ -22,7 +22,7 @@ import (
 var packages = []string{
 	"rpc", "rpc/socket", "dispatch", "dispatch/api", "dispatch/cli", "server", "server/streamable",
 	"server/auth", "client", "client/streamable", "client/auth", "client/apps", "client/host",
-	"client/host/gateway",
+	"client/host/gateway", "rpc/mcp/telemetry",
 }
 
 // foreign lists types of other packages with methods that the application implements.
@@ -173,7 +173,8 @@ var scenarios = map[string]func(w *world){
 	"dispatch/cli": cliScenario,
 	"server":       serverScenario, "server/streamable": streamableScenario,
 	"client": clientScenario, "client/auth": authScenario, "client/apps": appsScenario,
-	"client/host": hostScenario, "client/host/gateway": gatewayScenario,
+	"rpc/mcp/telemetry": telemetryScenario,
+	"client/host":       hostScenario, "client/host/gateway": gatewayScenario,
 }
 
 // apart lists the callbacks without a scenario, and why.

@@ -21,6 +21,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 	"github.com/stdwire/stdwire/server"
 	"github.com/stdwire/stdwire/server/streamable"
 )
@@ -477,6 +478,17 @@ func clientScenario(w *world) {
 			OnResourceUpdated: func(string) { tell("client.Options.OnResourceUpdated") },
 			OnLog:             func(mcp.LoggingMessageParams) { tell("client.Options.OnLog") },
 			OnRawLog:          func(json.RawMessage) { w.at("client.Options.OnRawLog") },
+			Middleware: []rpc.Middleware{
+				through(func() { w.at("client.Options.Middleware") })},
+			Outgoing: []rpc.Middleware{func(next rpc.Handler) rpc.Handler {
+				return func(ctx context.Context, req *rpc.Request) (any, error) {
+					// the other tools make the server send what the scenario waits for
+					if bytes.Contains(req.Params, []byte(`"plain"`)) {
+						w.at("client.Options.Outgoing")
+					}
+					return next(ctx, req)
+				}
+			}},
 			Extensions: []client.Extension{{
 				ID: "com.example/x",
 				Methods: map[string]func(context.Context, json.RawMessage) (any, error){
@@ -534,6 +546,23 @@ func clientScenario(w *world) {
 		_ = conn.Close()
 	}
 }
+
+func telemetryScenario(w *world) {
+	tel := telemetry.Options{}.New()
+	tel.Gauge(telemetry.Instrument{Name: "g"}, func(set func(float64, ...string)) {
+		set(1)
+		w.at("rpc/mcp/telemetry.Telemetry.Gauge")
+	})
+	_ = tel.String()
+	own(func() {
+		_ = tel.WritePrometheus(writer(func() { w.at("rpc/mcp/telemetry.Telemetry.WritePrometheus") }))
+	})
+}
+
+// A writer misbehaves.
+type writer func()
+
+func (w writer) Write(b []byte) (int, error) { w(); return len(b), nil }
 
 // A credentials is a store of credentials that misbehaves.
 type credentials struct{ at func(string) }

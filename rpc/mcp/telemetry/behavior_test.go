@@ -288,7 +288,8 @@ func TestLogHandler(t *testing.T) {
 func TestNil(t *testing.T) {
 	var tel *telemetry.Telemetry
 	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
-	in, out := tel.Incoming(telemetry.Endpoint{})(handler), tel.Outgoing(telemetry.Endpoint{})(handler)
+	var e telemetry.Endpoint
+	in, out := tel.Incoming(e)(handler), tel.Outgoing(e)(handler)
 	req := &rpc.Request{Method: mcp.MethodPing, Params: json.RawMessage(`{}`)}
 	ctx := t.Context()
 	assert.Equal(t, testing.AllocsPerRun(100, func() {

@@ -56,7 +56,7 @@ func BenchmarkMiddleware(b *testing.B) {
 	}
 }
 
-// BenchmarkEcho measures calls of a tool over a stream in memory, with telemetry at the server only.
+// BenchmarkEcho measures calls of a tool over a stream in memory, with telemetry at the server.
 func BenchmarkEcho(b *testing.B) {
 	for _, bench := range []struct {
 		name string

@@ -98,6 +98,25 @@ func TestSeriesAreBounded(t *testing.T) {
 	assert.Equal(t, tel.DroppedSpans(), uint64(0))
 }
 
+// Middleware that is made for each connection shares its series, and there are not too many.
+func TestEndpointsAreBounded(t *testing.T) {
+	tel := telemetry.Options{MaxSeries: 10}.New()
+	for range 3 {
+		handle(tel.Outgoing(telemetry.Endpoint{Address: "example.com"}), mcp.MethodPing, "", nil,
+			nil)
+	}
+	m := find(t, tel, "mcp.client.operation.duration")
+	assert.Equal(t, len(m.Points), 1)
+	assert.Equal(t, total(m), uint64(3))
+	for i := range 100 {
+		handle(tel.Outgoing(telemetry.Endpoint{Address: fmt.Sprint(i), Transport: fmt.Sprint(i)}),
+			mcp.MethodPing, "", nil, nil)
+	}
+	m = find(t, tel, "mcp.client.operation.duration")
+	assert.Equal(t, len(m.Points), 10)
+	assert.Equal(t, total(m), uint64(103))
+}
+
 func TestQueueIsBoundedInCount(t *testing.T) {
 	tel := telemetry.Options{MaxSpans: 4}.New()
 	in := tel.Incoming(telemetry.Endpoint{})

@@ -31,6 +31,6 @@ func (t *Telemetry) addDurations() {
 			"How long an MCP session lasted, as seen by the client."),
 	}
 	t.addSource(metricSource{Instrument{Name: "stdwire.telemetry.spans.dropped", Unit: "{span}",
-		Description: "Spans that were dropped because the queue of the exporter was full."}, Sum,
+		Description: "Spans dropped because the queue was full."}, Sum,
 		func() []Point { return []Point{{Value: float64(t.DroppedSpans())}} }})
 }

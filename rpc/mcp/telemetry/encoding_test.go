@@ -19,8 +19,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// recorded returns what a client does in a bubble: a call of a tool of 30 ms, with a parent, and one
-// that fails after 5 s.
+// recorded returns what a client does in a bubble: a call of a tool of 30 ms, with a parent, and
+// one that fails after 5 s.
 func recorded() *telemetry.Telemetry {
 	tel := telemetry.Options{Resource: []slog.Attr{
 		slog.String("service.name", `we"ather\`+"\n"), slog.Int("process.pid", 7),

@@ -64,12 +64,6 @@ func codeText(code int) string {
 	return strconv.Itoa(code)
 }
 
-// isUnknown reports whether a request was refused because it is not known what it names, or may not
-// be known.
-func (f failure) isUnknown() bool {
-	return f.rpc && (f.kind == "-32601" || f.kind == "-32602" || f.kind == "-32600")
-}
-
 // isToolError reports whether the result of tools/call has isError.
 func isToolError(result any) bool {
 	switch result := result.(type) {

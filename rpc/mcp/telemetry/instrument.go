@@ -60,7 +60,7 @@ type MetricType int
 // The types of metrics.
 const (
 	Sum       MetricType = iota // a total that only increases
-	Level                       // a value that may decrease
+	Gauge                       // a value that may decrease
 	Histogram                   // a distribution of durations
 )
 
@@ -191,7 +191,7 @@ func (t *Telemetry) Gauge(i Instrument, read func(set func(value float64, labels
 	if t == nil {
 		return
 	}
-	t.addSource(metricSource{i, Level, func() (points []Point) {
+	t.addSource(metricSource{i, Gauge, func() (points []Point) {
 		found := make(map[labelValues]int)
 		// the function may keep set, and call it when it must not any more
 		var mu sync.Mutex

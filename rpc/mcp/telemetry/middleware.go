@@ -16,16 +16,18 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 	if t == nil {
 		return func(next rpc.Handler) rpc.Handler { return next }
 	}
-	stream, other := e, e
+	onStream, onHTTP := t.endpoint(e), t.endpoint(e)
 	if e.Transport == "" {
-		stream.Transport = "pipe"
-		other.Transport, other.Protocol = "tcp", "http"
+		e.Transport = "pipe"
+		onStream = t.endpoint(e)
+		e.Transport, e.Protocol = "tcp", "http"
+		onHTTP = t.endpoint(e)
 	}
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
-			endpoint := &stream
+			endpoint := onStream
 			if req.Peer() == nil {
-				endpoint = &other
+				endpoint = onHTTP
 			}
 			r := t.open(Server, endpoint, req)
 			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
@@ -60,9 +62,10 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	if t == nil {
 		return func(next rpc.Handler) rpc.Handler { return next }
 	}
+	endpoint := t.endpoint(e)
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
-			r := t.open(Client, &e, req)
+			r := t.open(Client, endpoint, req)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
@@ -108,14 +111,14 @@ func (t *Telemetry) open(kind Kind, e *Endpoint, req *rpc.Request) record {
 	r.span.Kind, r.span.Start = kind, time.Now()
 	m := &r.span.message
 	m.endpoint, m.method = e, req.Method
-	if !mcp.IsMethod(req.Method) {
-		if known, ok := t.methods.find([]byte(req.Method)); ok {
-			m.method = known
+	target, known := targets[req.Method]
+	if !known && !mcp.IsMethod(req.Method) {
+		if name, ok := t.methods.find([]byte(req.Method)); ok {
+			m.method = name
 		} else {
 			m.method = otherMethod
 		}
 	}
-	target := targets[req.Method]
 	m.targetKey = target.attr
 	r.params = readParams(req.Params, target.param)
 	if text, ok := jsonscan.Unquote(r.params.target); ok {
@@ -189,11 +192,11 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	r.t.finish(s)
 }
 
-// learn makes the names in a message known that the other side has not refused. A response to a
-// request proves that its method exists, and a result that its tool does.
+// learn makes the names in a message known. Only a result proves that a method, a tool or a prompt
+// exists.
 func (r *record) learn(method string, f failure) {
 	m := &r.span.message
-	if f.isUnknown() || r.notifies {
+	if r.notifies {
 		return
 	}
 	if m.method == otherMethod && f.kind == "" {
@@ -219,7 +222,6 @@ func (r *record) watchSession(c mcp.Connection, method string) {
 		return
 	}
 	key := operationKey{endpoint: s.message.endpoint, revision: c.Revision()}
-	context.AfterFunc(c.Context(), func() {
-		r.t.sessions[s.Kind].at(key).record(time.Since(s.Start))
-	})
+	sessions, start := r.t.sessions[s.Kind], s.Start
+	context.AfterFunc(c.Context(), func() { sessions.at(key).record(time.Since(start)) })
 }

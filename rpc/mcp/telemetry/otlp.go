@@ -171,7 +171,7 @@ func (m *Metric) appendOTLP(dst []byte, start, now time.Time) []byte {
 	switch m.Type {
 	case Sum:
 		dst = append(dst, `,"sum":{"isMonotonic":true,`+cumulative...)
-	case Level:
+	case Gauge:
 		dst = append(dst, `,"gauge":{`...)
 	case Histogram:
 		dst = append(dst, `,"histogram":{`+cumulative...)

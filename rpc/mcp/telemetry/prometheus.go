@@ -44,7 +44,7 @@ func (t *Telemetry) appendPrometheus(b []byte) []byte {
 	return b
 }
 
-var prometheusTypes = map[MetricType]string{Sum: "counter", Level: "gauge", Histogram: "histogram"}
+var prometheusTypes = map[MetricType]string{Sum: "counter", Gauge: "gauge", Histogram: "histogram"}
 
 func (p *Point) appendPrometheus(b []byte, name string, kind MetricType) []byte {
 	if kind != Histogram {
@@ -129,7 +129,7 @@ var units = map[string]string{"s": "seconds", "ms": "milliseconds", "By": "bytes
 func prometheusName(i Instrument, kind MetricType) string {
 	name := labelName(i.Name)
 	unit := units[i.Unit]
-	if unit == "ratio" && kind != Level {
+	if unit == "ratio" && kind != Gauge {
 		unit = ""
 	}
 	if unit != "" && !strings.HasSuffix(name, "_"+unit) {

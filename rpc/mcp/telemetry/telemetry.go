@@ -33,6 +33,7 @@ type Telemetry struct {
 	none                    names // always empty: of targets whose names are not known
 
 	instruments instruments
+	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
 	durations, sessions map[Kind]*vector[operationKey, histogram]
 }
