@@ -120,10 +120,11 @@ type Options struct {
 	Logger *slog.Logger
 	// Middleware wraps the handling of each request of the server, Outgoing the sending of each
 	// request and notification; the first is the outermost. The handler that Outgoing wraps sends
-	// the message, sets its ID and returns the server's result as a [json.RawMessage]. A repeated
-	// request passes Outgoing each time. Outgoing does not see what the client sends by itself: the
-	// handshake, subscriptions, the log level of a new session, cancellations. A panic in Outgoing
-	// is logged, and fails the call.
+	// the message, sets its ID and returns the server's result as a [json.RawMessage]; its context
+	// must be derived from the one that Outgoing got. A repeated request passes Outgoing each time.
+	// Outgoing does not see what the client sends by itself: the requests of the handshake,
+	// subscriptions, the log level of a new session, cancellations. A panic in Outgoing is logged,
+	// and fails the call.
 	Middleware, Outgoing []rpc.Middleware
 	// Hooks observe the traffic.
 	Hooks rpc.Hooks

@@ -38,6 +38,10 @@ func testSessionDuration(t *testing.T, revision mcp.Revision) {
 		Middleware: []rpc.Middleware{tel.Incoming(telemetry.Endpoint{})}})
 	c := mcptest.Connect(t, s, client.Options{Revision: revision,
 		Outgoing: []rpc.Middleware{tel.Outgoing(telemetry.Endpoint{Transport: "pipe"})}})
+	for range 3 { // the server allows it, and the session is still one
+		_, _ = c.Call(t.Context(), mcp.MethodInitialize, mcp.InitializeParams{
+			ProtocolVersion: revision})
+	}
 	time.Sleep(90 * time.Second)
 	assert.NilError(t, c.Close())
 	_ = c.Wait()

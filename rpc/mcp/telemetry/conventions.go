@@ -49,8 +49,8 @@ type Endpoint struct {
 	Service   string // service.peer.name: the name under which the application knows the server
 }
 
-// endpoint returns the only copy of an endpoint, so that keys can have its address. Middleware may be
-// made for each connection, so after too many endpoints the further ones have no attributes but
+// endpoint returns the only copy of an endpoint, so that keys can have its address. Middleware may
+// be made for each connection, so after too many endpoints the further ones have no attributes but
 // their transport.
 func (t *Telemetry) endpoint(e Endpoint) *Endpoint {
 	found, ok := t.endpoints.add(e, t.o.MaxSeries, func() *Endpoint { return &e })

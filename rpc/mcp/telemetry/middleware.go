@@ -211,7 +211,7 @@ func (r *record) learn(method string, f failure) {
 
 // watchSession records the duration of a session when its connection ends. A session exists only in
 // the legacy era. It begins with initialize for the server, and with the notification after it for
-// the client.
+// the client. A connection counts once, however often its client sends initialize.
 func (r *record) watchSession(c mcp.Connection, method string) {
 	s := &r.span
 	first := mcp.MethodInitialize
@@ -221,7 +221,16 @@ func (r *record) watchSession(c mcp.Connection, method string) {
 	if method != first {
 		return
 	}
+	if c.Context().Done() == nil {
+		return
+	}
+	if _, again := r.t.watched.LoadOrStore(c, struct{}{}); again {
+		return
+	}
+	t, start, kind := r.t, s.Start, s.Kind
 	key := operationKey{endpoint: s.message.endpoint, revision: c.Revision()}
-	sessions, start := r.t.sessions[s.Kind], s.Start
-	context.AfterFunc(c.Context(), func() { sessions.at(key).record(time.Since(start)) })
+	context.AfterFunc(c.Context(), func() {
+		t.watched.Delete(c)
+		t.sessions[kind].at(key).record(time.Since(start))
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Telemetry struct {
 	none                    names // always empty: of targets whose names are not known
 
 	instruments instruments
+	watched     sync.Map // each mcp.Connection whose session goes on
 	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
 	durations, sessions map[Kind]*vector[operationKey, histogram]
