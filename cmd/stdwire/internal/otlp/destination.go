@@ -35,6 +35,8 @@ type destination struct {
 	timeout   time.Duration // of a request
 	patience  time.Duration // of a payload with its retries
 	transport *http.Transport
+
+	notBefore time.Time // when the next request may be sent; only for send
 }
 
 // newDestination returns the destination of a signal, or nil if it has no URL.
@@ -70,6 +72,9 @@ func (e *statusError) Error() string {
 // the destination's patience. rejected is what the collector says about data that it did not
 // accept, although it accepted the request.
 func (d *destination) send(ctx context.Context, body []byte) (rejected string, err error) {
+	if err := sleepUntil(ctx, d.notBefore); err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	for delay := firstDelay; ; delay = min(2*delay, maxDelay) {
@@ -83,16 +88,25 @@ func (d *destination) send(ctx context.Context, body []byte) (rejected string, e
 		if isAnswer && answer.after > 0 {
 			wait = min(answer.after, maxDelay)
 		}
-		if until, ok := ctx.Deadline(); ok && time.Until(until) <= wait {
+		d.notBefore = time.Now().Add(wait) // for the next payload, too
+		if until, ok := ctx.Deadline(); ok && !until.After(d.notBefore) {
 			return "", err // the wait would be for nothing
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if sleepUntil(ctx, d.notBefore) != nil {
 			return "", err
 		}
+	}
+}
+
+// sleepUntil blocks until a time. The error is that of ctx, if it ends before.
+func sleepUntil(ctx context.Context, at time.Time) error {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

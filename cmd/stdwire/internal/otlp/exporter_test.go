@@ -7,7 +7,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +30,19 @@ func logTo(t *testing.T, w *strings.Builder) *slog.Logger {
 type collector struct {
 	conns  chan net.Conn
 	closed chan struct{}
-	bodies []string        // in the order in which they arrived; not for concurrent requests
-	at     []time.Duration // when, since it was started
 	began  time.Time
+
+	mu     sync.Mutex
+	bodies []string        // in the order in which they arrived
+	at     []time.Duration // when, since it was started
+}
+
+// got returns the requests so far, and when they arrived.
+func (c *collector) got() (bodies []string, at []time.Duration) {
+	synctest.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bodies), slices.Clone(c.at)
 }
 
 func (c *collector) Accept() (net.Conn, error) {
@@ -61,9 +74,12 @@ func export(t *testing.T, handle func(w http.ResponseWriter, r *http.Request, n 
 		c := &collector{conns: make(chan net.Conn), closed: make(chan struct{}), began: time.Now()}
 		s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
+			c.mu.Lock()
+			n := len(c.bodies)
 			c.bodies = append(c.bodies, r.URL.Path+" "+string(body))
 			c.at = append(c.at, time.Since(c.began))
-			handle(w, r, len(c.bodies)-1)
+			c.mu.Unlock()
+			handle(w, r, n)
 		})}
 		served := make(chan error)
 		go func() { served <- s.Serve(c) }()
@@ -95,7 +111,8 @@ func TestExport(t *testing.T) {
 		x.Traces([]byte(`{"resourceSpans":[]}`))
 		x.Metrics([]byte(`{"resourceMetrics":[]}`))
 		x.Close(t.Context())
-		assert.DeepEqual(t, c.bodies, []string{`/v1/traces {"resourceSpans":[]}`,
+		bodies, _ := c.got()
+		assert.DeepEqual(t, bodies, []string{`/v1/traces {"resourceSpans":[]}`,
 			`/v1/metrics {"resourceMetrics":[]}`})
 		assert.Equal(t, x.Dropped(), int64(0))
 		assert.Equal(t, log.String(), "")
@@ -128,15 +145,35 @@ func TestRetry(t *testing.T) {
 	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
 		x.Traces([]byte(`1`))
 		time.Sleep(110 * time.Second)
-		assert.Equal(t, len(c.bodies), 6)
-		assert.DeepEqual(t, c.at[:4], []time.Duration{0, 7 * time.Second, 27 * time.Second,
+		_, at := c.got()
+		assert.Equal(t, len(at), 6)
+		assert.DeepEqual(t, at[:4], []time.Duration{0, 7 * time.Second, 27 * time.Second,
 			57 * time.Second})
 		for i, longest := range []time.Duration{8 * time.Second, 16 * time.Second} {
-			waited := c.at[i+4] - c.at[i+3]
+			waited := at[i+4] - at[i+3]
 			assert.Assert(t, waited >= longest/2 && waited <= longest, waited)
 		}
 		assert.Equal(t, x.Dropped(), int64(0))
 		assert.Equal(t, log.String(), "")
+	})
+}
+
+// A collector that asks for time gets none of the other payloads meanwhile, even if the first one
+// is given up.
+func TestBusy(t *testing.T) {
+	export(t, func(w http.ResponseWriter, r *http.Request, n int) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(429)
+	}, func(t *testing.T, x *otlp.Exporter, c *collector, log *strings.Builder) {
+		x.Traces([]byte(`1`))
+		x.Traces([]byte(`2`))
+		time.Sleep(125 * time.Second)
+		bodies, at := c.got()
+		assert.DeepEqual(t, at, []time.Duration{0, 30 * time.Second, 60 * time.Second,
+			90 * time.Second, 120 * time.Second})
+		assert.Equal(t, bodies[3], "/v1/traces 1")
+		assert.Equal(t, bodies[4], "/v1/traces 2")
+		assert.Equal(t, x.Dropped(), int64(1))
 	})
 }
 
@@ -149,8 +186,8 @@ func TestRefusal(t *testing.T) {
 		for range 5 {
 			x.Traces([]byte(`1`))
 		}
-		synctest.Wait()
-		assert.Equal(t, len(c.bodies), 5)
+		bodies, _ := c.got()
+		assert.Equal(t, len(bodies), 5)
 		assert.Equal(t, x.Dropped(), int64(5))
 		assert.Equal(t, strings.Count(log.String(), "\n"), 1, log)
 		assert.Assert(t, cmp.Contains(log.String(), `collector=http://c/v1/traces`))
@@ -168,10 +205,12 @@ func TestNoAnswer(t *testing.T) {
 		x.Traces([]byte(`1`))
 		x.Traces([]byte(`2`))
 		time.Sleep(time.Minute)
-		assert.Assert(t, len(c.bodies) > 3 && len(c.bodies) < 7, len(c.bodies))
-		assert.Equal(t, c.bodies[len(c.bodies)-1], "/v1/traces 1")
-		time.Sleep(65 * time.Second)
-		assert.Equal(t, c.bodies[len(c.bodies)-1], "/v1/traces 2")
+		bodies, _ := c.got()
+		assert.Assert(t, len(bodies) > 3 && len(bodies) < 7, len(bodies))
+		assert.Equal(t, bodies[len(bodies)-1], "/v1/traces 1")
+		time.Sleep(100 * time.Second)
+		bodies, _ = c.got()
+		assert.Equal(t, bodies[len(bodies)-1], "/v1/traces 2")
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		began := time.Now()
@@ -203,8 +242,8 @@ func TestBacklog(t *testing.T) {
 		x.Traces(make([]byte, 16<<20+1))
 		assert.Equal(t, x.Dropped(), int64(10_000+40-16+1))
 		time.Sleep(6 * time.Second)
-		synctest.Wait()
-		assert.Equal(t, len(c.bodies), 1+16)
+		bodies, _ := c.got()
+		assert.Equal(t, len(bodies), 1+16)
 		assert.Equal(t, strings.Count(log.String(), "\n"), 1)
 		assert.Assert(t, cmp.Contains(log.String(), "payloads=10025"))
 	})
@@ -246,16 +285,17 @@ func TestDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		config, _, err := configure("http://c")
 		assert.NilError(t, err)
-		n := 0
+		var n atomic.Int32
 		log := new(strings.Builder)
 		dial := func(context.Context, string, string) (net.Conn, error) {
-			n++
+			n.Add(1)
 			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: io.ErrUnexpectedEOF}
 		}
 		x := otlp.StartDial(config, logTo(t, log), dial)
 		x.Traces([]byte(`1`))
 		time.Sleep(time.Minute)
-		assert.Assert(t, n > 3 && n < 7, n)
+		synctest.Wait()
+		assert.Assert(t, n.Load() > 3 && n.Load() < 7, n.Load())
 		assert.Equal(t, x.Dropped(), int64(1))
 		assert.Assert(t, cmp.Contains(log.String(), "dial tcp: unexpected EOF"))
 		x.Close(t.Context())
