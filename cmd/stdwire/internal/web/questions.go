@@ -125,8 +125,8 @@ func (q *questions) list() []*question {
 	return append([]*question{}, q.waiting...)
 }
 
-// answerOne answers a question. A nil result refuses it. If always is set, the same roots are the
-// answer to all later questions of that server for them.
+// answerOne answers a question. A result that is nil or null refuses it. If always is set, the same
+// roots are the answer to all later questions of that server for them.
 func (q *questions) answerOne(id int64, result json.RawMessage, always bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,6 +135,9 @@ func (q *questions) answerOne(id int64, result json.RawMessage, always bool) err
 		return notFound("question", id)
 	}
 	one := q.waiting[i]
+	if string(result) == "null" {
+		result = nil
+	}
 	if always && one.Method == mcp.MethodListRoots {
 		q.roots[one.Server] = result
 	}

@@ -26,6 +26,7 @@ type site struct {
 	questions *questions
 	calls     *calls
 	saved     *saved
+	frames    *frames
 	gateway   *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
@@ -170,6 +171,8 @@ func (s *site) routes() http.Handler {
 		return nil, nil
 	})
 	mux.HandleFunc("POST /api/recordings", s.upload)
+	s.frames.routes(mux)
+	s.servers.skillRoutes(mux)
 	return mux
 }
 

@@ -133,6 +133,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 			s.gateway.Close()
 		}
 		s.calls.wg.Wait()
+		s.frames.wg.Wait()
 		s.servers.manager.Close()
 	}()
 	if err := o.fill(ctx, std, s); err != nil {
@@ -141,7 +142,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if o.tap {
 		return o.runTap(ctx, cancel, std, s)
 	}
-	listener, access, err := o.listenAndPrint(std, std.Out.Print)
+	listener, access, err := o.listenAndPrint(std, s.frames.sandbox, std.Out.Print)
 	if err != nil {
 		return err
 	}
@@ -151,14 +152,17 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	return s.serve(ctx, listener, access)
 }
 
-// listenAndPrint opens the listener, prints the address of the page and opens it in the browser if
-// that is asked for.
-func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Listener, *access,
-	error) {
+// listenAndPrint opens the listeners of the page and of the sandbox, prints the address of the page
+// and opens it in the browser if that is asked for.
+func (o *options) listenAndPrint(std *term.Streams, apps *sandbox,
+	print func(string)) (net.Listener, *access, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
 			"the port may be in use; 127.0.0.1:0 selects a free one")
+	}
+	if err := apps.listen(listener.Addr()); err != nil {
+		return nil, nil, errors.Join(err, listener.Close())
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
 	access := newAccess(host)
@@ -188,6 +192,7 @@ func newSite(ctx context.Context) *site {
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.only = s.calls.only
+	s.frames = newFrames(s)
 	return s
 }
 
@@ -294,15 +299,36 @@ func (s *site) handler(a *access) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /session", a.exchange)
 	mux.Handle("/api/", a.keyed(s.routes()))
-	mux.HandleFunc("/", servePage)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if at := s.frames.sandbox.at(r); at != "" {
+			w.Header().Set("Content-Security-Policy", policy+"; frame-src "+at)
+		}
+		servePage(w, r)
+	})
 	return a.guard(mux)
 }
 
-// serve serves until ctx ends.
+// serve serves the page, and the frames of apps, until ctx ends.
 func (s *site) serve(ctx context.Context, l net.Listener, a *access) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	failed := make(chan error, 1)
+	apps := s.frames.sandbox
+	go func() {
+		err := serveUntil(ctx, apps.listener, apps.handler(a))
+		cancel(err) // without effect if ctx has ended
+		failed <- err
+	}()
+	err := serveUntil(ctx, l, s.handler(a))
+	cancel(err)
+	<-failed
+	return err
+}
+
+// serveUntil serves until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, handler http.Handler) error {
 	const headers, idle, drain = 10 * time.Second, 2 * time.Minute, time.Second
 	l, track := serve.LimitConnections(l)
-	server := &http.Server{Handler: s.handler(a), ConnState: track,
+	server := &http.Server{Handler: handler, ConnState: track,
 		ReadHeaderTimeout: headers, IdleTimeout: idle,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
