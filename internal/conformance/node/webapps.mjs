@@ -16,8 +16,20 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
     return url;
   }
 
-  // serious returns what axe finds in the page.
+  // serious returns what axe finds in the page, at two sizes, and what is wider than the page.
   async function serious() {
+    const found = [];
+    for (const [width, height] of [[360, 740], [1280, 800]]) {
+      await page.setViewportSize({ width, height });
+      found.push(...await examine());
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) found.push(`${width}: ${over} too wide`);
+      await shoot(`${given.scenario}-${width}`);
+    }
+    return found;
+  }
+
+  async function examine() {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
     const session = await context.newCDPSession(page);
     await session.send('Runtime.evaluate', { expression: axe });

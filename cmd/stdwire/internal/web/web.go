@@ -12,12 +12,18 @@
 //	servers      the servers, in a host.Manager
 //	questions    input requests that wait for the user
 //	calls        requests that the page has sent
+//	frames       the apps that the page shows, as views of package apps
 //
 // # Security
 //
 // See access: the address has a token that is used once, requests of other sites are refused, and
 // no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
 // the page, but messages are, with all that client and server say in them.
+//
+// An app is in a frame without an origin, within the sandbox proxy of MCP Apps, which a second port
+// serves: see sandbox. The page accepts messages of that port only, so many and of such a size, and
+// passes them to a frame, whose view decides what the app may do. The app sees neither the page nor
+// its key, and what it says becomes text.
 package web
 
 import (
@@ -45,10 +51,10 @@ func WebCommand() command.Command {
 	return command.Command{
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
-		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
-prompts of servers, calls them, answers their questions, and shows every message on a timeline.
-Without a server it has all servers of the configuration and starts those that are used. FILE is a
-recording of stdwire tap; no server is needed for it.
+		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
+and skills of servers, calls and verifies them, answers their questions, and shows every message on
+a timeline. Without a server it has all servers of the configuration and starts those that are used.
+FILE is a recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
 page shows what that client and the server say to each other. The address is then on stderr.
@@ -56,9 +62,13 @@ page shows what that client and the server say to each other. The address is the
 --gateway shows a running stdwire serve with configured servers: their state, and every message
 from now on between the gateway, its clients and its servers.
 
+The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
+no origin, no storage and no access to the page. An app that wants to reach other machines, or to
+use the camera or the like, is shown when you have agreed.
+
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
-and nothing is fetched from other machines. --listen with another address than a loopback one lets
-other machines in, unencrypted.
+and nothing is fetched from other machines but what such an app loads. --listen with another address
+than a loopback one lets other machines in, unencrypted.
 
   stdwire web
   stdwire web -- npx -y @modelcontextprotocol/server-everything

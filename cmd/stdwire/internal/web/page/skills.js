@@ -32,7 +32,7 @@ export function skillPanel(place, server, skill) {
       }
       summary.className = good === rows.length ? 'good' : 'bad';
     }), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Files' }, element('table', {},
-      element('thead', {}, element('tr', {}, ['File', 'Size', 'Digest', 'State'].map(name => element('th', { scope: 'col' }, name)))),
+      element('thead', {}, element('tr', {}, ['File', 'Size', 'Digest', 'State', 'Actions'].map(name => element('th', { scope: 'col' }, name)))),
       element('tbody', {}, rows.map(one => one.node)))));
   }
 
@@ -52,10 +52,10 @@ export function skillPanel(place, server, skill) {
     };
     const node = element('tr', {}, element('td', {}, file.path || file.uri), element('td', {}, bytes(file.size)),
       element('td', {}, element('code', { title: file.digest }, file.digest?.slice(0, 19))), state,
-      !invalid && element('td', {}, button('Show', async () => {
+      element('td', {}, invalid ? '' : [button('Show', async () => {
         const content = await read();
         replace(shown, content ? resource(content, server.id) : element('p', { class: 'bad' }, 'It does not fit the entry, and is not shown.'));
-      }, { 'aria-label': `Show ${file.path}` }), button('Verify', read, { 'aria-label': `Verify ${file.path}` })));
+      }, { 'aria-label': `Show ${file.path}` }), button('Verify', read, { 'aria-label': `Verify ${file.path}` })]));
     return { node, verify: async () => Boolean(await read()) };
   }
 
