@@ -203,3 +203,22 @@ func TestWebBadSkills(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Malformed, `the name "another" is not the last directory`))
 	assert.Equal(t, got.Verify, 0)
 }
+
+// A server to which apps are not declared offers none.
+func TestWebExtensionSwitch(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		b := newNodeBench(t)
+		b.write("root/a.txt", "a")
+		w := openWeb(t, b, "--era", era, "--", binary(t), "serve", "--root", b.path("root"))
+		var got struct {
+			Before, Frames int
+			Checked        bool
+			Findings       []string
+		}
+		w.seeIn("webapps.mjs", "extension", map[string]any{"server": "stdwire"}, &got)
+		assert.Equal(t, got.Before, 1)
+		assert.Equal(t, got.Frames, 0)
+		assert.Assert(t, !got.Checked)
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}

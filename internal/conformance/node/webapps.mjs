@@ -65,6 +65,26 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.messages = await page.locator('.message').allInnerTexts();
     },
 
+    // A server that hears of no apps offers none.
+    async extension() {
+      await tool(given.server, 'fs_list');
+      seen.before = await page.locator('.detail .badge', { hasText: 'app' }).count();
+      await go('#/servers');
+      await page.getByText('Extensions', { exact: true }).click();
+      await page.getByLabel('io.modelcontextprotocol/ui').uncheck();
+      await tool(given.server, 'fs_list');
+      await page.waitForFunction(() => ![...document.querySelectorAll('.detail .badge')].some(one => one.innerText === 'app'));
+      await run();
+      seen.frames = await page.locator('iframe').count();
+      await go('#/servers');
+      await page.getByText('Extensions', { exact: true }).click();
+      seen.checked = await page.getByLabel('io.modelcontextprotocol/ui').isChecked();
+      seen.findings = await serious();
+      await page.getByLabel('io.modelcontextprotocol/ui').check();
+      await tool(given.server, 'fs_list');
+      await page.locator('.detail .badge', { hasText: 'app' }).waitFor();
+    },
+
     // All that an app may ask of the page.
     async polite() {
       await tool(given.server, 'show');

@@ -173,6 +173,7 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("POST /api/recordings", s.upload)
 	s.frames.routes(mux)
 	s.servers.skillRoutes(mux)
+	s.servers.extensionRoutes(mux)
 	return mux
 }
 

@@ -42,9 +42,10 @@ type servers struct {
 	questions *questions
 	all       []*server // by the order of the configuration; it does not change
 
-	mu      sync.Mutex
-	state   map[string]*connected // by server
-	updates []update
+	mu         sync.Mutex
+	state      map[string]*connected // by server
+	updates    []update
+	undeclared map[string]bool // extensions that are not declared, by id
 }
 
 // connected is what is known of the latest connection to a server.
@@ -77,7 +78,8 @@ type update struct {
 const maxUpdates = 1000
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
-	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{}}
+	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{},
+		undeclared: map[string]bool{}}
 	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
 	return s
 }
@@ -130,6 +132,7 @@ func topicDefinitions(id string) string { return "definitions " + id }
 // connect connects to a server and records its messages until it ends.
 func (s *servers) connect(id string, o client.Options,
 	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
+	o.Extensions = s.declared(o.Extensions)
 	end := s.traffic.record(id, &o)
 	began := time.Now()
 	s.set(id, &connected{began: began})

@@ -1,6 +1,7 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
 import { attempt, button, duration, element, problem, replace, select } from './dom.js';
+import { extensions } from './extensions.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
@@ -9,6 +10,7 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 export function servers(root) {
   const list = element('div', { class: 'cards' });
   replace(root, element('h2', {}, 'Servers'), list);
+  const endExtensions = state.servers.some(one => !one.watched) ? extensions(root) : () => {};
   const cards = new Map(); // id → { node, update }
   const update = () => {
     if (state.servers.length === 0) {
@@ -26,7 +28,10 @@ export function servers(root) {
   const end = on('servers', update);
   return {
     show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
-    close: end,
+    close() {
+      end();
+      endExtensions();
+    },
   };
 }
 
