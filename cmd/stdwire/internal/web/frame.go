@@ -46,9 +46,9 @@ type frameEvent struct {
 
 const (
 	maxEvents = 64 // that wait for the page; the app is not served meanwhile
-	// how long the page may take to read the events of a new frame, or an app to end
-	frameWait = 30 * time.Second
-	endWait   = 2 * time.Second
+	// how long the page may take to read the events of a new frame, and an app to answer it
+	frameWait  = 30 * time.Second
+	answerWait = 2 * time.Second
 )
 
 func newFrame(id string, r *tap.Recorder) *frame {
@@ -190,9 +190,11 @@ func (f *frame) follow(ctx context.Context, calls *calls, id int64) {
 	}
 }
 
-// change tells the app of a change of the page. The error of a display mode that the app does not
-// support is one of the command line.
+// change tells the app of a change of the page. An app that has not said hello after answerWait is not
+// told. A display mode that the app does not support is a bad argument.
 func (f *frame) change(ctx context.Context, changed mcp.HostContext) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
 	err := f.view.SetContext(ctx, changed)
 	if _, unsupported := errors.AsType[*apps.ModeError](err); unsupported {
 		return command.BadArgs("%v", err)

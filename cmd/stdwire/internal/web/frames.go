@@ -268,7 +268,7 @@ func (f *frames) routes(mux *http.ServeMux) {
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), endWait)
+		ctx, cancel := context.WithTimeout(r.Context(), answerWait)
 		defer cancel()
 		_ = fr.view.Teardown(ctx) // it ends in any case
 		return nil, nil
