@@ -141,7 +141,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if o.tap {
 		return o.runTap(ctx, cancel, std, s)
 	}
-	listener, access, err := o.listenAndPrint(std, std.Out.Print)
+	listener, access, err := o.listenAndPrint(std, s, std.Out.Print)
 	if err != nil {
 		return err
 	}
@@ -153,8 +153,8 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 
 // listenAndPrint opens the listener, prints the address of the page and opens it in the browser if
 // that is asked for.
-func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Listener, *access,
-	error) {
+func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string)) (net.Listener,
+	*access, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
@@ -171,6 +171,9 @@ func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Lis
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
+		if s.configuration != nil { // a definition is a command to run
+			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
+		}
 	}
 	print(address + "\n")
 	if o.open {
@@ -245,7 +248,8 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		if len(chosen.Servers) == 0 {
 			std.Err.Printf(target.NothingConfigured)
 		}
-		return s.servers.addConfigured(chosen, log)
+		s.configuration = newConfiguration(s.servers, &o.target.Configured.ConfigFlags, chosen, log)
+		return s.servers.setConfigured(chosen, log)
 	}
 	s.title = o.target.LaunchedName()
 	if err := o.target.Check(); err != nil {
