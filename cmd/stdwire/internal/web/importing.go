@@ -72,7 +72,8 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 	}
 	all := []importableServer{}
 	for _, s := range f.Servers {
-		one := importableServer{ID: s.ID, Definition: string(s.Redacted().JSON()), Notes: []string{}}
+		one := importableServer{ID: s.ID, Definition: string(s.Redacted().JSON()),
+			Notes: []string{}}
 		if s.Err != nil {
 			one.Problem = s.Err.Error()
 		}

@@ -33,6 +33,7 @@ type server struct {
 	source   string   // where it is configured
 	file     string   // the one of source; "" if it is none of the configuration
 	digest   string   // of the configured definition
+	disabled bool     // by the configuration
 	upstream host.Server
 }
 
@@ -241,8 +242,8 @@ func (s *servers) statuses() []serverStatus {
 	defer s.mu.Unlock()
 	for _, one := range s.all {
 		now := states[one.id]
-		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url, Source: one.source, File: one.file,
-			State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: one.refusal}
+		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url, Source: one.source,
+			File: one.file, State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: one.refusal}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = newProblem(now.Err)
@@ -317,8 +318,8 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 		one := s.configured(c, each, log)
 		now = append(now, one)
 		kept[one.id] = slices.ContainsFunc(before, func(old *server) bool {
-			return old.id == one.id && old.digest == one.digest && old.refusal == nil &&
-				one.refusal == nil
+			return old.id == one.id && old.digest == one.digest && old.disabled == one.disabled &&
+				old.refusal == nil && one.refusal == nil
 		})
 	}
 	for _, old := range before {
@@ -346,7 +347,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 	store := config.UserStore(c.Env)
 	one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
 		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
-		digest: each.TrustDigest()}
+		digest: each.Digest(), disabled: each.Disabled}
 	err := cmp.Or(each.Err, store.Check(each))
 	if err != nil {
 		one.refusal = newProblem(target.ConfigFailure(err))
