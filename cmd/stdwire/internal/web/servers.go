@@ -121,7 +121,7 @@ func (s *servers) answer(id string, o *client.Options) {
 	}
 	o.OnSample = func(ctx context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 		error) {
-		return ask[mcp.CreateMessageResult](ctx, s.questions, id, mcp.MethodCreateMessage, p)
+		return s.questions.sample(ctx, id, p)
 	}
 	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
 		result, err := ask[mcp.ListRootsResult](ctx, s.questions, id, mcp.MethodListRoots, nil)
@@ -242,8 +242,9 @@ func (s *servers) statuses() []serverStatus {
 	defer s.mu.Unlock()
 	for _, one := range s.all {
 		now := states[one.id]
-		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url, Source: one.source,
-			File: one.file, State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: one.refusal}
+		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
+			Source: one.source, File: one.file, State: now.State, Uses: now.Uses,
+			Restarts: now.Restarts, Problem: one.refusal}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = newProblem(now.Err)

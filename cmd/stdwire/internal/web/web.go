@@ -10,6 +10,7 @@
 //	changes      which part of the state has changed
 //	traffic      the latest messages of all connections, as package tap records them
 //	servers      the servers, in a host.Manager
+//	configuration  the files that define them, and changes of these
 //	questions    input requests that wait for the user
 //	calls        requests that the page has sent
 //
@@ -17,7 +18,8 @@
 //
 // See access: the address has a token that is used once, requests of other sites are refused, and
 // no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
-// the page, but messages are, with all that client and server say in them.
+// the page, but messages are, with all that client and server say in them. The page can change files
+// of servers, and so run commands, only on a loopback address: see configuration.
 package web
 
 import (
@@ -55,6 +57,13 @@ page shows what that client and the server say to each other. The address is the
 
 --gateway shows a running stdwire serve with configured servers: their state, and every message
 from now on between the gateway, its clients and its servers.
+
+With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
+first on the page; one that the command fails to answer waits for you.
+
+Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
+of a file is shown before it is written; values of variables and headers stay in the file, and are
+never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
 
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
 and nothing is fetched from other machines. --listen with another address than a loopback one lets
@@ -201,13 +210,15 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if s.saved, err = openSaved(o.calls); err != nil {
 		return err
 	}
+	s.questions.sampler = o.target.OnSample()
 	s.doctor = func(ctx context.Context, id string) (*doctor.Report, error) {
 		if !o.isConfiguration() && o.target.Configured.ID == "" {
 			id = ""
 		}
 		return doctor.Check(ctx, std, o.target, id)
 	}
-	if given := o.target.ClientFlag(); given != "" && (o.isConfiguration() || o.tap) {
+	if given := o.target.ClientFlag(); given != "" && (o.tap || o.isConfiguration() &&
+		(given != "--sample" || o.gateway || o.file != "")) {
 		return command.Usagef("%s is for one server", given).WithHint(
 			"select one: -s ID, --url URL or -- COMMAND…")
 	}
