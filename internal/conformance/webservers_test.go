@@ -101,3 +101,22 @@ func TestWebChangesNothing(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Why, "not opened with a configuration file"))
 	assert.Assert(t, !slices.Contains(got.Buttons, "Edit"), "%q", got.Buttons)
 }
+
+// Roots are set before the server asks for them, a command answers for a model, and the headers that
+// repeat parameters are shown as text.
+func TestWebServerSettings(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	answer := b.path("answer")
+	assert.NilError(t, os.WriteFile(answer, []byte("#!/bin/sh\ncat > /dev/null\n"+
+		`echo '{"role":"assistant","content":{"type":"text","text":"the command says"}}'`+"\n"), 0o700))
+	s := b.serving(path, "-http")
+	w := openWeb(t, b, "--sample", answer, "--url", s.direct)
+	host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+	var got struct{ Roots, Sampled, Headers string }
+	w.change("settings", map[string]any{"server": strings.ReplaceAll(host, ":", "-")}, &got)
+	assert.Assert(t, cmp.Contains(got.Roots, "3"))
+	assert.Assert(t, cmp.Contains(got.Sampled, "the command says"))
+	assert.Assert(t, cmp.Contains(got.Headers, "(Zürich)"))
+}

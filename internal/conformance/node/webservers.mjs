@@ -113,6 +113,38 @@ const scenarios = {
     }
   },
 
+  // The settings of a server that no file defines: roots, a command that answers for a model, headers.
+  async settings() {
+    await page.goto(given.url);
+    await card(given.server).locator('.state-ready').waitFor();
+    const show = async hash => { await page.evaluate(to => { location.hash = to; }, hash); };
+    const call = async (name, fill) => {
+      await show(`#/tools/${encodeURIComponent(given.server)}/${name}`);
+      await page.locator('.detail h2', { hasText: fill.title ?? name }).waitFor();
+      for (const [label, value] of Object.entries(fill.arguments ?? {})) await page.locator('.form').getByLabel(label, { exact: true }).fill(value);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      return page.getByTestId('call').locator('.result').innerText();
+    };
+    await show('#/servers');
+    await card(given.server).getByText('Roots', { exact: true }).click();
+    await card(given.server).getByLabel(/^Roots of/).fill('file:///x\nfile:///y\nfile:///z');
+    await card(given.server).getByRole('button', { name: 'Set', exact: true }).click();
+    await card(given.server).getByText('The server is told these roots.').waitFor();
+    seen.roots = await call('test_input_required_result_list_roots', {});
+    seen.sampled = await call('test_sampling', {});
+    await call('test_x_mcp_header', { arguments: { region: 'Zürich' } });
+    await page.keyboard.press('Escape');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('m');
+    await page.getByTestId('monitor').getByRole('link', { name: 'test_x_mcp_header' }).last().click();
+    await page.locator('.message-panel .http summary').first().click();
+    seen.headers = await page.locator('.message-panel .http').first().innerText();
+    await page.reload();
+    await page.getByTestId('monitor').getByRole('link').first().waitFor();
+    await page.getByRole('button', { name: 'Latest messages beside the view' }).click();
+    await page.getByTestId('monitor').waitFor({ state: 'hidden' });
+  },
+
   async closed() {
     await page.goto(given.url);
     await page.evaluate(() => { location.hash = '#/servers'; });

@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // The page is shown the HTTP exchange of a message, but not its credentials.
@@ -54,4 +55,14 @@ func TestExchange(t *testing.T) {
 		assert.Assert(t, !strings.Contains(text, "hunter"), "%s", text)
 	}
 	assert.Assert(t, last != "")
+}
+
+// Headers that repeat parameters, which the message shows, too, are decoded.
+func TestPublicHeaders(t *testing.T) {
+	encoded := mcp.EncodeHeaderValue("Zürich")
+	got := public(http.Header{"Mcp-Param-Region": {encoded}, "Mcp-Param-Zone": {"a"},
+		"Mcp-Name": {"=?base64?!?="}, "Authorization": {"Bearer hunter"}})
+	assert.DeepEqual(t, got, http.Header{"Mcp-Param-Region": {encoded + " (Zürich)"},
+		"Mcp-Param-Zone": {"a"}, "Mcp-Name": {"=?base64?!?= (is not valid base64 of UTF-8 text)"},
+		"Authorization": {"(not shown)"}})
 }

@@ -7,19 +7,20 @@
 // Events, which only says which part of the state has changed. What happens lives here: a page that
 // is reloaded, or a second one, shows the same.
 //
-//	changes      which part of the state has changed
-//	traffic      the latest messages of all connections, as package tap records them
-//	servers      the servers, in a host.Manager
+//	changes        which part of the state has changed
+//	traffic        the latest messages of all connections, as package tap records them
+//	servers        the servers, in a host.Manager
 //	configuration  the files that define them, and changes of these
-//	questions    input requests that wait for the user
-//	calls        requests that the page has sent
+//	questions      input requests that wait for the user
+//	calls          requests that the page has sent
 //
 // # Security
 //
 // See access: the address has a token that is used once, requests of other sites are refused, and
-// no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
-// the page, but messages are, with all that client and server say in them. The page can change files
-// of servers, and so run commands, only on a loopback address: see configuration.
+// no text of a server becomes markup. Values of environment variables and headers, and what else of
+// a definition may be secret, are not sent to the page, but messages are, with all that client and
+// server say in them. The page can change files of servers, and so run commands, only on a loopback
+// address: see configuration.
 package web
 
 import (

@@ -60,7 +60,7 @@ function questionNode(question) {
   const outcome = element('div');
   const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
     result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-  const node = element('section', { class: 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
+  const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
     element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`),
     element('p', { class: 'command hint', role: 'status' }));
   const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots };

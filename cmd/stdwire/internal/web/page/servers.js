@@ -1,7 +1,7 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
 import { add, clone, configuration, edit, exporting, importing, remove } from './config.js';
-import { attempt, button, duration, element, problem, replace, select } from './dom.js';
+import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
@@ -56,6 +56,14 @@ function card(id) {
   const outcome = element('div', { role: 'status' });
   const more = element('div');
   const log = element('div');
+  const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
+  const setRoots = result => attempt(outcome, async () => {
+    await api.post(`servers/${api.segments(id)}/roots`, { result });
+    replace(outcome, element('p', {}, result ? 'The server is told these roots.' : 'You are asked when the server wants roots.'));
+  });
+  const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
+    element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
+      button('Ask each time', () => setRoots(null))));
   const actions = element('div', { class: 'row' });
   const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
   let shown = '';
@@ -64,7 +72,7 @@ function card(id) {
   const change = element('div', { class: 'row' });
   const changes = () => replace(change, editable.includes(file) && [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
     .map(([text, action]) => button(text, () => attempt(outcome, action))));
-  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, more);
+  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, roots, more);
   return { node, files(all) {
     editable = all;
     changes();
@@ -87,6 +95,7 @@ function card(id) {
       .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
     replace(trouble, server.problem && problem(server.problem));
     const ready = server.state === 'ready';
+    roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
       server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
