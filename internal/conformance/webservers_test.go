@@ -102,8 +102,8 @@ func TestWebChangesNothing(t *testing.T) {
 	assert.Assert(t, !slices.Contains(got.Buttons, "Edit"), "%q", got.Buttons)
 }
 
-// Roots are set before the server asks for them, a command answers for a model, and the headers that
-// repeat parameters are shown as text.
+// Roots are set before the server asks for them, a command answers for a model, and the headers
+// that repeat parameters are shown as text.
 func TestWebServerSettings(t *testing.T) {
 	b := newNodeBench(t)
 	path, err := everything()
