@@ -241,6 +241,7 @@ const maxRemoved = 100
 func (a Application) rewrite(t *text, name string, definition []byte) (*Change, error) {
 	keys := append(slices.Clone(a.keys), name)
 	data, removed := t.raw, 0
+	start, end := -1, 0 // of the definition in t
 	for {
 		now, err := newText(t.name, data)
 		if err != nil {
@@ -254,8 +255,11 @@ func (a Application) rewrite(t *text, name string, definition []byte) (*Change, 
 		if err != nil || !ok {
 			return nil, errors.Join(err, ErrNotInstalled)
 		}
+		if start < 0 {
+			start, end = existing.start, existing.end
+		}
 		e := newEditor(now)
-		if removed > maxRemoved {
+		if removed > maxRemoved || !existing.isObject() {
 			e.edits = []edit{{existing.start, existing.end,
 				indent(definition, e.indentation(existing.start), e.step)}}
 		} else if removing := e.rewrite(existing, definition); removing {
@@ -264,7 +268,11 @@ func (a Application) rewrite(t *text, name string, definition []byte) (*Change, 
 			continue
 		}
 		after := e.apply()
-		return a.verified(t, after, lineEdits(t.raw, after), keys, definition)
+		edits := lineEdits(t.raw[start:end], after[start:len(after)-len(t.raw)+end])
+		for i := range edits {
+			edits[i].start, edits[i].end = edits[i].start+start, edits[i].end+start
+		}
+		return a.verified(t, after, edits, keys, definition)
 	}
 }
 

@@ -142,6 +142,28 @@ func TestRemove(t *testing.T) {
 	assert.Assert(t, errors.Is(err, ErrNotInstalled))
 }
 
+// A diff shows nothing of the line but the definition.
+func TestPutOneLine(t *testing.T) {
+	f := editedFile(t, `{"key": "outside", "mcpServers": {"a": {"command": "x", "cwd": "/"}, "b": {"command": "y"}}, "z": "outside"}`)
+	c, err := f.Put(world(nil, nil), "a", "a", []byte(`{"command": "z"}`))
+	assert.NilError(t, err)
+	assert.Equal(t, string(c.After),
+		`{"key": "outside", "mcpServers": {"a": {"command": "z"}, "b": {"command": "y"}}, "z": "outside"}`)
+	assert.Equal(t, c.Diff(), `t.json
+@@ line 1 @@
+-{"command": "x", "cwd": "/"}
++{"command": "z"}
+`)
+}
+
+// A server that is no object becomes one.
+func TestPutInvalid(t *testing.T) {
+	f := editedFile(t, `{"mcpServers": {"a": "x"}}`)
+	c, err := f.Put(world(nil, nil), "a", "a", []byte(`{"command": "z"}`))
+	assert.NilError(t, err)
+	assert.Equal(t, editedFile(t, string(c.After)).Servers[0].Command, "z")
+}
+
 // Files of all forms are edited where their servers are.
 func TestPutForms(t *testing.T) {
 	for name, data := range map[string]string{

@@ -42,12 +42,20 @@ func TestExchange(t *testing.T) {
 		return err
 	})
 	assert.ErrorContains(t, err, "503")
+	const messages = 3 // server/discover, its response, and ping
+	for {              // they are recorded concurrently
+		_, changed := v.site.changes.current()
+		if status, _ := v.send("GET", fmt.Sprintf("/api/traffic/%d", messages), "", v.key()); status == 200 {
+			break
+		}
+		<-changed
+	}
 	_, first := v.send("GET", "/api/traffic/1", "", v.key())
 	assert.Assert(t, cmp.Contains(first, `"status":"200 OK"`))
 	assert.Assert(t, cmp.Contains(first, `"Content-Type":["application/json"]`))
 	assert.Assert(t, cmp.Contains(first, `"X-Key":["(not shown)"]`))
 	var last string
-	for n := range v.site.traffic.last {
+	for n := range messages {
 		_, text := v.send("GET", fmt.Sprintf("/api/traffic/%d", n+1), "", v.key())
 		if strings.Contains(text, "503") {
 			last = text
