@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
 // editor is a visitor of a page with a configuration file.
@@ -252,4 +254,19 @@ func TestNoConfiguration(t *testing.T) {
 	}
 	status, _ = v.send("POST", "/api/config/export", `{}`, v.key())
 	assert.Equal(t, status, 404)
+}
+
+// A page that other machines can reach runs no command of theirs.
+func TestChangeFromElsewhere(t *testing.T) {
+	e := edit(t, twoServers, false)
+	std := &term.Streams{Err: &term.Console{W: io.Discard}}
+	for _, tt := range []struct {
+		listen string
+		off    bool
+	}{{"127.0.0.1:0", false}, {"0.0.0.0:0", true}} {
+		listener, _, err := (&options{listen: tt.listen}).listenAndPrint(std, e.site, func(string) {})
+		assert.NilError(t, err)
+		assert.NilError(t, listener.Close())
+		assert.Equal(t, e.site.configuration.status().Off != "", tt.off)
+	}
 }

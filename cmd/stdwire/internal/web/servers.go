@@ -331,6 +331,11 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	}
 	s.mu.Lock()
 	s.all = now
+	for _, old := range before {
+		if !kept[old.id] {
+			delete(s.state, old.id)
+		}
+	}
 	s.mu.Unlock()
 	for _, one := range now {
 		if kept[one.id] {
