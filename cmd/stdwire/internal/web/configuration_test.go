@@ -264,7 +264,8 @@ func TestChangeFromElsewhere(t *testing.T) {
 		listen string
 		off    bool
 	}{{"127.0.0.1:0", false}, {"0.0.0.0:0", true}} {
-		listener, _, err := (&options{listen: tt.listen}).listenAndPrint(std, e.site, func(string) {})
+		o := &options{listen: tt.listen}
+		listener, _, err := o.listenAndPrint(std, e.site, func(string) {})
 		assert.NilError(t, err)
 		assert.NilError(t, listener.Close())
 		assert.Equal(t, e.site.configuration.status().Off != "", tt.off)
