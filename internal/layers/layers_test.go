@@ -183,8 +183,11 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
 	}},
+	{"cmd/stdwire/internal/configfile", []string{
+		"internal/atomicfile", "client/host/config", "cmd/stdwire/internal/command",
+	}},
 	{"cmd/stdwire/internal/installcmd", []string{
-		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
+		"internal/near", "cmd/stdwire/internal/configfile", "client/host", "client/host/config",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
@@ -244,7 +247,8 @@ var layers = []struct {
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
-		"cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
+		"cmd/stdwire/internal/registry",
 	}},
 	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
 		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",

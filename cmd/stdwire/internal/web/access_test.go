@@ -138,7 +138,7 @@ func TestSecretsStayHere(t *testing.T) {
 	from := target.ConfigFlags{Files: []string{file}}
 	chosen, err := from.Select("")
 	assert.NilError(t, err)
-	assert.NilError(t, v.site.servers.addConfigured(chosen, nil))
+	assert.NilError(t, v.site.servers.setConfigured(chosen, nil))
 	word := &target.Target{Words: []string{"some-server", "--password", "hunter-word"}}
 	std := &term.Streams{Err: &term.Console{W: io.Discard}}
 	assert.NilError(t, v.site.servers.addTarget(word, std))

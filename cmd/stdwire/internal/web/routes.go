@@ -27,7 +27,9 @@ type site struct {
 	calls     *calls
 	saved     *saved
 	frames    *frames
-	gateway   *watchedGateway // in place of servers; nil if none is watched
+	// configuration is the files that the page can change; nil if it was opened without any.
+	configuration *configuration
+	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
 }
@@ -171,6 +173,7 @@ func (s *site) routes() http.Handler {
 		return nil, nil
 	})
 	mux.HandleFunc("POST /api/recordings", s.upload)
+	s.configuration.routes(mux)
 	s.frames.routes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.extensionRoutes(mux)

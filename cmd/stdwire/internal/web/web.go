@@ -7,18 +7,21 @@
 // Events, which only says which part of the state has changed. What happens lives here: a page that
 // is reloaded, or a second one, shows the same.
 //
-//	changes      which part of the state has changed
-//	traffic      the latest messages of all connections, as package tap records them
-//	servers      the servers, in a host.Manager
-//	questions    input requests that wait for the user
-//	calls        requests that the page has sent
-//	frames       the apps that the page shows, as views of package apps
+//	changes        which part of the state has changed
+//	traffic        the latest messages of all connections, as package tap records them
+//	servers        the servers, in a host.Manager
+//	configuration  the files that define them, and changes of these
+//	questions      input requests that wait for the user
+//	calls          requests that the page has sent
+//	frames         the apps that the page shows, as views of package apps
 //
 // # Security
 //
 // See access: the address has a token that is used once, requests of other sites are refused, and
-// no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
-// the page, but messages are, with all that client and server say in them.
+// no text of a server becomes markup. Values of environment variables and headers, and what else of
+// a definition may be secret, are not sent to the page, but messages are, with all that client and
+// server say in them. The page can change files of servers, and so run commands, only on a loopback
+// address: see configuration.
 //
 // An app is in a frame without an origin, within the sandbox proxy of MCP Apps, which a second port
 // serves: see sandbox. The page accepts messages of that port only, so many and of such a size, and
@@ -61,6 +64,13 @@ page shows what that client and the server say to each other. The address is the
 
 --gateway shows a running stdwire serve with configured servers: their state, and every message
 from now on between the gateway, its clients and its servers.
+
+With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
+first on the page; one that the command fails to answer waits for you.
+
+Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
+of a file is shown before it is written; values of variables and headers stay in the file, and are
+never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that wants to reach other machines, or to
@@ -152,7 +162,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if o.tap {
 		return o.runTap(ctx, cancel, std, s)
 	}
-	listener, access, err := o.listenAndPrint(std, s.frames.sandbox, std.Out.Print)
+	listener, access, err := o.listenAndPrint(std, s, std.Out.Print)
 	if err != nil {
 		return err
 	}
@@ -164,14 +174,14 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 
 // listenAndPrint opens the listeners of the page and of the sandbox, prints the address of the page
 // and opens it in the browser if that is asked for.
-func (o *options) listenAndPrint(std *term.Streams, apps *sandbox,
-	print func(string)) (net.Listener, *access, error) {
+func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string)) (net.Listener,
+	*access, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
 			"the port may be in use; 127.0.0.1:0 selects a free one")
 	}
-	if err := apps.listen(listener.Addr()); err != nil {
+	if err := s.frames.sandbox.listen(listener.Addr()); err != nil {
 		return nil, nil, errors.Join(err, listener.Close())
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
@@ -185,6 +195,9 @@ func (o *options) listenAndPrint(std *term.Streams, apps *sandbox,
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
+		if s.configuration != nil { // a definition is a command to run
+			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
+		}
 	}
 	print(address + "\n")
 	if o.open {
@@ -213,13 +226,15 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if s.saved, err = openSaved(o.calls); err != nil {
 		return err
 	}
+	s.questions.sampler = o.target.OnSample()
 	s.doctor = func(ctx context.Context, id string) (*doctor.Report, error) {
 		if !o.isConfiguration() && o.target.Configured.ID == "" {
 			id = ""
 		}
 		return doctor.Check(ctx, std, o.target, id)
 	}
-	if given := o.target.ClientFlag(); given != "" && (o.isConfiguration() || o.tap) {
+	if given := o.target.ClientFlag(); given != "" && (o.tap || o.isConfiguration() &&
+		(given != "--sample" || o.gateway || o.file != "")) {
 		return command.Usagef("%s is for one server", given).WithHint(
 			"select one: -s ID, --url URL or -- COMMAND…")
 	}
@@ -260,7 +275,8 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		if len(chosen.Servers) == 0 {
 			std.Err.Printf(target.NothingConfigured)
 		}
-		return s.servers.addConfigured(chosen, log)
+		s.configuration = newConfiguration(s.servers, &o.target.Configured.ConfigFlags, chosen, log)
+		return s.servers.setConfigured(chosen, log)
 	}
 	s.title = o.target.LaunchedName()
 	if err := o.target.Check(); err != nil {

@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { monitor } from './monitor.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
@@ -51,7 +52,7 @@ const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 const keys = [
   ['1 … 8', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
-  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['d', 'dark or light'], ['?', 'these keys'],
+  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
 ];
 
 function showKeys() {
@@ -74,6 +75,7 @@ function onKey(event) {
   else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
   else if (event.key === 'd') setTheme(otherTheme());
   else if (event.key === '?') showKeys();
+  else if (event.key === 'm') $('watch').click();
   else if (event.key === 'q') $('questions').querySelector('button, input, select, textarea')?.focus();
   else if (!current?.key?.(event)) return;
   event.preventDefault();
@@ -100,6 +102,9 @@ async function main() {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web has ended, or is busy';
   });
   questions($('questions'));
+  const watch = monitor($('monitor'), $('watch'));
+  $('watch').addEventListener('click', watch);
+  if (localStorage.getItem('stdwire monitor')) watch();
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);
   show();

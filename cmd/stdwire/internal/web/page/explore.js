@@ -46,9 +46,9 @@ export function explore(root, view) {
   let known = false; // the server of the panel is connected, so what it can do is known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
-  const items = element('ul', { class: 'items', 'aria-label': view });
+  const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
   const notes = element('div');
-  const detail = element('section', { class: 'detail', 'aria-label': kind });
+  const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
     chooser, search, notes, items), detail));
 

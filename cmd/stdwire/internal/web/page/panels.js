@@ -15,7 +15,7 @@ import { expand, variables } from './template.js';
 // runner shows a call: its progress and questions while it runs, and its result. The call is in the
 // address, so that a page that is reloaded shows the same.
 export function runner(place, { address = true, shown = () => {} } = {}) {
-  const live = element('div', { class: 'call', 'aria-live': 'polite' });
+  const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
   const asked = element('div');
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
   const box = element('div', {}, live, asked);

@@ -21,8 +21,9 @@ function queue(place, selects, changed = () => {}) {
       }
     }
     for (const question of wanted) {
+      const node = shown.get(question.id) ?? questionNode(question);
+      node.querySelector('.command').textContent = question.command ?? '';
       if (shown.has(question.id)) continue;
-      const node = questionNode(question);
       shown.set(question.id, node);
       place.append(node);
     }
@@ -59,8 +60,9 @@ function questionNode(question) {
   const outcome = element('div');
   const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
     result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-  const node = element('section', { class: 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
-    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`));
+  const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
+    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`),
+    element('p', { class: 'command hint', role: 'status' }));
   const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink };
   const submit = bodies[question.method](node, question, send);
   node.addEventListener('keydown', event => {
