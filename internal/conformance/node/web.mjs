@@ -36,6 +36,7 @@ const tool = async (server, name) => {
   await page.waitForSelector('.detail h2');
 };
 const run = async (label = 'Run') => {
+  await page.evaluate(() => document.querySelector('.result')?.remove()); // of an earlier call
   await page.getByRole('button', { name: label, exact: true }).click();
   await page.waitForSelector('.result');
   return text('.result');

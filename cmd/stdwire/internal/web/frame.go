@@ -190,8 +190,8 @@ func (f *frame) follow(ctx context.Context, calls *calls, id int64) {
 	}
 }
 
-// change tells the app of a change of the page. An app that has not said hello after answerWait is not
-// told. A display mode that the app does not support is a bad argument.
+// change tells the app of a change of the page, if the app says hello within answerWait. A display
+// mode that the app does not support is a bad argument.
 func (f *frame) change(ctx context.Context, changed mcp.HostContext) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
