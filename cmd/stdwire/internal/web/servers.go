@@ -199,6 +199,16 @@ func (s *servers) find(id string) (*server, error) {
 	return s.all[i], nil
 }
 
+// only returns the id of the server if there is exactly one, or "".
+func (s *servers) only() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) != 1 {
+		return ""
+	}
+	return s.all[0].id
+}
+
 // use calls f with the client of a server, which it starts if needed.
 func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Client) error) error {
 	one, err := s.find(id)

@@ -288,7 +288,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if err := s.servers.addTarget(o.target, std); err != nil {
 		return err
 	}
-	return s.servers.manager.Restart(s.servers.all[0].id) // it is the only one
+	return s.servers.manager.Restart(s.servers.only())
 }
 
 // watchGateway follows a running gateway.
