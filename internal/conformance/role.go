@@ -17,6 +17,8 @@ const (
 	RoleFixture = "conformance-fixture" // a server of Fixture on stdin and stdout
 	RoleWild    = "conformance-wild"    // ID FAULT…: ServeMisbehaving
 	RolePage    = "conformance-page"    // DESCRIPTION: ServePage
+	RoleApp     = "conformance-app"     // PAGE ORIGIN…: ServeApp
+	RoleSkills  = "conformance-skills"  // ServeBadSkills
 )
 
 // PlayRole runs the role that the first argument of the process selects, if any, and exits. A
@@ -37,6 +39,10 @@ func PlayRole() {
 		err = ServeMisbehaving(os.Stdin, os.Stdout, os.Args[2], os.Args[3:]...)
 	case RolePage:
 		err = ServePage(os.Stdin, os.Stdout, os.Args[2])
+	case RoleSkills:
+		err = ServeBadSkills(os.Stdin, os.Stdout)
+	case RoleApp:
+		err = ServeApp(context.Background(), os.Args[2], os.Args[3:]...)
 	default:
 		return
 	}

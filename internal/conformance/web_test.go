@@ -73,11 +73,19 @@ func (a webAddress) Write(p []byte) (int, error) {
 // none, and must fetch nothing from elsewhere.
 func (w *webPage) see(scenario string, more map[string]any, into any) {
 	w.t.Helper()
-	script, err := os.ReadFile("node/web.mjs")
-	assert.NilError(w.t, err)
-	w.write("web.mjs", string(script))
+	w.seeIn("web.mjs", scenario, more, into)
+}
+
+// seeIn is see for a scenario of a script whose scenarios are added to those of web.mjs.
+func (w *webPage) seeIn(name, scenario string, more map[string]any, into any) {
+	w.t.Helper()
+	for _, name := range []string{"web.mjs", name} {
+		script, err := os.ReadFile("node/" + name)
+		assert.NilError(w.t, err)
+		w.write(name, string(script))
+	}
 	given := map[string]any{"url": w.url, "chromium": w.browser, "scenario": scenario, "dir": w.dir,
-		"shots": os.Getenv("STDWIRE_SHOTS")}
+		"shots": os.Getenv("STDWIRE_SHOTS"), "script": name}
 	for name, value := range more {
 		given[name] = value
 	}
@@ -92,7 +100,7 @@ func (w *webPage) see(scenario string, more map[string]any, into any) {
 	assert.Equal(w.t, always.Broken, "")
 	provoked := func(text string) bool {
 		// the browser reports each answer that is an error
-		return slices.Contains([]string{"servers", "saved"}, scenario) && strings.HasPrefix(text, "Failed to load resource") ||
+		return slices.Contains([]string{"servers", "saved", "badskills"}, scenario) && strings.HasPrefix(text, "Failed to load resource") ||
 			scenario == "security" && (strings.Contains(text, "TrustedHTML") ||
 				strings.Contains(text, "Trusted Type"))
 	}

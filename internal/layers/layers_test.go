@@ -191,8 +191,11 @@ var layers = []struct {
 		"cmd/stdwire/internal/command", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/registry",
 	}},
+	{"cmd/stdwire/internal/configfile", []string{
+		"internal/atomicfile", "client/host/config", "cmd/stdwire/internal/command",
+	}},
 	{"cmd/stdwire/internal/installcmd", []string{
-		"internal/near", "internal/atomicfile", "client/host", "client/host/config",
+		"internal/near", "cmd/stdwire/internal/configfile", "client/host", "client/host/config",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
 	}},
 	{"cmd/stdwire/internal/authcmd", []string{
@@ -248,13 +251,14 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/web", []string{
 		"internal/atomicfile", "internal/httpdeadline", "internal/jsondiff", "internal/jsonscan",
-		"rpc", "rpc/mcp", "client", "client/host", "client/host/pin", "client/host/gateway",
+		"rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
 		"client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
-		"cmd/stdwire/internal/serve",
+		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
+		"cmd/stdwire/internal/registry",
 	}},
 	{"cmd/stdwire/internal/bundlecmd", []string{"internal/atomicfile", "internal/child",
 		"internal/printable", "cmd/stdwire/internal/bundle", "cmd/stdwire/internal/registry",

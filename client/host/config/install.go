@@ -224,7 +224,13 @@ func (e *editor) append(text []byte) {
 
 // change returns the change of the edits after it has verified that all else is unchanged.
 func (a Application) change(t *text, e *editor, keys []string, definition []byte) (*Change, error) {
-	c := &Change{Before: t.raw, After: e.apply(), File: t.name, edits: e.edits, keys: keys}
+	return a.verified(t, e.apply(), e.edits, keys, definition)
+}
+
+// verified is change for a text that has been edited already.
+func (a Application) verified(t *text, text []byte, edits []edit, keys []string,
+	definition []byte) (*Change, error) {
+	c := &Change{Before: t.raw, After: text, File: t.name, edits: edits, keys: keys}
 	broken := func(err error) (*Change, error) {
 		return nil, fmt.Errorf("%s cannot be changed without breaking it: %w; change it by hand",
 			t.name, err)

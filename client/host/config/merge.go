@@ -20,7 +20,7 @@ func (e *ExistsError) Error() string {
 	return fmt.Sprintf("%s already has a different %s", e.File, strings.Join(e.IDs, ", "))
 }
 
-// Merge returns the content of a file with servers and inputs added. The rest of the file, with its
+// Merge returns the change that adds servers and inputs to a file. The rest of the file, with its
 // comments and layout, stays unchanged. data is the current content, which may be empty; path is
 // for messages. Servers that the file already has stay unchanged. If the file has a different
 // server with the same id, the error is an [*ExistsError], unless replace is set: then the
@@ -29,7 +29,7 @@ func (e *ExistsError) Error() string {
 // The file must be in stdwire's own form, with its servers under mcpServers or servers. An error of
 // the file is a [Diagnostic].
 func Merge(env *Environment, path string, data []byte, servers []*Server, inputs []Input,
-	replace bool) ([]byte, error) {
+	replace bool) (*Change, error) {
 	source := Source{Path: path, Workspace: env.Dir, sharedFile: true}
 	f := Parse(env, source, data)
 	if err := f.Err(); err != nil {
@@ -40,18 +40,20 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	}
 	root, ok := f.text.root()
 	if !ok { // no value, but there may be comments
-		if len(data) > 0 && data[len(data)-1] != '\n' {
-			data = append(bytes.Clone(data), '\n') // ends a comment
-		}
-		return append(slices.Concat(data, Encode(servers, inputs, nil)), '\n'), nil
+		e := newEditor(f.text)
+		e.append(Encode(servers, inputs, nil))
+		return &Change{Before: data, After: e.apply(), File: path, edits: e.edits,
+			keys: []string{"mcpServers", ""}}, nil
 	}
 	e := newEditor(f.text)
+	keys := []string{"mcpServers", ""}
 	if f.HasServers {
 		if !f.section.isNative {
 			return nil, fmt.Errorf(
 				"%s is in the format of another application, which has its servers under %s and does not read stdwire's format",
 				path, f.section.keys)
 		}
+		keys[0] = f.section.keys
 		if err := e.servers(f, servers, replace); err != nil {
 			return nil, err
 		}
@@ -66,7 +68,7 @@ func Merge(env *Environment, path string, data []byte, servers []*Server, inputs
 	if err := Parse(env, source, merged).Err(); err != nil {
 		return nil, fmt.Errorf("servers cannot be added to %s: %w", path, err)
 	}
-	return merged, nil
+	return &Change{Before: data, After: merged, File: path, edits: e.edits, keys: keys}, nil
 }
 
 // An insertion is a new member of an object or, without a name, a new element of an array.

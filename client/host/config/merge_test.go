@@ -111,14 +111,16 @@ func TestMerge(t *testing.T) {
 },"inputs":[{"id":"k"}]}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := Merge(env, "t.json", []byte(tt.file), added.Servers, added.Inputs, false)
+			change, err := Merge(env, "t.json", []byte(tt.file), added.Servers, added.Inputs, false)
 			assert.NilError(t, err)
+			got := change.After
 			assert.Equal(t, string(got), tt.want)
+			assert.Equal(t, change.Changed(), tt.file != tt.want)
 			f := Parse(env, Source{Path: "t.json"}, got)
 			assert.Equal(t, len(f.Diagnostics), 0, "%v", f.Diagnostics)
 			again, err := Merge(env, "t.json", got, added.Servers, added.Inputs, false)
 			assert.NilError(t, err)
-			assert.Equal(t, string(again), string(got), "nothing is left to be done")
+			assert.Assert(t, !again.Changed(), "nothing is left to be done")
 		})
 	}
 }
@@ -138,7 +140,7 @@ func TestMergeExisting(t *testing.T) {
 	assert.Error(t, err, "t.json already has a different a, b")
 	got, err := Merge(env, "t.json", []byte(file), added.Servers, nil, true)
 	assert.NilError(t, err)
-	assert.Equal(t, string(got), `{
+	assert.Equal(t, string(got.After), `{
   "mcpServers": {
     "a": {
       "command": "new"
@@ -176,10 +178,11 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		env := world(nil, nil)
 		before := Parse(env, Source{Path: "f"}, data)
-		merged, err := Merge(env, "f", data, added.Servers, inputs, false)
+		change, err := Merge(env, "f", data, added.Servers, inputs, false)
 		if err != nil {
 			return
 		}
+		merged := change.After
 		after := Parse(env, Source{Path: "f"}, merged)
 		if after.Err() != nil {
 			t.Fatalf("%q became %q: %v", data, merged, after.Err())

@@ -1,7 +1,8 @@
 // A user of the page of stdwire web, in a browser. It does what its argument says, a JSON object, and prints what it saw.
 //   url       the address that stdwire web printed
 //   chromium  the browser
-//   scenario  a function below
+//   scenario  a function below, or of the script
+//   script    a module whose default export returns further scenarios; web.mjs: none
 //   shots     a folder for screenshots, or nothing
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
@@ -590,6 +591,9 @@ const scenarios = {
 try {
   await page.goto(given.url);
   await ready();
+  if (given.script !== 'web.mjs') {
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch }));
+  }
   await scenarios[given.scenario]();
 } catch (error) {
   seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);

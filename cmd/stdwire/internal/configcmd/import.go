@@ -213,11 +213,11 @@ func (im *importOptions) merge(std *term.Streams, env *config.Environment, serve
 	if err != nil {
 		return &command.Failure{Code: "config", Why: err.Error()}
 	}
-	if string(merged) != string(data) {
+	if merged.Changed() {
 		if err := os.MkdirAll(filepath.Dir(im.into), 0o700); err != nil {
 			return err
 		}
-		if err := atomicfile.Write(im.into, merged, mode); err != nil {
+		if err := atomicfile.Write(im.into, merged.After, mode); err != nil {
 			return err
 		}
 	}

@@ -114,7 +114,7 @@ func (c *connect) check() error {
 		return command.Usagef("--server-logs is for commands that start a server").WithHint(
 			"stdwire logs NAME shows what the server of a connection writes")
 	}
-	if c.target.Samples() {
+	if c.target.OnSample() != nil {
 		return command.Usagef("--sample is for the commands that call").WithHint(
 			"stdwire call @NAME … --sample COMMAND")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stdwire/stdwire/client/host"
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/near"
 )
@@ -140,6 +141,35 @@ type place struct {
 	application string
 	workspace   bool
 	print       bool
+}
+
+// edit changes a file of an application, or prints the change.
+func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environment, path string,
+	change func(data, backup []byte) (*config.Change, error)) (changed bool, err error) {
+	file := configfile.File{Env: env, Path: path, Workspace: p.workspace}
+	explained := func(data, backup []byte) (*config.Change, error) {
+		c, err := change(data, backup)
+		if err != nil {
+			return nil, failure(err)
+		}
+		return c, nil
+	}
+	var c *config.Change
+	if p.print {
+		c, err = file.Preview(explained)
+	} else {
+		c, err = file.Edit(ctx, explained)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, note := range c.Notes {
+		std.Err.Printf("note: %s", note)
+	}
+	if p.print {
+		std.Out.PrintDiff(c.Diff())
+	}
+	return c.Changed(), nil
 }
 
 // find returns the application and its file.

@@ -48,8 +48,15 @@ func (t *Target) sampleFlag() command.Flag {
 		}}
 }
 
-// Samples reports whether --sample is given.
-func (t *Target) Samples() bool { return t.sampler != nil }
+// OnSample returns what answers requests to a model by the command of --sample, or nil if the flag
+// is not given. It is [client.Options].OnSample.
+func (t *Target) OnSample() func(context.Context, mcp.CreateMessageParams) (
+	*mcp.CreateMessageResult, error) {
+	if t.sampler == nil {
+		return nil
+	}
+	return t.sampler.sample
+}
 
 // sample implements client.Options.OnSample.
 func (s *sampler) sample(ctx context.Context, params mcp.CreateMessageParams) (

@@ -234,8 +234,8 @@ func (t *Target) open(ctx context.Context, std *term.Streams, log *ServerLog,
 	if std.CanAsk() {
 		elicit.NewAsker(t.LaunchedName(), std.Err, std.Prompter()).Answer(&o)
 	}
-	if t.sampler != nil {
-		o.OnSample = t.sampler.sample
+	if sample := t.OnSample(); sample != nil {
+		o.OnSample = sample
 	}
 	if adjust != nil {
 		adjust(&o)

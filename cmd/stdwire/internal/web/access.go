@@ -76,7 +76,8 @@ func (a *access) allowsHost(host string) bool {
 		name = alone
 	}
 	name = strings.ToLower(strings.Trim(name, "[]"))
-	if _, err := netip.ParseAddr(name); err == nil || name == "localhost" {
+	// a zone can be any text, and no browser sends one
+	if a, err := netip.ParseAddr(name); err == nil && a.Zone() == "" || name == "localhost" {
 		return true
 	}
 	for _, allowed := range a.names {

@@ -36,9 +36,9 @@ func visit(t *testing.T) *visitor {
 	return &visitor{t, s.handler(a), a, s}
 }
 
-// send returns the status and body of an answer. Headers are "Name: value"; Host is one of them.
-func (v *visitor) send(method, path, body string, headers ...string) (int, string) {
-	v.Helper()
+// request sends a request to a handler. Headers are "Name: value"; Host is one of them.
+func request(handler http.Handler, method, path, body string,
+	headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Host = "127.0.0.1:4000"
 	for _, h := range headers {
@@ -50,7 +50,14 @@ func (v *visitor) send(method, path, body string, headers ...string) (int, strin
 		}
 	}
 	w := httptest.NewRecorder()
-	v.handler.ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
+	return w
+}
+
+// send returns the status and body of an answer.
+func (v *visitor) send(method, path, body string, headers ...string) (int, string) {
+	v.Helper()
+	w := request(v.handler, method, path, body, headers...)
 	assert.Equal(v, w.Header().Get("Content-Security-Policy"), policy)
 	return w.Code, w.Body.String()
 }
@@ -131,7 +138,7 @@ func TestSecretsStayHere(t *testing.T) {
 	from := target.ConfigFlags{Files: []string{file}}
 	chosen, err := from.Select("")
 	assert.NilError(t, err)
-	assert.NilError(t, v.site.servers.addConfigured(chosen, nil))
+	assert.NilError(t, v.site.servers.setConfigured(chosen, nil))
 	word := &target.Target{Words: []string{"some-server", "--password", "hunter-word"}}
 	std := &term.Streams{Err: &term.Console{W: io.Discard}}
 	assert.NilError(t, v.site.servers.addTarget(word, std))

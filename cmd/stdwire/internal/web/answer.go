@@ -76,7 +76,7 @@ func fail(w http.ResponseWriter, err error) {
 	p := newProblem(err)
 	status := http.StatusBadGateway
 	switch p.Code {
-	case "usage", "bad_args":
+	case "usage", "bad_args", "config":
 		status = http.StatusBadRequest
 	case "not_found":
 		status = http.StatusNotFound

@@ -41,6 +41,7 @@ type call struct {
 	Error  *problem `json:"error,omitempty"`
 
 	cancel context.CancelFunc
+	done   chan struct{} // closed when it does not run any more
 }
 
 const (
@@ -84,7 +85,8 @@ func (c *calls) start(in callRequest) (int64, error) {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	started := &call{Request: in, Began: time.Now().UnixMilli(), Running: true, cancel: cancel}
+	started := &call{Request: in, Began: time.Now().UnixMilli(), Running: true, cancel: cancel,
+		done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running >= maxRunning {
@@ -119,6 +121,7 @@ func (c *calls) update(f func()) {
 
 // run sends the request and waits for the result.
 func (c *calls) run(ctx context.Context, one *call, tool string) {
+	defer close(one.done)
 	defer one.cancel()
 	began := time.Now()
 	timeout := time.Duration(one.Request.Seconds * float64(time.Second))

@@ -16,6 +16,8 @@ const (
 	topicCalls     = "calls"
 	topicQuestions = "questions"
 	topicUpdates   = "updates" // of subscribed resources
+
+	topicExtensions = "extensions" // that are declared to servers
 )
 
 // changes counts the changes of each topic. A page that is told of a change fetches what it shows;

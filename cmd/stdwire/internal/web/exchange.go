@@ -11,6 +11,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // An exchange is the HTTP request that carried a message, and the beginning of the response.
@@ -30,13 +31,24 @@ var publicHeaders = []string{"Accept", "Allow", "Cache-Control", "Content-Encodi
 	"Mcp-Protocol-Version", "Retry-After", "Server", "Transfer-Encoding", "User-Agent", "Vary",
 	"Www-Authenticate"}
 
-// public returns a header without values that may be secret.
+// public returns a header without values that may be secret. The headers that repeat parameters of
+// the message also have the text that they encode.
 func public(h http.Header) http.Header {
 	shown := http.Header{}
 	for name, values := range h {
-		if slices.Contains(publicHeaders, name) {
+		switch {
+		case name == mcp.HeaderName || strings.HasPrefix(name, mcp.HeaderParamPrefix):
+			for _, value := range values {
+				if text, err := mcp.DecodeHeaderValue(value); err != nil {
+					value += " (" + err.Error() + ")"
+				} else if text != value {
+					value += " (" + text + ")"
+				}
+				shown[name] = append(shown[name], value)
+			}
+		case slices.Contains(publicHeaders, name):
 			shown[name] = values
-		} else {
+		default:
 			shown[name] = []string{"(not shown)"}
 		}
 	}

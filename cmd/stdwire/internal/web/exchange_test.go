@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // The page is shown the HTTP exchange of a message, but not its credentials.
@@ -41,12 +42,20 @@ func TestExchange(t *testing.T) {
 		return err
 	})
 	assert.ErrorContains(t, err, "503")
+	const messages = 3 // server/discover, its response, and ping
+	for {              // they are recorded concurrently
+		_, changed := v.site.changes.current()
+		if status, _ := v.send("GET", fmt.Sprintf("/api/traffic/%d", messages), "", v.key()); status == 200 {
+			break
+		}
+		<-changed
+	}
 	_, first := v.send("GET", "/api/traffic/1", "", v.key())
 	assert.Assert(t, cmp.Contains(first, `"status":"200 OK"`))
 	assert.Assert(t, cmp.Contains(first, `"Content-Type":["application/json"]`))
 	assert.Assert(t, cmp.Contains(first, `"X-Key":["(not shown)"]`))
 	var last string
-	for n := range v.site.traffic.last {
+	for n := range messages {
 		_, text := v.send("GET", fmt.Sprintf("/api/traffic/%d", n+1), "", v.key())
 		if strings.Contains(text, "503") {
 			last = text
@@ -54,4 +63,14 @@ func TestExchange(t *testing.T) {
 		assert.Assert(t, !strings.Contains(text, "hunter"), "%s", text)
 	}
 	assert.Assert(t, last != "")
+}
+
+// Headers that repeat parameters, which the message shows, too, are decoded.
+func TestPublicHeaders(t *testing.T) {
+	encoded := mcp.EncodeHeaderValue("Zürich")
+	got := public(http.Header{"Mcp-Param-Region": {encoded}, "Mcp-Param-Zone": {"a"},
+		"Mcp-Name": {"=?base64?!?="}, "Authorization": {"Bearer hunter"}})
+	assert.DeepEqual(t, got, http.Header{"Mcp-Param-Region": {encoded + " (Zürich)"},
+		"Mcp-Param-Zone": {"a"}, "Mcp-Name": {"=?base64?!?= (is not valid base64 of UTF-8 text)"},
+		"Authorization": {"(not shown)"}})
 }

@@ -17,6 +17,8 @@ type questions struct {
 	changes *changes
 	// only returns the call that runs on a server, if there is exactly one, or 0.
 	only func(server string) int64
+	// sampler answers requests to a model beside the user; nil if only the user does.
+	sampler func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 
 	mu      sync.Mutex
 	last    int64
@@ -33,8 +35,15 @@ type question struct {
 	Since  int64           `json:"since"`          // milliseconds since 1970
 	Call   int64           `json:"call,omitempty"` // the call it belongs to, if that is known
 
+	// Command says how the command of --sample fares: "" without one, or why it failed.
+	Command string `json:"command,omitempty"`
+
 	answer chan json.RawMessage // capacity 1: the result; nil refuses
+	// sample, unless nil, runs the command of --sample, until ctx ends.
+	sample func(ctx context.Context) (json.RawMessage, error)
 }
+
+const sampling = "the command of --sample is answering"
 
 // maxQuestions is the number of questions of one server that wait. Further ones are refused.
 const maxQuestions = 32
@@ -57,12 +66,37 @@ func ask[R any](ctx context.Context, q *questions, server, method string, params
 	if err != nil {
 		return nil, err
 	}
-	answer, err := q.ask(ctx, &question{Server: server, Method: method, Params: text})
+	return answered[R](q.ask(ctx, &question{Server: server, Method: method, Params: text}))
+}
+
+func answered[R any](answer json.RawMessage, err error) (*R, error) {
 	if err != nil {
 		return nil, err
 	}
 	result := new(R)
 	return result, mcp.Unmarshal(answer, result)
+}
+
+// sample waits until the user or the sampler has answered a request to a model, or ctx ends. If the
+// sampler fails, the user is asked alone.
+func (q *questions) sample(ctx context.Context, server string, p mcp.CreateMessageParams) (
+	*mcp.CreateMessageResult, error) {
+	if q.sampler == nil {
+		return ask[mcp.CreateMessageResult](ctx, q, server, mcp.MethodCreateMessage, p)
+	}
+	params, err := mcp.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return answered[mcp.CreateMessageResult](q.ask(ctx, &question{Server: server,
+		Method: mcp.MethodCreateMessage, Params: params, Command: sampling,
+		sample: func(ctx context.Context) (json.RawMessage, error) {
+			result, err := q.sampler(ctx, p)
+			if err != nil {
+				return nil, err
+			}
+			return mcp.Marshal(result)
+		}}))
 }
 
 func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, error) {
@@ -78,6 +112,18 @@ func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, er
 	}
 	q.changes.add(topicQuestions)
 	defer q.remove(one)
+	if one.sample != nil {
+		ended := make(chan struct{})
+		sampling, cancel := context.WithCancel(ctx)
+		defer func() {
+			cancel()
+			<-ended
+		}()
+		go func() {
+			defer close(ended)
+			q.runSampler(sampling, one)
+		}()
+	}
 	select {
 	case answer := <-one.answer:
 		if answer == nil {
@@ -86,6 +132,20 @@ func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, er
 		return answer, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+}
+
+// runSampler answers a question by its sampler, or says why that failed.
+func (q *questions) runSampler(ctx context.Context, one *question) {
+	answer, err := one.sample(ctx)
+	switch {
+	case err == nil:
+		_ = q.answerOne(one.ID, answer, false) // an error says that the user was first
+	case ctx.Err() == nil:
+		q.mu.Lock()
+		one.Command = err.Error()
+		q.mu.Unlock()
+		q.changes.add(topicQuestions)
 	}
 }
 
@@ -119,14 +179,18 @@ func (q *questions) remove(one *question) {
 }
 
 // list returns the questions that wait, the oldest first.
-func (q *questions) list() []*question {
+func (q *questions) list() []question {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return append([]*question{}, q.waiting...)
+	all := []question{}
+	for _, one := range q.waiting {
+		all = append(all, *one) // whose Command may change
+	}
+	return all
 }
 
-// answerOne answers a question. A nil result refuses it. If always is set, the same roots are the
-// answer to all later questions of that server for them.
+// answerOne answers a question. A result that is nil or null refuses it. If always is set, the same
+// roots are the answer to all later questions of that server for them.
 func (q *questions) answerOne(id int64, result json.RawMessage, always bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -135,6 +199,9 @@ func (q *questions) answerOne(id int64, result json.RawMessage, always bool) err
 		return notFound("question", id)
 	}
 	one := q.waiting[i]
+	if string(result) == "null" {
+		result = nil
+	}
 	if always && one.Method == mcp.MethodListRoots {
 		q.roots[one.Server] = result
 	}

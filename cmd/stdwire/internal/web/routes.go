@@ -26,7 +26,10 @@ type site struct {
 	questions *questions
 	calls     *calls
 	saved     *saved
-	gateway   *watchedGateway // in place of servers; nil if none is watched
+	frames    *frames
+	// configuration is the files that the page can change; nil if it was opened without any.
+	configuration *configuration
+	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
 }
@@ -170,6 +173,10 @@ func (s *site) routes() http.Handler {
 		return nil, nil
 	})
 	mux.HandleFunc("POST /api/recordings", s.upload)
+	s.configuration.routes(mux)
+	s.frames.routes(mux)
+	s.servers.skillRoutes(mux)
+	s.servers.extensionRoutes(mux)
 	return mux
 }
 

@@ -85,8 +85,8 @@ func (s *site) runSaved(ctx context.Context, file savedcall.File) (*savedRun, er
 	outcomes := file.Run(ctx, func(ctx context.Context, c *savedcall.Call) (result json.RawMessage,
 		err error) {
 		in := callRequest{Server: c.Server}
-		if in.Server == "" && len(s.servers.all) == 1 {
-			in.Server = s.servers.all[0].id
+		if in.Server == "" {
+			in.Server = s.servers.only()
 		}
 		in.Method, in.Params = c.Request()
 		one, err := s.servers.find(in.Server)

@@ -31,6 +31,9 @@ type server struct {
 	config   scan.Config
 	refusal  *problem // why it cannot be started; nil if it can
 	source   string   // where it is configured
+	file     string   // the one of source; "" if it is none of the configuration
+	digest   string   // of the configured definition
+	disabled bool     // by the configuration
 	upstream host.Server
 }
 
@@ -40,11 +43,12 @@ type servers struct {
 	changes   *changes
 	traffic   *traffic
 	questions *questions
-	all       []*server // by the order of the configuration; it does not change
 
-	mu      sync.Mutex
-	state   map[string]*connected // by server
-	updates []update
+	mu         sync.Mutex
+	all        []*server             // by the order of the configuration
+	state      map[string]*connected // by server
+	updates    []update
+	undeclared map[string]bool // extensions that are not declared, by id
 }
 
 // connected is what is known of the latest connection to a server.
@@ -77,13 +81,25 @@ type update struct {
 const maxUpdates = 1000
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
-	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{}}
+	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{},
+		undeclared: map[string]bool{}}
 	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
 	return s
 }
 
 // add adds a server.
 func (s *servers) add(one *server) error {
+	if err := s.manage(one); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, one)
+	return nil
+}
+
+// manage adds a server to the manager.
+func (s *servers) manage(one *server) error {
 	up := one.upstream
 	up.ID = one.id
 	connect := up.Connect
@@ -94,11 +110,7 @@ func (s *servers) add(one *server) error {
 		})
 	}
 	s.answer(one.id, &up.Options)
-	if err := s.manager.Add(up); err != nil {
-		return err
-	}
-	s.all = append(s.all, one)
-	return nil
+	return s.manager.Add(up)
 }
 
 // answer sets the callbacks of a client.
@@ -111,7 +123,7 @@ func (s *servers) answer(id string, o *client.Options) {
 	}
 	o.OnSample = func(ctx context.Context, p mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 		error) {
-		return ask[mcp.CreateMessageResult](ctx, s.questions, id, mcp.MethodCreateMessage, p)
+		return s.questions.sample(ctx, id, p)
 	}
 	o.OnRoots = func(ctx context.Context) ([]mcp.Root, error) {
 		result, err := ask[mcp.ListRootsResult](ctx, s.questions, id, mcp.MethodListRoots, nil)
@@ -130,6 +142,7 @@ func topicDefinitions(id string) string { return "definitions " + id }
 // connect connects to a server and records its messages until it ends.
 func (s *servers) connect(id string, o client.Options,
 	connect func(client.Options) (*client.Client, error)) (*client.Client, error) {
+	o.Extensions = s.declared(o.Extensions)
 	end := s.traffic.record(id, &o)
 	began := time.Now()
 	s.set(id, &connected{began: began})
@@ -177,11 +190,23 @@ func (s *servers) latest() []update {
 
 // find returns the server with an id.
 func (s *servers) find(id string) (*server, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.all, func(one *server) bool { return one.id == id })
 	if i < 0 {
 		return nil, notFound("server", id)
 	}
 	return s.all[i], nil
+}
+
+// only returns the id of the server if there is exactly one, or "".
+func (s *servers) only() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.all) != 1 {
+		return ""
+	}
+	return s.all[0].id
 }
 
 // use calls f with the client of a server, which it starts if needed.
@@ -207,6 +232,7 @@ type serverStatus struct {
 	Selector string     `json:"selector"`
 	URL      string     `json:"url,omitempty"`
 	Source   string     `json:"source,omitempty"`
+	File     string     `json:"file,omitempty"`    // of Source
 	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, and is not called here
 	State    host.State `json:"state"`
 	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
@@ -229,8 +255,9 @@ func (s *servers) statuses() []serverStatus {
 	defer s.mu.Unlock()
 	for _, one := range s.all {
 		now := states[one.id]
-		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url, Source: one.source,
-			State: now.State, Uses: now.Uses, Restarts: now.Restarts, Problem: one.refusal}
+		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
+			Source: one.source, File: one.file, State: now.State, Uses: now.Uses,
+			Restarts: now.Restarts, Problem: one.refusal}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = newProblem(now.Err)
@@ -291,46 +318,84 @@ func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 	return s.add(one)
 }
 
-// addConfigured adds all servers of the configuration. Those that cannot be used are listed with
-// the reason.
-func (s *servers) addConfigured(c *target.Selection, log *slog.Logger) error {
-	store := config.UserStore(c.Env)
+// setConfigured makes the servers those of the configuration. One whose definition is as it was
+// keeps running; another is stopped. Those that cannot be used are listed with the reason. It must
+// not be called concurrently.
+func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
+	s.mu.Lock()
+	before := s.all
+	s.mu.Unlock()
+	defer s.changes.add(topicServers)
+	var now []*server
+	kept := map[string]bool{}
 	for _, each := range c.Servers {
-		one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
-			config: target.ConfigOf(each), source: each.Position.String()}
-		err := cmp.Or(each.Err, store.Check(each))
-		if err != nil {
-			one.refusal = newProblem(target.ConfigFailure(err))
-		} else if each.URL != "" {
-			one.url, _ = target.PublicURL(each.URL)
+		one := s.configured(c, each, log)
+		now = append(now, one)
+		kept[one.id] = slices.ContainsFunc(before, func(old *server) bool {
+			return old.id == one.id && old.digest == one.digest && old.disabled == one.disabled &&
+				old.refusal == nil && one.refusal == nil
+		})
+	}
+	for _, old := range before {
+		if !kept[old.id] {
+			s.manager.Remove(old.id)
+			s.changes.add(topicDefinitions(old.id))
 		}
-		one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
-			MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-			Options: each.Options(client.Options{
-				Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
-			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-				// the files may have changed since the page was opened
-				if err := store.Check(each); err != nil {
-					return nil, target.ConfigFailure(err)
-				}
-				written, err := s.manager.Log(each.ID)
-				if err != nil {
-					return nil, err
-				}
-				endpoint, err := each.Resolve(c.Env)
-				if err != nil {
-					return nil, err
-				}
-				t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
-					Observe: s.traffic.observe(each.ID)}
-				connection, err := t.Start(ctx, o, func(cmd *client.Command) {
-					cmd.Stderr, cmd.Started = written, written.Started
-				})
-				return connection, target.AddLoginHint(each.ID, err)
-			}}
-		if err := s.add(one); err != nil {
+	}
+	s.mu.Lock()
+	s.all = now
+	for _, old := range before {
+		if !kept[old.id] {
+			delete(s.state, old.id)
+		}
+	}
+	s.mu.Unlock()
+	for _, one := range now {
+		if kept[one.id] {
+			continue
+		}
+		if err := s.manage(one); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// configured returns a server of the configuration.
+func (s *servers) configured(c *target.Selection, each *config.Server, log *slog.Logger) *server {
+	store := config.UserStore(c.Env)
+	one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
+		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
+		digest: each.Digest(), disabled: each.Disabled}
+	err := cmp.Or(each.Err, store.Check(each))
+	if err != nil {
+		one.refusal = newProblem(target.ConfigFailure(err))
+	} else if each.URL != "" {
+		one.url, _ = target.PublicURL(each.URL)
+	}
+	one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
+		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+		Options: each.Options(client.Options{
+			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			// the files may have changed since the page was opened
+			if err := store.Check(each); err != nil {
+				return nil, target.ConfigFailure(err)
+			}
+			written, err := s.manager.Log(each.ID)
+			if err != nil {
+				return nil, err
+			}
+			endpoint, err := each.Resolve(c.Env)
+			if err != nil {
+				return nil, err
+			}
+			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
+				Observe: s.traffic.observe(each.ID)}
+			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
+				cmd.Stderr, cmd.Started = written, written.Started
+			})
+			return connection, target.AddLoginHint(each.ID, err)
+		}}
+	return one
 }

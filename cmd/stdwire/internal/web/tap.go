@@ -13,7 +13,7 @@ import (
 func (o *options) runTap(ctx context.Context, cancel context.CancelFunc, std *term.Streams,
 	s *site) error {
 	// the relay forwards the signals that would end this program
-	listener, access, err := o.listenAndPrint(std, func(line string) {
+	listener, access, err := o.listenAndPrint(std, s, func(line string) {
 		_, _ = std.Err.Write([]byte(line))
 	})
 	if err != nil {

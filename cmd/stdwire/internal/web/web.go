@@ -7,17 +7,26 @@
 // Events, which only says which part of the state has changed. What happens lives here: a page that
 // is reloaded, or a second one, shows the same.
 //
-//	changes      which part of the state has changed
-//	traffic      the latest messages of all connections, as package tap records them
-//	servers      the servers, in a host.Manager
-//	questions    input requests that wait for the user
-//	calls        requests that the page has sent
+//	changes        which part of the state has changed
+//	traffic        the latest messages of all connections, as package tap records them
+//	servers        the servers, in a host.Manager
+//	configuration  the files that define them, and changes of these
+//	questions      input requests that wait for the user
+//	calls          requests that the page has sent
+//	frames         the apps that the page shows, as views of package apps
 //
 // # Security
 //
 // See access: the address has a token that is used once, requests of other sites are refused, and
-// no text of a server becomes markup. Environment, headers and arguments of servers are not sent to
-// the page, but messages are, with all that client and server say in them.
+// no text of a server becomes markup. Values of environment variables and headers, and what else of
+// a definition may be secret, are not sent to the page, but messages are, with all that client and
+// server say in them. The page can change files of servers, and so run commands, only on a loopback
+// address: see configuration.
+//
+// An app is in a frame without an origin, within the sandbox proxy of MCP Apps, which a second port
+// serves: see sandbox. The page accepts messages of that port only, so many and of such a size, and
+// passes them to a frame, whose view decides what the app may do. The app sees neither the page nor
+// its key, and what it says becomes text.
 package web
 
 import (
@@ -45,10 +54,10 @@ func WebCommand() command.Command {
 	return command.Command{
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
-		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources and
-prompts of servers, calls them, answers their questions, and shows every message on a timeline.
-Without a server it has all servers of the configuration and starts those that are used. FILE is a
-recording of stdwire tap; no server is needed for it.
+		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
+and skills of servers, calls and verifies them, answers their questions, and shows every message on
+a timeline. Without a server it has all servers of the configuration and starts those that are used.
+FILE is a recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
 page shows what that client and the server say to each other. The address is then on stderr.
@@ -56,9 +65,20 @@ page shows what that client and the server say to each other. The address is the
 --gateway shows a running stdwire serve with configured servers: their state, and every message
 from now on between the gateway, its clients and its servers.
 
+With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
+first on the page; one that the command fails to answer waits for you.
+
+Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
+of a file is shown before it is written; values of variables and headers stay in the file, and are
+never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
+
+The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
+no origin, no storage and no access to the page. An app that wants to reach other machines, or to
+use the camera or the like, is shown when you have agreed.
+
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
-and nothing is fetched from other machines. --listen with another address than a loopback one lets
-other machines in, unencrypted.
+and nothing is fetched from other machines but what such an app loads. --listen with another address
+than a loopback one lets other machines in, unencrypted.
 
   stdwire web
   stdwire web -- npx -y @modelcontextprotocol/server-everything
@@ -133,6 +153,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 			s.gateway.Close()
 		}
 		s.calls.wg.Wait()
+		s.frames.wg.Wait()
 		s.servers.manager.Close()
 	}()
 	if err := o.fill(ctx, std, s); err != nil {
@@ -141,7 +162,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	if o.tap {
 		return o.runTap(ctx, cancel, std, s)
 	}
-	listener, access, err := o.listenAndPrint(std, std.Out.Print)
+	listener, access, err := o.listenAndPrint(std, s, std.Out.Print)
 	if err != nil {
 		return err
 	}
@@ -151,14 +172,17 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 	return s.serve(ctx, listener, access)
 }
 
-// listenAndPrint opens the listener, prints the address of the page and opens it in the browser if
-// that is asked for.
-func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Listener, *access,
-	error) {
+// listenAndPrint opens the listeners of the page and of the sandbox, prints the address of the page
+// and opens it in the browser if that is asked for.
+func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string)) (net.Listener,
+	*access, error) {
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return nil, nil, command.Usagef("--listen: %v", err).WithHint(
 			"the port may be in use; 127.0.0.1:0 selects a free one")
+	}
+	if err := s.frames.sandbox.listen(listener.Addr()); err != nil {
+		return nil, nil, errors.Join(err, listener.Close())
 	}
 	host, _, _ := net.SplitHostPort(o.listen) // checked by setListen
 	access := newAccess(host)
@@ -171,6 +195,9 @@ func (o *options) listenAndPrint(std *term.Streams, print func(string)) (net.Lis
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
+		if s.configuration != nil { // a definition is a command to run
+			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
+		}
 	}
 	print(address + "\n")
 	if o.open {
@@ -188,6 +215,7 @@ func newSite(ctx context.Context) *site {
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.only = s.calls.only
+	s.frames = newFrames(s)
 	return s
 }
 
@@ -198,13 +226,15 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if s.saved, err = openSaved(o.calls); err != nil {
 		return err
 	}
+	s.questions.sampler = o.target.OnSample()
 	s.doctor = func(ctx context.Context, id string) (*doctor.Report, error) {
 		if !o.isConfiguration() && o.target.Configured.ID == "" {
 			id = ""
 		}
 		return doctor.Check(ctx, std, o.target, id)
 	}
-	if given := o.target.ClientFlag(); given != "" && (o.isConfiguration() || o.tap) {
+	if given := o.target.ClientFlag(); given != "" && (o.tap || o.isConfiguration() &&
+		(given != "--sample" || o.gateway || o.file != "")) {
 		return command.Usagef("%s is for one server", given).WithHint(
 			"select one: -s ID, --url URL or -- COMMAND…")
 	}
@@ -245,7 +275,8 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		if len(chosen.Servers) == 0 {
 			std.Err.Printf(target.NothingConfigured)
 		}
-		return s.servers.addConfigured(chosen, log)
+		s.configuration = newConfiguration(s.servers, &o.target.Configured.ConfigFlags, chosen, log)
+		return s.servers.setConfigured(chosen, log)
 	}
 	s.title = o.target.LaunchedName()
 	if err := o.target.Check(); err != nil {
@@ -257,7 +288,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if err := s.servers.addTarget(o.target, std); err != nil {
 		return err
 	}
-	return s.servers.manager.Restart(s.servers.all[0].id) // it is the only one
+	return s.servers.manager.Restart(s.servers.only())
 }
 
 // watchGateway follows a running gateway.
@@ -294,15 +325,36 @@ func (s *site) handler(a *access) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /session", a.exchange)
 	mux.Handle("/api/", a.keyed(s.routes()))
-	mux.HandleFunc("/", servePage)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if at := s.frames.sandbox.at(r); at != "" {
+			w.Header().Set("Content-Security-Policy", policy+"; frame-src "+at)
+		}
+		servePage(w, r)
+	})
 	return a.guard(mux)
 }
 
-// serve serves until ctx ends.
+// serve serves the page, and the frames of apps, until ctx ends.
 func (s *site) serve(ctx context.Context, l net.Listener, a *access) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	failed := make(chan error, 1)
+	apps := s.frames.sandbox
+	go func() {
+		err := serveUntil(ctx, apps.listener, apps.handler(a))
+		cancel(err) // without effect if ctx has ended
+		failed <- err
+	}()
+	err := serveUntil(ctx, l, s.handler(a))
+	cancel(err)
+	<-failed
+	return err
+}
+
+// serveUntil serves until ctx ends.
+func serveUntil(ctx context.Context, l net.Listener, handler http.Handler) error {
 	const headers, idle, drain = 10 * time.Second, 2 * time.Minute, time.Second
 	l, track := serve.LimitConnections(l)
-	server := &http.Server{Handler: s.handler(a), ConnState: track,
+	server := &http.Server{Handler: handler, ConnState: track,
 		ReadHeaderTimeout: headers, IdleTimeout: idle,
 		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		BaseContext: func(net.Listener) context.Context { return ctx }}

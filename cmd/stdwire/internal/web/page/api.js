@@ -57,28 +57,35 @@ export const post = async (path, value = {}) => (await request(path,
 // segments joins the segments of a path.
 export const segments = (...parts) => parts.map(encodeURIComponent).join('/');
 
+// events yields the values of a stream of Server-Sent Events until it ends.
+export async function* events(path, options) {
+  const response = await request(path, options);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = [];
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = value.split('\n');
+    rest.push(lines[0]);
+    for (const line of lines.slice(1)) {
+      const whole = rest.join('');
+      rest = [line];
+      if (whole.startsWith('data: ')) yield JSON.parse(whole.slice(6));
+    }
+  }
+}
+
 // watch calls changed with the names of the topics that have changed, for as long as the page lives,
 // and connected with whether there is a connection.
 export async function watch(changed, connected) {
   let known = {};
   for (;;) {
     try {
-      const response = await request('changes');
-      connected(true);
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      let rest = '';
-      for (;;) {
-        const { value, done } = await reader.read();
-        if (done) break;
-        const lines = (rest + value).split('\n');
-        rest = lines.pop();
-        for (const line of lines) {
-          if (!line.startsWith('data: ')) continue;
-          const now = JSON.parse(line.slice(6));
-          const topics = Object.keys(now).filter(topic => now[topic] !== known[topic]);
-          known = now;
-          if (topics.length > 0) changed(topics);
-        }
+      for await (const now of events('changes')) {
+        connected(true);
+        const topics = Object.keys(now).filter(topic => now[topic] !== known[topic]);
+        known = now;
+        if (topics.length > 0) changed(topics);
       }
     } catch (error) {
       if (error.code === 'refused') {

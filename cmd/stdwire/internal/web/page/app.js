@@ -1,7 +1,8 @@
 // The frame of the page: views, the address, keys, colours.
 import * as api from './api.js';
-import { button, element, problem, replace } from './dom.js';
+import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { monitor } from './monitor.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
@@ -10,7 +11,7 @@ import { timeline } from './timeline.js';
 
 const views = [
   ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
-  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['timeline', 'Timeline', timeline],
+  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['timeline', 'Timeline', timeline],
   ['saved', 'Saved calls', saved],
 ];
 
@@ -46,13 +47,12 @@ function setTheme(theme) {
   emit('theme');
 }
 
-const dark = () => (document.documentElement.dataset.theme ||
-  (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
+const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
-  ['1 … 7', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  ['1 … 8', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
-  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['d', 'dark or light'], ['?', 'these keys'],
+  ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
 ];
 
 function showKeys() {
@@ -73,8 +73,9 @@ function onKey(event) {
   const view = views[Number(event.key) - 1];
   if (view) location.hash = `#/${view[0]}`;
   else if (event.key === '/') $('main').querySelector('input[type=search]')?.focus();
-  else if (event.key === 'd') setTheme(dark() ? 'light' : 'dark');
+  else if (event.key === 'd') setTheme(otherTheme());
   else if (event.key === '?') showKeys();
+  else if (event.key === 'm') $('watch').click();
   else if (event.key === 'q') $('questions').querySelector('button, input, select, textarea')?.focus();
   else if (!current?.key?.(event)) return;
   event.preventDefault();
@@ -82,7 +83,7 @@ function onKey(event) {
 
 async function main() {
   document.documentElement.dataset.theme = localStorage.getItem('stdwire theme') ?? '';
-  $('theme').addEventListener('click', () => setTheme(dark() ? 'light' : 'dark'));
+  $('theme').addEventListener('click', () => setTheme(otherTheme()));
   $('keys').addEventListener('click', showKeys);
   $('skip').addEventListener('click', event => {
     event.preventDefault();
@@ -101,6 +102,9 @@ async function main() {
     $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web has ended, or is busy';
   });
   questions($('questions'));
+  const watch = monitor($('monitor'), $('watch'));
+  $('watch').addEventListener('click', watch);
+  if (localStorage.getItem('stdwire monitor')) watch();
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);
   show();

@@ -90,6 +90,10 @@ export function download(name, blob) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+// theme returns the colours of the page, dark or light.
+export const theme = () => document.documentElement.dataset.theme ||
+  (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+
 // copy puts text on the clipboard.
 export const copier = text => button('Copy', async event => {
   const target = event.currentTarget;

@@ -1,19 +1,23 @@
 // What servers offer: a list to search, and beside it what is selected.
 import * as api from './api.js';
+import { hasApp } from './apps.js';
 import { attempt, button, element, problem, replace, select } from './dom.js';
 import { diff, tree } from './json.js';
 import { panel } from './panels.js';
 import { definitions, on, server, state } from './store.js';
 
-const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt' };
+const kinds = { tools: 'tool', resources: 'resource', templates: 'resource template', prompts: 'prompt', skills: 'skill' };
 
-const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate' };
+const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
 // icon returns an icon of a definition that needs no other server.
 export function icon(definition) {
   const src = Array.isArray(definition.icons) && definition.icons.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
 }
+
+// named returns a definition with its name and description: those of a skill are in its front matter.
+const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
 
 // badges returns what is to be known about a definition at first sight.
 export function badges(one) {
@@ -24,6 +28,7 @@ export function badges(one) {
   if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
   if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
   if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
+  if (hasApp(one.definition)) add('app', 'info', 'It has an app.');
   if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
   if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
   if (a.idempotentHint) add('idempotent', 'good', 'The server says that to repeat it does no harm.');
@@ -41,9 +46,9 @@ export function explore(root, view) {
   let known = false; // the server of the panel is connected, so what it can do is known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
-  const items = element('ul', { class: 'items', 'aria-label': view });
+  const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
   const notes = element('div');
-  const detail = element('section', { class: 'detail', 'aria-label': kind });
+  const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
     chooser, search, notes, items), detail));
 
@@ -84,17 +89,18 @@ export function explore(root, view) {
   // list shows the entries that the search selects.
   function list() {
     const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const shown = entries.filter(({ server: id, one: { definition: d } }) => {
+    const shown = entries.filter(({ server: id, one: { definition } }) => {
+      const d = named(definition);
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
     replace(items, shown.slice(0, 2000).map(({ server: id, one }) => {
-      const d = one.definition;
+      const d = named(one.definition);
       const name = String(d[identity[kind]]);
       return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
         icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
         state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), badges(one),
-        element('span', { class: 'muted line' }, kind === 'tool' || kind === 'prompt' ? d.description ?? '' : name)));
+        element('span', { class: 'muted line' }, kind.startsWith('resource') ? name : d.description ?? '')));
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
     if (entries.length === 0 && notes.childElementCount === 0) replace(items, element('li', { class: 'muted' }, `There are no ${view}.`));
@@ -135,7 +141,7 @@ export function explore(root, view) {
   }
 
   function head(one) {
-    const d = one.definition;
+    const d = named(one.definition);
     return [element('h2', {}, icon(d), d.title ?? d.annotations?.title ?? d.name), element('p', { class: 'muted' }, d[identity[kind]], ' ',
       d.mimeType ?? '', d.size !== undefined && ` ${d.size} bytes`), element('p', {}, badges(one)),
     d.description && element('p', { class: 'description' }, d.description)];

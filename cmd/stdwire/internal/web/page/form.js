@@ -291,7 +291,7 @@ function summary(schema) {
 
 // form returns a form for a schema and a field with its JSON, in step: { node, text(), set(text) }. complete, if
 // given, is called with the input of each string.
-export function form(schema, { value, complete, changed = () => {} } = {}) {
+export function form(schema, { value, complete, changed = () => {}, name = 'Arguments' } = {}) {
   const root = schema ?? {};
   let model = value;
   try {
@@ -302,7 +302,7 @@ export function form(schema, { value, complete, changed = () => {} } = {}) {
   let text = format(model);
   let current;
   const place = element('div', { class: 'form' });
-  const editor = element('textarea', { class: 'json', rows: '6', spellcheck: 'false', 'aria-label': 'Arguments as JSON', id: newID() });
+  const editor = element('textarea', { class: 'json', rows: '6', spellcheck: 'false', 'aria-label': `${name} as JSON`, id: newID() });
   const note = element('p', { class: 'hint', role: 'status' });
   const fromForm = () => {
     model = current.get();

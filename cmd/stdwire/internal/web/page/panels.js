@@ -1,19 +1,21 @@
 // What can be done with a tool, resource, template or prompt: a form, a call, its result.
 import * as api from './api.js';
+import { appPanel, hasApp } from './apps.js';
 import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
 import { form } from './form.js';
 import { long, tabs } from './json.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
+import { skillPanel } from './skills.js';
 import { snippets } from './snippets.js';
 import { on, state } from './store.js';
 import { expand, variables } from './template.js';
 
 // runner shows a call: its progress and questions while it runs, and its result. The call is in the
 // address, so that a page that is reloaded shows the same.
-export function runner(place, { address = true } = {}) {
-  const live = element('div', { class: 'call', 'aria-live': 'polite' });
+export function runner(place, { address = true, shown = () => {} } = {}) {
+  const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
   const asked = element('div');
   const cancel = button('Cancel', () => api.post(`calls/${id}/cancel`));
   const box = element('div', {}, live, asked);
@@ -55,6 +57,7 @@ export function runner(place, { address = true } = {}) {
       id = number;
       finished = 0;
       replace(live, element('p', { role: 'status' }, 'sent'));
+      shown(number);
       await update();
     },
     async request(number) {
@@ -130,7 +133,8 @@ function toolPanel(place, server, tool, query) {
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
       button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown);
   append(place, [node, outcome]);
-  const calls = runner(outcome);
+  const app = hasApp(tool) && appPanel(place, server, tool);
+  const calls = runner(outcome, { shown: number => app && app.show(number) });
   onEnter(node, () => run(false), () => calls.cancel());
   const show = async next => {
     const given = next.get('args');
@@ -142,7 +146,10 @@ function toolPanel(place, server, tool, query) {
     if (request?.params?.arguments) inputs.set(JSON.stringify(request.params.arguments, null, 2));
   };
   show(query);
-  return { close: () => calls.close() };
+  return { close() {
+    calls.close();
+    if (app) app.close();
+  } };
 }
 
 function resourcePanel(place, server, resource, query) {
@@ -222,7 +229,7 @@ function promptPanel(place, server, prompt, query) {
   return { close: () => calls.close() };
 }
 
-const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel };
+const panels = { tool: toolPanel, resource: resourcePanel, 'resource template': templatePanel, prompt: promptPanel, skill: skillPanel };
 
 // panel adds the panel of a definition to place.
 export const panel = (kind, place, server, definition, query) => panels[kind](place, server ?? { id: '' }, definition, query);

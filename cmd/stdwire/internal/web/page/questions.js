@@ -7,7 +7,7 @@ import { tree } from './json.js';
 import { content } from './result.js';
 import { on, state } from './store.js';
 
-const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots' };
+const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link' };
 
 // queue keeps the questions that a filter selects in place. What is typed survives other changes.
 function queue(place, selects, changed = () => {}) {
@@ -21,8 +21,9 @@ function queue(place, selects, changed = () => {}) {
       }
     }
     for (const question of wanted) {
+      const node = shown.get(question.id) ?? questionNode(question);
+      node.querySelector('.command').textContent = question.command ?? '';
       if (shown.has(question.id)) continue;
-      const node = questionNode(question);
       shown.set(question.id, node);
       place.append(node);
     }
@@ -59,9 +60,10 @@ function questionNode(question) {
   const outcome = element('div');
   const send = (result, always = false) => attempt(outcome, () => api.post(`questions/${question.id}`,
     result === null ? '{"result":null}' : `{"result":${typeof result === 'string' ? result : JSON.stringify(result)},"always":${always}}`));
-  const node = element('section', { class: 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
-    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`));
-  const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots };
+  const node = element('section', { class: 'question', 'data-testid': 'question', id: `question-${question.id}`, 'aria-label': `Question of ${question.server}` },
+    element('h3', {}, `${question.server} ${titles[question.method] ?? question.method}`),
+    element('p', { class: 'command hint', role: 'status' }));
+  const bodies = { 'elicitation/create': elicitation, 'sampling/createMessage': sampling, 'roots/list': roots, 'ui/open-link': openLink };
   const submit = bodies[question.method](node, question, send);
   node.addEventListener('keydown', event => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
@@ -90,6 +92,17 @@ function elicitation(node, { params }, send) {
   const inputs = form(params.requestedSchema);
   const accept = () => send(`{"action":"accept","content":${inputs.text()}}`);
   node.append(inputs.node, element('div', { class: 'row' }, button('Send', accept, { class: 'primary', title: 'Ctrl Enter' }), rest));
+  return accept;
+}
+
+// openLink opens a link of an app when the user has agreed.
+function openLink(node, { params }, send) {
+  const accept = () => {
+    open(params.url, '_blank', 'noopener,noreferrer');
+    send({});
+  };
+  node.append(element('p', {}, 'The app wants to open ', element('strong', {}, new URL(params.url).host), ':'), element('p', { class: 'url' }, params.url),
+    element('div', { class: 'row' }, button('Open', accept, { class: 'primary' }), button('Refuse', () => send(null))));
   return accept;
 }
 

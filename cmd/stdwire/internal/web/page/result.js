@@ -39,7 +39,8 @@ function textBlock(text) {
   return long(text, { class: 'text' });
 }
 
-function resource(content, server) {
+// resource returns the contents of a resource.
+export function resource(content, server) {
   return element('div', { class: 'resource' }, element('p', {}, element('a', { href: readLink(server, content.uri) }, content.uri),
     ' ', element('span', { class: 'muted' }, content.mimeType ?? '')),
   content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : textBlock(content.text ?? ''));

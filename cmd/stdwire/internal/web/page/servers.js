@@ -1,6 +1,8 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
-import { attempt, button, duration, element, problem, replace, select } from './dom.js';
+import { add, clone, configuration, edit, exporting, importing, remove } from './config.js';
+import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
+import { extensions } from './extensions.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
@@ -8,15 +10,34 @@ const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'aler
 
 export function servers(root) {
   const list = element('div', { class: 'cards' });
-  replace(root, element('h2', {}, 'Servers'), list);
+  const files = element('div', { class: 'row' });
+  const outcome = element('div');
+  replace(root, element('h2', {}, 'Servers'), files, outcome, list);
+  const endExtensions = state.servers.some(one => !one.watched) ? extensions(root) : () => {};
+  let editable = [];
+  configuration().then(({ off, files: all }) => {
+    const act = action => () => attempt(outcome, action);
+    replace(files, off ? element('p', { class: 'muted' }, `Servers cannot be changed: ${off}.`)
+      : [button('Add', act(add)), button('Import', act(importing)), button('Export', act(exporting), { title: 'Without secrets' })]);
+    if (!off) editable = all.map(file => file.path);
+    for (const one of cards.values()) one.files(editable);
+  }, error => replace(outcome, problem(error)));
   const cards = new Map(); // id → { node, update }
   const update = () => {
+    for (const [id, one] of cards) {
+      if (!state.servers.some(server => server.id === id)) {
+        one.node.remove();
+        cards.delete(id);
+      }
+    }
     if (state.servers.length === 0) {
       replace(list, element('p', {}, 'There are no servers here. The timeline shows what was recorded.'));
     }
     for (const server of state.servers) {
+      if (cards.size === 0) replace(list);
       if (!cards.has(server.id)) {
         cards.set(server.id, card(server.id));
+        cards.get(server.id).files(editable);
         list.append(cards.get(server.id).node);
       }
       cards.get(server.id).update(server);
@@ -26,7 +47,10 @@ export function servers(root) {
   const end = on('servers', update);
   return {
     show(at) { cards.get(at.parts[0])?.node.scrollIntoView(); },
-    close: end,
+    close() {
+      end();
+      endExtensions();
+    },
   };
 }
 
@@ -37,11 +61,29 @@ function card(id) {
   const outcome = element('div', { role: 'status' });
   const more = element('div');
   const log = element('div');
+  const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
+  const setRoots = result => attempt(outcome, async () => {
+    await api.post(`servers/${api.segments(id)}/roots`, { result });
+    replace(outcome, element('p', {}, result ? 'The server is told these roots.' : 'You are asked when the server wants roots.'));
+  });
+  const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
+    element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
+      button('Ask each time', () => setRoots(null))));
   const actions = element('div', { class: 'row' });
   const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
   let shown = '';
-  const node = element('section', { class: 'card', 'aria-label': id }, head, facts, trouble, actions, outcome, log, more);
-  return { node, update(server) {
+  let file;
+  let editable = [];
+  const change = element('div', { class: 'row' });
+  const changes = () => replace(change, editable.includes(file) && [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
+    .map(([text, action]) => button(text, () => attempt(outcome, action))));
+  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, roots, more);
+  return { node, files(all) {
+    editable = all;
+    changes();
+  }, update(server) {
+    file = server.file;
+    changes();
     const text = JSON.stringify(server);
     if (text === shown) return; // what is open stays open
     shown = text;
@@ -58,6 +100,7 @@ function card(id) {
       .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
     replace(trouble, server.problem && problem(server.problem));
     const ready = server.state === 'ready';
+    roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
       server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),

@@ -1,7 +1,7 @@
 // What the page knows of the state of stdwire. Each topic is fetched when it has changed.
 import * as api from './api.js';
 
-export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], definitions: new Map(), connected: true };
+export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), connected: true };
 
 const listeners = new Map(); // topic → functions
 
@@ -14,7 +14,7 @@ export function on(topic, f) {
 
 export const emit = topic => { for (const f of [...listeners.get(topic) ?? []]) f(); };
 
-const simple = ['servers', 'calls', 'questions', 'updates'];
+const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
 
 async function load(topic) {

@@ -1,4 +1,5 @@
-package installcmd
+// Package configfile changes files of servers: those of applications, and stdwire's own.
+package configfile
 
 import (
 	"bytes"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/stdwire/stdwire/client/host/config"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
@@ -21,44 +21,60 @@ const (
 	lockTimeout  = 10 * time.Second // for other processes of stdwire that change a file
 )
 
-// edit changes a file of an application. change gets its content and that of the backup, both nil
-// if the file does not exist. The file is read, changed and replaced while no other process of
-// stdwire does the same.
-func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environment, path string,
-	change func(data, backup []byte) (*config.Change, error)) (changed bool, err error) {
-	real, err := p.resolve(env, path)
+// A File is a file of servers, which need not exist. The file of a workspace must be within it,
+// because its links may be somebody else's; that of a user within the home directory or the
+// directory that the path names.
+type File struct {
+	Env       *config.Environment
+	Path      string
+	Workspace bool
+}
+
+// Preview returns the change that change makes, and writes nothing. change gets the content of the
+// file and that of its backup, each nil if there is none.
+func (f File) Preview(change func(data, backup []byte) (*config.Change, error)) (*config.Change,
+	error) {
+	real, err := f.resolve()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	if !p.print {
-		unlock, err := lock(ctx, env)
-		if err != nil {
-			return false, err
-		}
-		defer unlock()
-	}
-	before, data, err := read(env, real)
+	_, data, err := read(f.Env, real)
 	if err != nil {
-		return false, err
+		return nil, err
+	}
+	_, backup, err := read(f.Env, real+backupSuffix)
+	if err != nil {
+		return nil, err
+	}
+	return change(data, backup)
+}
+
+// Edit changes the file as Preview does. The file is read, changed and replaced while no other
+// process of stdwire does the same, and the file as it was is kept as its backup. If another
+// program changes it meanwhile, nothing is written.
+func (f File) Edit(ctx context.Context,
+	change func(data, backup []byte) (*config.Change, error)) (*config.Change, error) {
+	real, err := f.resolve()
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(ctx, f.Env)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	before, data, err := read(f.Env, real)
+	if err != nil {
+		return nil, err
 	}
 	backupPath := real + backupSuffix
-	_, backup, err := read(env, backupPath)
+	_, backup, err := read(f.Env, backupPath)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	c, err := change(data, backup)
-	if err != nil {
-		return false, failure(err)
-	}
-	for _, note := range c.Notes {
-		std.Err.Printf("note: %s", note)
-	}
-	switch {
-	case p.print:
-		std.Out.PrintDiff(c.Diff())
-		return c.Changed(), nil
-	case !c.Changed():
-		return false, nil
+	if err != nil || !c.Changed() {
+		return c, err
 	}
 	if before == nil {
 		err = os.MkdirAll(filepath.Dir(real), 0o700)
@@ -66,17 +82,22 @@ func (p *place) edit(ctx context.Context, std *term.Streams, env *config.Environ
 		err = writeBackup(backupPath, backup != nil, data, before.Mode().Perm())
 	}
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	now, dataNow, err := read(env, real)
+	now, dataNow, err := read(f.Env, real)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	if (now == nil) != (before == nil) || !bytes.Equal(data, dataNow) {
-		return false, &command.Failure{Code: "config", Why: path +
-			" was changed by another program meanwhile; nothing is written", Hint: "try again"}
+		return nil, changedMeanwhile(f.Path)
 	}
-	return true, atomicfile.Write(real, c.After, 0o600) // there may be secrets in it
+	return c, atomicfile.Write(real, c.After, 0o600) // there may be secrets in it
+}
+
+// changedMeanwhile returns the failure for a file that another program has changed.
+func changedMeanwhile(path string) error {
+	return &command.Failure{Code: "config", Why: path +
+		" was changed by another program meanwhile; nothing is written", Hint: "try again"}
 }
 
 // writeBackup writes a file with the same mode as the original, because it has the same secrets.
@@ -123,16 +144,15 @@ func lock(ctx context.Context, env *config.Environment) (unlock func(), err erro
 	return atomicfile.Lock(ctx, path)
 }
 
-// resolve returns the path of a file without symbolic links. The file of a workspace must be within
-// it, because its links may be somebody else's; that of a user within the home directory or the
-// directory of the settings.
-func (p *place) resolve(env *config.Environment, path string) (string, error) {
+// resolve returns the path of the file without symbolic links.
+func (f File) resolve() (string, error) {
+	path, env := f.Path, f.Env
 	real, err := withoutLinks(path)
 	if err != nil {
 		return "", &command.Failure{Code: "config", Why: err.Error()}
 	}
 	roots := []string{env.Dir}
-	if !p.workspace {
+	if !f.Workspace {
 		roots = []string{env.Home, filepath.Dir(path)}
 		if rest, err := filepath.Rel(env.Home, path); err == nil && filepath.IsLocal(rest) {
 			roots = roots[:1]

@@ -1,4 +1,4 @@
-package installcmd
+package configfile
 
 import (
 	"os"
@@ -8,7 +8,6 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/stdwire/stdwire/client/host/config"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 )
 
 // A file that another program changes meanwhile keeps that change.
@@ -22,9 +21,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	app := config.Applications()[2]
 	server := &config.Server{ID: "new", Command: "x", Workspace: dir}
 	for _, meanwhile := range []string{"{ }", ""} {
-		p := &place{workspace: true}
 		assert.NilError(t, os.WriteFile(path, []byte("{}"), 0o600))
-		_, err = p.edit(t.Context(), termtest.Capture(false).Streams, env, path,
+		_, err = File{env, path, true}.Edit(t.Context(),
 			func(data, _ []byte) (*config.Change, error) {
 				assert.NilError(t, os.Remove(path))
 				if meanwhile != "" {

@@ -1,0 +1,270 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/configfile"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+)
+
+// A configuration is the files of servers that the page was opened with, which it can change. The
+// page sees no secret of them, and a change says which content of a file it is meant for. To change
+// the file of a project does not make it trusted.
+type configuration struct {
+	servers *servers
+	flags   *target.ConfigFlags
+	log     *slog.Logger
+	env     *config.Environment
+	files   []config.Source // by precedence
+
+	mu     sync.Mutex
+	off    string         // why nothing can be changed; "" if it can
+	loaded *config.Config // as it was read last
+}
+
+// newConfiguration returns the files of a configuration that has been read.
+func newConfiguration(s *servers, flags *target.ConfigFlags, c *target.Selection,
+	log *slog.Logger) *configuration {
+	all := &configuration{servers: s, flags: flags, log: log, env: c.Env, loaded: c.All}
+	for _, f := range c.All.Files {
+		if f.State == config.Used || f.State == config.Empty ||
+			f.State == config.Absent && !f.Project {
+			all.files = append(all.files, f.Source)
+		}
+	}
+	return all
+}
+
+// disable turns changes off.
+func (c *configuration) disable(why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off = why
+}
+
+// configurationStatus is a configuration as the page shows it.
+type configurationStatus struct {
+	Off          string              `json:"off,omitempty"` // why nothing can be changed
+	Files        []configurationFile `json:"files"`         // by precedence
+	Applications []applicationFile   `json:"applications"`  // that servers can be imported from
+}
+
+type configurationFile struct {
+	Path    string `json:"path"`
+	Project bool   `json:"project,omitempty"` // its servers have to be trusted
+}
+
+type applicationFile struct {
+	Title string `json:"title"`
+	Path  string `json:"path"`
+}
+
+// status returns what can be changed. A nil configuration can change nothing.
+func (c *configuration) status() configurationStatus {
+	status := configurationStatus{Files: []configurationFile{}, Applications: []applicationFile{}}
+	if c == nil {
+		status.Off = "this page was not opened with a configuration file, as stdwire web alone is"
+		return status
+	}
+	c.mu.Lock()
+	status.Off = c.off
+	c.mu.Unlock()
+	for _, f := range c.files {
+		status.Files = append(status.Files, configurationFile{f.Path, f.Project})
+	}
+	for _, a := range config.Applications() {
+		for _, path := range []string{a.UserFile(c.env), a.WorkspaceFile(c.env)} {
+			if path != "" && c.env.Exists(path) {
+				status.Applications = append(status.Applications, applicationFile{a.Title, path})
+			}
+		}
+	}
+	return status
+}
+
+// file returns a file that can be changed.
+func (c *configuration) file(path string) (config.Source, error) {
+	status := c.status()
+	if status.Off != "" {
+		return config.Source{}, &command.Failure{Code: "denied", Why: status.Off}
+	}
+	i := slices.IndexFunc(c.files, func(f config.Source) bool { return f.Path == path })
+	if i < 0 {
+		return config.Source{}, notFound("file", path)
+	}
+	return c.files[i], nil
+}
+
+// sourceOf returns the file that defines a server.
+func (c *configuration) sourceOf(id string) (config.Source, error) {
+	if c == nil {
+		return c.file("")
+	}
+	c.mu.Lock()
+	server, err := c.loaded.Server(id)
+	c.mu.Unlock()
+	if server == nil { // one with an error can be changed
+		return config.Source{}, configFailure(err)
+	}
+	return c.file(server.File)
+}
+
+// A definedServer is a server as its file has it, without secrets.
+type definedServer struct {
+	File       string `json:"file"`
+	Digest     string `json:"digest"` // of the content of the file
+	Definition string `json:"definition"`
+}
+
+// definition returns the definition of a server.
+func (c *configuration) definition(id string) (*definedServer, error) {
+	source, err := c.sourceOf(id)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.env.ReadFile(source.Path)
+	if err != nil {
+		return nil, configFailure(err)
+	}
+	text, err := config.Parse(c.env, source, data).Definition(id)
+	if err != nil {
+		return nil, configFailure(err)
+	}
+	return &definedServer{source.Path, digestOf(data), string(text)}, nil
+}
+
+func digestOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// A fileChange is a change that the page wants.
+type fileChange struct {
+	File   string `json:"file"`
+	Digest string `json:"digest"` // of the content that it is meant for; "" for any, if not Write
+	Write  bool   `json:"write"`  // otherwise it is only shown
+
+	Server     string         `json:"server"`     // the one to add, replace or remove
+	From       string         `json:"from"`       // the one whose definition and secrets it has
+	Definition string         `json:"definition"` // JSON, see [config.File.Put]
+	Remove     bool           `json:"remove"`
+	Import     *importRequest `json:"import"`
+}
+
+// A changeAnswer is what a change does.
+type changeAnswer struct {
+	Digest  string   `json:"digest"` // of the content before
+	Diff    string   `json:"diff"`   // without secrets; "" if nothing changes
+	Notes   []string `json:"notes"`
+	Written bool     `json:"written"`
+}
+
+// change shows a change or writes it, and then reads the configuration again. It starts no server.
+func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswer, error) {
+	source, err := c.file(in.File)
+	if err != nil {
+		return nil, err
+	}
+	if in.Write && in.Digest == "" {
+		return nil, command.BadArgs("a change is shown before it is written")
+	}
+	answer := &changeAnswer{Notes: []string{}}
+	change := func(data, _ []byte) (*config.Change, error) {
+		answer.Digest = digestOf(data)
+		if in.Digest != "" && in.Digest != answer.Digest {
+			return nil, &command.Failure{Code: "config", Why: in.File +
+				" has changed since it was read; nothing is written", Hint: "look at it again"}
+		}
+		found, err := c.changed(source, data, in)
+		if err != nil {
+			return nil, configFailure(err)
+		}
+		return found, nil
+	}
+	file := configfile.File{Env: c.env, Path: source.Path, Workspace: source.Project}
+	var done *config.Change
+	if in.Write {
+		done, err = file.Edit(ctx, change)
+	} else {
+		done, err = file.Preview(change)
+	}
+	if err != nil {
+		return nil, configFailure(err)
+	}
+	answer.Diff, answer.Notes = done.Diff(), append(answer.Notes, done.Notes...)
+	if in.Write {
+		answer.Written = done.Changed()
+		return answer, c.reload()
+	}
+	return answer, nil
+}
+
+// changed returns the change that in describes.
+func (c *configuration) changed(source config.Source, data []byte, in fileChange) (*config.Change,
+	error) {
+	switch {
+	case in.Import != nil:
+		return c.merge(source.Path, data, in.Import)
+	case in.Remove:
+		return config.Parse(c.env, source, data).Remove(in.Server)
+	case !json.Valid([]byte(in.Definition)):
+		return nil, errors.New("the definition is not JSON")
+	}
+	return config.Parse(c.env, source, data).Put(c.env, in.Server, in.From, []byte(in.Definition))
+}
+
+// reload reads the configuration again.
+func (c *configuration) reload() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	selection, err := c.flags.Select("")
+	if err != nil {
+		return err
+	}
+	c.loaded = selection.All
+	return c.servers.setConfigured(selection, c.log)
+}
+
+// configFailure returns an error of a file as a failure.
+func configFailure(err error) error {
+	if _, ok := errors.AsType[*command.Failure](err); ok {
+		return err
+	}
+	if e, ok := errors.AsType[*config.ExistsError](err); ok {
+		return &command.Failure{Code: "config", Why: e.Error(), Hint: "select another name or file"}
+	}
+	return target.ConfigFailure(err)
+}
+
+// routes adds the routes of the configuration.
+func (c *configuration) routes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/config", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, c.status())
+	})
+	post(mux, "/api/config/definition", func(_ *http.Request, in struct{ Server string }) (any, error) {
+		return c.definition(in.Server)
+	})
+	post(mux, "/api/config/change", func(r *http.Request, in fileChange) (any, error) {
+		return c.change(r.Context(), in)
+	})
+	post(mux, "/api/config/import", func(_ *http.Request, in importRequest) (any, error) {
+		if _, err := c.file(in.Into); err != nil {
+			return nil, err
+		}
+		return c.importable(&in)
+	})
+	post(mux, "/api/config/export", func(_ *http.Request, in struct{ Servers []string }) (any, error) {
+		text, err := c.export(in.Servers)
+		return map[string]string{"text": string(text)}, err
+	})
+}

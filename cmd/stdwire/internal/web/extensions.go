@@ -1,0 +1,66 @@
+package web
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/gateway"
+)
+
+// An extension is one that the page can declare to servers.
+type extension struct {
+	ID       string `json:"id"`
+	Declared bool   `json:"declared"`
+}
+
+// extensions returns what the page can declare.
+func (s *servers) extensions() (all []extension) {
+	var o client.Options
+	gateway.DeclareCapabilities(&o)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range o.Extensions {
+		all = append(all, extension{e.ID, !s.undeclared[e.ID]})
+	}
+	return all
+}
+
+// declared returns the extensions that are declared to a server that starts now.
+func (s *servers) declared(all []client.Extension) []client.Extension {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(all),
+		func(e client.Extension) bool { return s.undeclared[e.ID] })
+}
+
+// declare changes whether an extension is declared. Servers that run are restarted.
+func (s *servers) declare(id string, on bool) error {
+	if !slices.ContainsFunc(s.extensions(), func(e extension) bool { return e.ID == id }) {
+		return notFound("extension", id)
+	}
+	s.mu.Lock()
+	s.undeclared[id] = !on
+	s.mu.Unlock()
+	s.changes.add(topicExtensions)
+	for _, status := range s.manager.Status() {
+		if status.State != host.Ready {
+			continue
+		}
+		if err := s.manager.Restart(status.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// extensionRoutes adds the routes of extensions.
+func (s *servers) extensionRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/extensions", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, s.extensions())
+	})
+	post(mux, "/api/extensions", func(_ *http.Request, in extension) (any, error) {
+		return nil, s.declare(in.ID, in.Declared)
+	})
+}

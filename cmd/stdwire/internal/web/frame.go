@@ -1,0 +1,203 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stdwire/stdwire/client/apps"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A frame is an app that the page shows. The page relays what the app says to it, one message a
+// line, and reads its events.
+type frame struct {
+	id       string
+	recorder *tap.Recorder
+	view     *apps.View // set before the page knows of the frame
+
+	said   *io.PipeReader // what the app says, for view
+	say    *io.PipeWriter
+	events chan frameEvent
+	end    sync.Once
+	ended  chan struct{}
+	taken  atomic.Bool // the page reads the events
+}
+
+// A frameEvent is something that the page must do for an app. One field is set.
+type frameEvent struct {
+	Message json.RawMessage           `json:"message,omitempty"` // to send to the app
+	Mode    string                    `json:"mode,omitempty"`    // how to display it
+	Size    *mcp.SizeChangedParams    `json:"size,omitempty"`
+	Log     *mcp.LoggingMessageParams `json:"log,omitempty"`
+	Said    *mcp.AppMessageParams     `json:"said,omitempty"`
+	Context *mcp.ModelContextParams   `json:"context,omitempty"` // replaces the one before
+}
+
+const (
+	maxEvents = 64 // that wait for the page; the app is not served meanwhile
+	// how long the page may take to read the events of a new frame, and an app to answer it
+	frameWait  = 30 * time.Second
+	answerWait = 2 * time.Second
+)
+
+func newFrame(id string, r *tap.Recorder) *frame {
+	f := &frame{id: id, recorder: r, events: make(chan frameEvent, maxEvents),
+		ended: make(chan struct{})}
+	f.said, f.say = io.Pipe()
+	return f
+}
+
+// Read is that of the view: what the app says.
+func (f *frame) Read(to []byte) (int, error) { return f.said.Read(to) }
+
+// Write is that of the view: whole lines for the app.
+func (f *frame) Write(lines []byte) (int, error) {
+	for line := range bytes.Lines(lines) {
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		f.recorder.Server.Frame(line)
+		if !f.emit(frameEvent{Message: bytes.Clone(line)}) {
+			return 0, io.ErrClosedPipe
+		}
+	}
+	return len(lines), nil
+}
+
+// Close ends the frame.
+func (f *frame) Close() error {
+	f.end.Do(func() {
+		close(f.ended)
+		_ = f.say.Close()
+		_ = f.said.Close()
+	})
+	return nil
+}
+
+// emit passes an event to the page, and reports false if the frame has ended.
+func (f *frame) emit(e frameEvent) bool {
+	select {
+	case f.events <- e:
+		return true
+	case <-f.ended:
+		return false
+	}
+}
+
+// callbacks sets what the app may ask of the page.
+func (f *frame) callbacks(o *apps.Options) {
+	o.OnSizeChanged = func(width, height float64) {
+		f.emit(frameEvent{Size: &mcp.SizeChangedParams{Width: width, Height: height}})
+	}
+	o.OnDisplayMode = func(_ context.Context, mode string) (string, error) {
+		f.emit(frameEvent{Mode: mode})
+		return mode, nil
+	}
+	o.OnLog = func(m mcp.LoggingMessageParams) { f.emit(frameEvent{Log: &m}) }
+	o.OnMessage = func(_ context.Context, m mcp.AppMessageParams) error {
+		f.emit(frameEvent{Said: &m})
+		return nil
+	}
+	o.OnModelContext = func(_ context.Context, p mcp.ModelContextParams) error {
+		f.emit(frameEvent{Context: &p})
+		return nil
+	}
+}
+
+// hear passes on what the app has said, in order. It blocks until the view has read it.
+func (f *frame) hear(messages []json.RawMessage) error {
+	for _, m := range messages {
+		line, err := jsonscan.AppendCompact(nil, m)
+		if err != nil {
+			return command.BadArgs("%v", err)
+		}
+		f.recorder.Client.Frame(line)
+		if _, err := f.say.Write(append(line, '\n')); err != nil {
+			return notFound("app", f.id)
+		}
+	}
+	return nil
+}
+
+var errFrameTaken = &command.Failure{Code: "denied", Why: "another page shows this app"}
+
+// serve writes the events as Server-Sent Events until the frame ends or the page disconnects, which
+// ends the frame.
+func (f *frame) serve(w http.ResponseWriter, r *http.Request) {
+	if f.taken.Swap(true) {
+		fail(w, errFrameTaken)
+		return
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", "text/event-stream")
+	control := http.NewResponseController(w)
+	write := func(format string, args ...any) bool {
+		err := control.SetWriteDeadline(time.Now().Add(streamWrite))
+		if err == nil {
+			_, err = fmt.Fprintf(w, format, args...)
+		}
+		return err == nil && control.Flush() == nil
+	}
+	heartbeat := time.NewTicker(streamHeartbeat)
+	defer heartbeat.Stop()
+	for alive := write(": begin\n\n"); alive; {
+		select {
+		case e := <-f.events:
+			text, err := json.Marshal(e)
+			alive = err == nil && write("data: %s\n\n", text)
+		case <-heartbeat.C:
+			alive = write(": alive\n\n")
+		case <-f.ended:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// follow tells the app of a call.
+func (f *frame) follow(ctx context.Context, calls *calls, id int64) {
+	one, err := calls.get(id)
+	if err != nil {
+		return
+	}
+	arguments := json.RawMessage(jsonscan.Member(one.Request.Params, "arguments"))
+	if f.view.Input(ctx, arguments) != nil {
+		return
+	}
+	select {
+	case <-one.done:
+	case <-f.ended:
+		return
+	}
+	one, err = calls.get(id)
+	switch {
+	case err != nil:
+		_ = f.view.Cancelled(ctx, "the call is not known any more")
+	case one.Error != nil:
+		_ = f.view.Cancelled(ctx, one.Error.Message)
+	default:
+		_ = f.view.Result(ctx, one.Result)
+	}
+}
+
+// change tells the app of a change of the page, if the app says hello within answerWait. A display
+// mode that the app does not support is a bad argument.
+func (f *frame) change(ctx context.Context, changed mcp.HostContext) error {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	err := f.view.SetContext(ctx, changed)
+	if _, unsupported := errors.AsType[*apps.ModeError](err); unsupported {
+		return command.BadArgs("%v", err)
+	}
+	return err
+}

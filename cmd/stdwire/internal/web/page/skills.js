@@ -1,0 +1,64 @@
+// Skills: their front matter, and their files, which are compared with the entry of the skill.
+import * as api from './api.js';
+import { append, attempt, bytes, button, element, problem, replace } from './dom.js';
+import { tree } from './json.js';
+import { resource } from './result.js';
+
+export function skillPanel(place, server, skill) {
+  const path = `servers/${api.segments(server.id)}/skills`;
+  const issues = element('div', { role: 'status' });
+  const files = element('div');
+  const summary = element('p', { role: 'status' });
+  const shown = element('div');
+  append(place, [element('h4', {}, 'Front matter'), tree(skill.frontmatter ?? {}), issues, files, summary, shown]);
+  let closed = false;
+
+  async function check() {
+    const entry = await attempt(issues, () => api.post(`${path}/check`, { skill }));
+    if (!entry || closed) return;
+    replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
+      entry.current && problem({ code: 'different', message: entry.current }),
+      entry.dynamic && element('p', {}, 'The content is generated: no file is listed, so there is nothing to verify. ',
+        element('a', { href: `#/resources/${api.segments(server.id, skill.uri)}` }, 'Read its SKILL.md')),
+      !entry.problem && !entry.current && element('p', { class: 'good' }, 'Its entry is well formed.'));
+    const rows = entry.files.map(file => row(file, entry.problem));
+    if (rows.length === 0) return;
+    replace(files, element('h4', {}, `Files (${rows.length})`), !entry.problem && button('Verify all', async () => {
+      let good = 0;
+      for (const one of rows) {
+        if (closed) return;
+        if (await one.verify()) good++;
+        summary.textContent = `${good} of ${rows.length} files verified`;
+      }
+      summary.className = good === rows.length ? 'good' : 'bad';
+    }), element('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Files' }, element('table', {},
+      element('thead', {}, element('tr', {}, ['File', 'Size', 'Digest', 'State', 'Actions'].map(name => element('th', { scope: 'col' }, name)))),
+      element('tbody', {}, rows.map(one => one.node)))));
+  }
+
+  // row returns a file as a row of the table.
+  function row(file, invalid) {
+    const state = element('td', { 'aria-live': 'polite' }, 'not verified');
+    // read returns the file if it fits the entry.
+    const read = async () => {
+      try {
+        const content = await api.post(`${path}/file`, { skill, uri: file.uri });
+        replace(state, element('span', { class: 'good' }, 'verified'));
+        return content;
+      } catch (error) {
+        replace(state, element('span', { class: 'bad' }, error.message));
+        return null;
+      }
+    };
+    const node = element('tr', {}, element('td', {}, file.path || file.uri), element('td', {}, bytes(file.size)),
+      element('td', {}, element('code', { title: file.digest }, file.digest?.slice(0, 19))), state,
+      element('td', {}, invalid ? '' : [button('Show', async () => {
+        const content = await read();
+        replace(shown, content ? resource(content, server.id) : element('p', { class: 'bad' }, 'It does not fit the entry, and is not shown.'));
+      }, { 'aria-label': `Show ${file.path}` }), button('Verify', read, { 'aria-label': `Verify ${file.path}` })]));
+    return { node, verify: async () => Boolean(await read()) };
+  }
+
+  check();
+  return { close() { closed = true; } };
+}

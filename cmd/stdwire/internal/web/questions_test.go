@@ -1,0 +1,71 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"gotest.tools/v3/assert"
+
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A request to a model is answered by the sampler or by the user, whoever is first.
+func TestSamplerBesideUser(t *testing.T) {
+	byUser := json.RawMessage(`{"role":"assistant","content":{"type":"text","text":"x"},"model":"user"}`)
+	type sampled struct {
+		result *mcp.CreateMessageResult
+		err    error
+	}
+	begin := func(t *testing.T, sampler func(context.Context) (string, error)) (*questions,
+		<-chan sampled) {
+		q := newQuestions(newChanges())
+		q.only = func(string) int64 { return 0 }
+		q.sampler = func(ctx context.Context, _ mcp.CreateMessageParams) (*mcp.CreateMessageResult,
+			error) {
+			model, err := sampler(ctx)
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: model,
+				Content: []mcp.Content{mcp.Text("y")}}, err
+		}
+		done := make(chan sampled, 1)
+		go func() {
+			result, err := q.sample(t.Context(), "s", mcp.CreateMessageParams{})
+			done <- sampled{result, err}
+		}()
+		synctest.Wait()
+		return q, done
+	}
+	synctest.Test(t, func(t *testing.T) { // the sampler alone
+		q, done := begin(t, func(context.Context) (string, error) { return "command", nil })
+		got := <-done
+		assert.NilError(t, got.err)
+		assert.Equal(t, got.result.Model, "command")
+		assert.Equal(t, len(q.list()), 0)
+	})
+	synctest.Test(t, func(t *testing.T) { // the user is faster, which ends the sampler
+		ended := false
+		q, done := begin(t, func(ctx context.Context) (string, error) {
+			<-ctx.Done()
+			ended = true
+			return "", ctx.Err()
+		})
+		assert.Equal(t, q.list()[0].Command, sampling)
+		assert.NilError(t, q.answerOne(q.list()[0].ID, byUser, false))
+		got := <-done
+		assert.NilError(t, got.err)
+		assert.Equal(t, got.result.Model, "user")
+		assert.Assert(t, ended)
+	})
+	synctest.Test(t, func(t *testing.T) { // the sampler fails, and the user answers
+		q, done := begin(t, func(context.Context) (string, error) {
+			return "", errors.New("no model")
+		})
+		assert.Equal(t, q.list()[0].Command, "no model")
+		assert.NilError(t, q.answerOne(q.list()[0].ID, byUser, false))
+		got := <-done
+		assert.NilError(t, got.err)
+		assert.Equal(t, got.result.Model, "user")
+	})
+}

@@ -1,0 +1,265 @@
+// What a user does with the apps and skills of servers. See web.mjs.
+import { createRequire } from 'node:module';
+import { readFile } from 'node:fs/promises';
+
+export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
+  const frame = () => page.frameLocator('iframe.app').frameLocator('iframe');
+  const inApp = selector => frame().locator(selector);
+  const click = name => frame().getByRole('button', { name, exact: true }).click();
+  const button = name => page.getByRole('button', { name, exact: true });
+  const log = () => page.locator('.app-log').innerText();
+
+  // sandboxed waits for a frame, and says where it is from. What it fetches there is no surprise.
+  async function sandboxed() {
+    const url = new URL(await page.locator('iframe.app').getAttribute('src'));
+    seen.elsewhere = seen.elsewhere.filter(one => new URL(one).origin !== url.origin);
+    return url;
+  }
+
+  // serious returns what axe finds in the page, at two sizes, and what is wider than the page.
+  async function serious() {
+    const found = [];
+    for (const [width, height] of [[360, 740], [1280, 800]]) {
+      await page.setViewportSize({ width, height });
+      found.push(...await examine());
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) found.push(`${width}: ${over} too wide`);
+      await shoot(`${given.scenario}-${width}`);
+    }
+    return found;
+  }
+
+  async function examine() {
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const session = await context.newCDPSession(page);
+    await session.send('Runtime.evaluate', { expression: axe });
+    const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+      expression: `axe.run({ exclude: ['iframe'] }, { resultTypes: ['violations'], iframes: false }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
+    return result.value;
+  }
+
+  return {
+    // The app of stdwire's own tool.
+    async own() {
+      await tool(given.server, 'fs_list');
+      seen.badges = await page.locator('.detail .badge').allInnerTexts();
+      await run();
+      await inApp('li').first().waitFor();
+      await sandboxed();
+      seen.listed = await inApp('main').innerText();
+      await inApp('button[aria-expanded]').first().click();
+      await inApp('ul ul li').first().waitFor();
+      seen.opened = await inApp('main').innerText();
+      await page.getByText('What the model would know').click();
+      seen.told = await text('.app-node details');
+      await shoot('app');
+      seen.findings = await serious();
+      // a page that is reloaded shows the same
+      await page.reload();
+      await page.waitForSelector('body[data-ready=yes]');
+      await inApp('li').first().waitFor();
+      await sandboxed();
+      await page.getByRole('link', { name: 'Its messages' }).click();
+      await page.waitForSelector('.message');
+      await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('tool-result')));
+      seen.messages = await page.locator('.message').allInnerTexts();
+    },
+
+    // A server that hears of no apps offers none.
+    async extension() {
+      await tool(given.server, 'fs_list');
+      seen.before = await page.locator('.detail .badge', { hasText: 'app' }).count();
+      await go('#/servers');
+      await page.getByText('Extensions', { exact: true }).click();
+      await page.getByLabel('io.modelcontextprotocol/ui').uncheck();
+      await tool(given.server, 'fs_list');
+      await page.waitForFunction(() => ![...document.querySelectorAll('.detail .badge')].some(one => one.innerText === 'app'));
+      await run();
+      seen.frames = await page.locator('iframe').count();
+      await go('#/servers');
+      await page.getByText('Extensions', { exact: true }).click();
+      seen.checked = await page.getByLabel('io.modelcontextprotocol/ui').isChecked();
+      seen.findings = await serious();
+      await page.getByLabel('io.modelcontextprotocol/ui').check();
+      await tool(given.server, 'fs_list');
+      await page.locator('.detail .badge', { hasText: 'app' }).waitFor();
+    },
+
+    // All that an app may ask of the page.
+    async polite() {
+      await tool(given.server, 'show');
+      await page.locator('.form').getByLabel('text', { exact: true }).fill('typed');
+      await run();
+      if (given.asks) {
+        await page.getByText('This tool has an app').waitFor();
+        seen.consent = await text('.app-box');
+        seen.before = await page.locator('iframe').count();
+        await page.getByLabel('camera').check();
+        await button('Show the app').click();
+      }
+      await inApp('p', { hasText: 'result' }).first().waitFor();
+      await sandboxed();
+      const says = async (part, count = 1) => {
+        await inApp(`#seen p:has-text(${JSON.stringify(part)}) >> nth=${count - 1}`).waitFor();
+      };
+      await says('result');
+      seen.heard = await inApp('#seen p').allInnerTexts();
+      seen.allow = await page.locator('iframe.app').getAttribute('allow');
+      seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
+      await click('call');
+      await says('refreshed');
+      await click('secret');
+      await says('refused');
+      await click('read');
+      await says('answer 1');
+      await click('ping');
+      await says('answer {}');
+      await click('say');
+      await page.locator('.app-log', { hasText: 'hello, model' }).waitFor();
+      await click('tell');
+      await page.getByText('What the model would know').click();
+      await page.locator('.app-node details', { hasText: 'the user has seen it' }).waitFor();
+      await click('log');
+      await page.locator('.app-log', { hasText: 'warning' }).waitFor();
+      seen.log = await log();
+      await click('open');
+      await page.locator('.question').waitFor();
+      seen.link = await text('.question');
+      await page.locator('.question').getByRole('button', { name: 'Refuse' }).click();
+      await says('refused the user');
+      await click('open');
+      await page.locator('.question').waitFor();
+      const [popup] = await Promise.all([context.waitForEvent('page'), page.locator('.question').getByRole('button', { name: 'Open' }).click()]);
+      seen.opener = await popup.evaluate(() => window.opener === null).catch(() => true);
+      await popup.close();
+      seen.elsewhere = seen.elsewhere.filter(one => one !== 'https://example.com/docs');
+      await click('full');
+      await page.locator('.app-full').waitFor();
+      await page.getByRole('button', { name: 'Full screen', exact: true }).click();
+      await says('"displayMode":"inline"');
+      await page.locator('#theme').click();
+      await says('"theme":"dark"');
+      await shoot('app-dark');
+      seen.findings = await serious();
+      await button('Close the app').click();
+      await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
+      await go('#/timeline');
+      await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('teardown')));
+      await page.keyboard.press('End');
+      seen.last = (await page.locator('.message').allInnerTexts()).slice(-8);
+    },
+
+    // A call that is cancelled while its app is shown.
+    async cancelled() {
+      await tool(given.server, 'block');
+      await button('Run').click();
+      await inApp('#seen p', { hasText: 'hello' }).first().waitFor();
+      await sandboxed();
+      await button('Cancel').click();
+      await inApp('#seen p:has-text("cancelled")').waitFor();
+      seen.heard = await inApp('#seen p').allInnerTexts();
+      // another view ends the app
+      await go('#/tools');
+      await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
+    },
+
+    // The app of another's server.
+    async real() {
+      await go(`#/tools/${encodeURIComponent(given.server)}`);
+      await page.locator('.items .name').first().waitFor();
+      await page.locator('.items a', { has: page.locator('.badge', { hasText: 'app' }) }).first().waitFor();
+      await tool(given.server, given.tool);
+      await run();
+      await page.locator('iframe.app').waitFor();
+      await sandboxed();
+      await inApp('body').waitFor();
+      await go('#/timeline');
+      await page.getByLabel('Filter').fill(`server:${given.server}/app`);
+      await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('tool-result')));
+      seen.messages = (await page.locator('.message').allInnerTexts()).join('\n');
+    },
+
+    async hostile() {
+      seen.tried = {};
+      const start = async () => {
+        await tool(given.server, 'show');
+        await run();
+        await page.locator('.app-log', { hasText: 'done' }).waitFor();
+        await sandboxed();
+      };
+      await start();
+      await page.getByText('What the model would know').click();
+      seen.tried = JSON.parse(await page.evaluate(() => {
+        const tree = document.querySelector('.app-node details .tree');
+        return JSON.stringify(Object.fromEntries([...tree.children].map(item => {
+          const [name, ...rest] = item.innerText.split(': ');
+          return [name, JSON.parse(rest.join(': '))];
+        })));
+      }));
+      seen.log = await log();
+      seen.hacked = await page.evaluate(() => document.body.dataset.hacked ?? 'no');
+      seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
+      await click('leave');
+      await page.waitForTimeout(300);
+      seen.left = page.frames().map(one => one.url()).filter(url => url.includes('?left'));
+      for (const name of ['flood', 'large']) {
+        await go('#/tools'); // the app does not answer that it may be removed
+        await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
+        await start();
+        await click(name);
+        await page.locator('.app-node .problem').waitFor();
+        seen[name] = await text('.app-node .problem');
+        seen[`${name} frames`] = await page.locator('iframe').count();
+      }
+      // the page is as it was
+      await tool(given.server, 'secret');
+      seen.after = await run();
+      await page.locator('.app-log', { hasText: 'done' }).waitFor();
+      await sandboxed();
+      // what the browser refused the app is no error of the page
+      seen.errors = seen.errors.filter(one => !/Content Security Policy|sandboxed/.test(one));
+    },
+
+    async skills() {
+      const list = async () => {
+        await go(`#/skills/${encodeURIComponent(given.server)}`);
+        await page.waitForSelector('.items a');
+      };
+      await list();
+      seen.skills = await page.locator('.items .name').allInnerTexts();
+      await page.locator('.items a', { hasText: given.skill }).click();
+      await page.getByRole('button', { name: 'Verify all' }).waitFor();
+      seen.front = await text('.detail');
+      await button('Verify all').click();
+      await page.locator('[role=status]', { hasText: 'files verified' }).waitFor();
+      await page.waitForFunction(() => document.querySelector('.detail').innerText.match(/(\d+) of (\d+) files verified/)?.slice(1).every((n, _, all) => n === all[0]));
+      seen.all = await page.locator('p[role=status]').innerText();
+      await page.getByRole('button', { name: 'Show SKILL.md', exact: true }).click();
+      await page.locator('.resource').waitFor();
+      seen.content = await text('.resource');
+      await shoot('skill');
+      seen.findings = await serious();
+    },
+
+    // A skill whose server changes a file, and one whose entry is malformed.
+    async badskills() {
+      const open = async name => {
+        await go(`#/skills/${encodeURIComponent(given.server)}`);
+        await page.locator('.items a', { hasText: name }).click();
+        await page.locator('.detail h2', { hasText: name }).waitFor();
+        await page.locator('tbody tr').first().waitFor();
+      };
+      await open('lying');
+      await button('Verify all').click();
+      await page.locator('p[role=status]', { hasText: '1 of 2 files verified' }).waitFor();
+      await page.locator('td .bad').waitFor();
+      seen.lying = await text('tbody');
+      await page.getByRole('button', { name: 'Show b.txt', exact: true }).click();
+      await page.getByText('is not shown').waitFor();
+      seen.changed = await text('.detail');
+      await open('another');
+      seen.malformed = await text('.detail');
+      seen.verify = await page.getByRole('button', { name: 'Verify all' }).count();
+    },
+  };
+};

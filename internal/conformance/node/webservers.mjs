@@ -1,0 +1,165 @@
+// A user who changes servers on the page of stdwire web, in a browser. The argument is that of web.mjs.
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const given = JSON.parse(process.argv[2]);
+const browser = await chromium.launch({ executablePath: given.chromium, args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic',
+  '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage'] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true });
+const page = await context.newPage();
+page.setDefaultTimeout(20_000);
+const seen = { errors: [], bodies: [] };
+page.on('pageerror', error => seen.errors.push(error.message));
+// what the page is told, which has no secret
+page.on('response', async response => {
+  if (!new URL(response.url()).pathname.startsWith('/api/') || response.url().endsWith('/changes')) return;
+  const text = await response.text().catch(() => '');
+  if (text.includes(given.secret)) seen.bodies.push(`${response.url()}: ${text}`);
+});
+
+const dialog = page.getByTestId('change');
+const card = id => page.getByTestId(`server-${id}`);
+const write = async () => {
+  await dialog.getByRole('button', { name: 'Show the change' }).click();
+  await dialog.getByLabel('What changes').waitFor();
+  const diff = await dialog.getByLabel('What changes').innerText();
+  await dialog.getByRole('button', { name: 'Write the file' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  return diff;
+};
+const content = () => readFile(given.file, 'utf8');
+
+const scenarios = {
+  async change() {
+    await page.goto(given.url);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await dialog.getByLabel('Name', { exact: true }).fill('added');
+    await dialog.getByLabel('command', { exact: true }).fill(given.command[0]);
+    for (const [i, arg] of given.command.slice(1).entries()) {
+      await dialog.getByRole('button', { name: 'Add to args' }).click();
+      await dialog.getByLabel(`args ${i + 1}`, { exact: true }).fill(arg);
+    }
+    await dialog.getByLabel('era', { exact: true }).selectOption('legacy');
+    if (given.shots) await page.screenshot({ path: `${given.shots}/servers-add.png` });
+    seen.added = await write();
+    await card('added').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('added').locator('.state-ready').waitFor();
+    await card('added').locator('.facts').getByText('legacy era').waitFor();
+
+    await card('one').getByRole('button', { name: 'Edit' }).click();
+    seen.shown = await dialog.getByLabel('KEY', { exact: true }).inputValue();
+    await dialog.getByLabel('command', { exact: true }).fill('elsewhere');
+    await dialog.getByLabel('Name of a member of headers').waitFor();
+    seen.edited = await write();
+    seen.afterEdit = await content();
+    await card('added').locator('.state-ready').waitFor(); // which was not changed
+
+    await card('one').getByRole('button', { name: 'Clone' }).click();
+    seen.cloned = await write();
+    await card('one-copy').waitFor();
+    await card('one').getByRole('button', { name: 'Remove' }).click();
+    await dialog.getByLabel('What changes').waitFor();
+    await dialog.getByRole('button', { name: 'Write the file' }).click();
+    await card('one').waitFor({ state: 'detached' });
+
+    // what another program has written meanwhile is not lost
+    await card('one-copy').getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByLabel('command', { exact: true }).fill('third');
+    await dialog.getByRole('button', { name: 'Show the change' }).click();
+    await dialog.getByLabel('What changes').waitFor();
+    const { writeFile } = await import('node:fs/promises');
+    await writeFile(given.file, `${await content()}// theirs\n`);
+    await dialog.getByRole('button', { name: 'Write the file' }).click();
+    seen.meanwhile = await dialog.locator('.problem').innerText();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+
+    // the servers of a registry's file and of another application
+    await page.getByRole('button', { name: 'Import' }).click();
+    await dialog.getByLabel('or its text').fill(given.described);
+    await dialog.getByRole('button', { name: 'List its servers' }).click();
+    await dialog.getByText('it wants ${input:API_KEY}').waitFor();
+    await write();
+    await card('weather').waitFor();
+    await page.getByRole('button', { name: 'Import' }).click();
+    await dialog.getByLabel('From').selectOption({ label: `Cursor: ${given.cursor}` });
+    await dialog.getByRole('button', { name: 'List its servers' }).click();
+    await dialog.getByText('from-cursor').first().waitFor();
+    seen.listed = await dialog.innerText();
+    if (given.shots) await page.screenshot({ path: `${given.shots}/servers-import.png` });
+    seen.imported = await write();
+    await card('from-cursor').waitFor();
+
+    const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
+    seen.exported = await readFile(await file.path(), 'utf8');
+    seen.content = await content();
+
+    // the dialog is usable at all sizes, and by a screen reader
+    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+    const session = await context.newCDPSession(page);
+    await session.send('Runtime.evaluate', { expression: axe });
+    await card('one-copy').getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('button', { name: 'Show the change' }).click();
+    seen.findings = [];
+    for (const [width, theme] of [[1280, 'light'], [360, 'dark']]) {
+      await page.setViewportSize({ width, height: 800 });
+      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
+      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+        expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
+      for (const finding of result.value) seen.findings.push(`${width} ${theme}: ${finding}`);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (over > 0) seen.findings.push(`${width}: ${over} px too wide`);
+      if (given.shots) await page.screenshot({ path: `${given.shots}/servers-edit-${width}.png` });
+    }
+  },
+
+  // The settings of a server that no file defines: roots, a command that answers for a model, headers.
+  async settings() {
+    await page.goto(given.url);
+    await card(given.server).locator('.state-ready').waitFor();
+    const show = async hash => { await page.evaluate(to => { location.hash = to; }, hash); };
+    const call = async (name, fill) => {
+      await show(`#/tools/${encodeURIComponent(given.server)}/${name}`);
+      await page.locator('.detail h2', { hasText: fill.title ?? name }).waitFor();
+      for (const [label, value] of Object.entries(fill.arguments ?? {})) await page.locator('.form').getByLabel(label, { exact: true }).fill(value);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      return page.getByTestId('call').locator('.result').innerText();
+    };
+    await show('#/servers');
+    await card(given.server).getByText('Roots', { exact: true }).click();
+    await card(given.server).getByLabel(/^Roots of/).fill('file:///x\nfile:///y\nfile:///z');
+    await card(given.server).getByRole('button', { name: 'Set', exact: true }).click();
+    await card(given.server).getByText('The server is told these roots.').waitFor();
+    seen.roots = await call('test_input_required_result_list_roots', {});
+    seen.sampled = await call('test_sampling', {});
+    await call('test_x_mcp_header', { arguments: { region: 'Zürich' } });
+    await page.keyboard.press('Escape');
+    await page.evaluate(() => document.activeElement.blur());
+    await page.keyboard.press('m');
+    await page.getByTestId('monitor').getByRole('link', { name: 'test_x_mcp_header' }).last().click();
+    await page.locator('.message-panel .http summary').first().click();
+    seen.headers = await page.locator('.message-panel .http').first().innerText();
+    await page.reload();
+    await page.getByTestId('monitor').getByRole('link').first().waitFor();
+    await page.getByRole('button', { name: 'Latest messages beside the view' }).click();
+    await page.getByTestId('monitor').waitFor({ state: 'hidden' });
+  },
+
+  async closed() {
+    await page.goto(given.url);
+    await page.evaluate(() => { location.hash = '#/servers'; });
+    await page.getByText('Servers cannot be changed').waitFor();
+    seen.why = await page.getByText('Servers cannot be changed').innerText();
+    await card(given.server).waitFor();
+    seen.buttons = await card(given.server).getByRole('button').allInnerTexts();
+  },
+};
+
+try {
+  await scenarios[given.scenario]();
+} catch (error) {
+  seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);
+} finally {
+  await browser.close();
+}
+console.log(JSON.stringify(seen));

@@ -1,0 +1,122 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// webSecret is in files, and never on the page.
+const webSecret = "hidden-from-the-page"
+
+// change runs a scenario of webservers.mjs.
+func (w *webPage) change(scenario string, more map[string]any, into any) {
+	w.t.Helper()
+	script, err := os.ReadFile("node/webservers.mjs")
+	assert.NilError(w.t, err)
+	w.write("webservers.mjs", string(script))
+	given := map[string]any{"url": w.url, "chromium": w.browser, "scenario": scenario,
+		"secret": webSecret, "shots": os.Getenv("STDWIRE_SHOTS")}
+	for name, value := range more {
+		given[name] = value
+	}
+	what, err := json.Marshal(given)
+	assert.NilError(w.t, err)
+	o := w.must("node", "webservers.mjs", string(what))
+	var always struct {
+		Broken                   string
+		Errors, Bodies, Findings []string
+	}
+	assert.NilError(w.t, json.Unmarshal([]byte(o.stdout), &always), "%v", o)
+	assert.Equal(w.t, always.Broken, "")
+	assert.Equal(w.t, len(always.Errors), 0, "%q", always.Errors)
+	assert.Equal(w.t, len(always.Bodies), 0, "%q", always.Bodies)
+	assert.Equal(w.t, len(always.Findings), 0, "%q", always.Findings)
+	assert.NilError(w.t, json.Unmarshal([]byte(o.stdout), into))
+}
+
+func TestWebChangesServers(t *testing.T) {
+	b := newNodeBench(t)
+	home := b.path("home")
+	cursor := filepath.Join(home, ".cursor", "mcp.json")
+	assert.NilError(t, os.MkdirAll(filepath.Dir(cursor), 0o700))
+	assert.NilError(t, os.WriteFile(cursor, []byte(`{"mcpServers": {"from-cursor":
+		{"command": "x", "env": {"TOKEN": "`+webSecret+`"}}}}`), 0o600))
+	b.env = append(b.env, "HOME="+home)
+	b.write("config.json", `{
+  // mine
+  "mcpServers": {
+    "one": {"command": "first", "env": {"KEY": "`+webSecret+`"}} // stays
+  }
+}
+`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Added, Shown, Edited, AfterEdit, Cloned, Meanwhile, Listed, Imported string
+		Exported, Content                                                    string
+	}
+	w.change("change", map[string]any{"file": b.path("config.json"),
+		"command": pageServer(t, "Echoes."), "cursor": cursor, "described": `{
+		"$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
+		"name": "example/weather", "description": "Weather.", "version": "1.0.0",
+		"packages": [{"registryType": "npm", "identifier": "@example/weather", "version": "1.0.0",
+			"transport": {"type": "stdio"},
+			"environmentVariables": [{"name": "API_KEY", "isRequired": true, "isSecret": true}]}]}`}, &got)
+	assert.Assert(t, cmp.Contains(got.Added, `"added"`))
+	assert.Equal(t, got.Shown, "…1")
+	assert.Assert(t, cmp.Contains(got.Edited, `elsewhere`))
+	assert.Assert(t, cmp.Contains(got.AfterEdit,
+		`"one": {"command": "elsewhere", "env": {"KEY": "`+webSecret+`"}}`))
+	assert.Assert(t, cmp.Contains(got.AfterEdit, "// stays"))
+	assert.Assert(t, cmp.Contains(got.AfterEdit, "// mine"))
+	assert.Assert(t, cmp.Contains(got.Meanwhile, "has changed since it was read"))
+	assert.Assert(t, cmp.Contains(got.Content, "// theirs"))
+	assert.Assert(t, !strings.Contains(got.Content, "third"))
+	assert.Equal(t, strings.Count(got.Content, webSecret), 2, "%s", got.Content) // copied, imported
+	for _, text := range []string{got.Edited, got.Cloned, got.Listed, got.Imported, got.Exported} {
+		assert.Assert(t, !strings.Contains(text, webSecret), "%s", text)
+	}
+	for _, id := range []string{"added", "one-copy", "weather", "from-cursor"} {
+		assert.Assert(t, cmp.Contains(got.Exported, `"`+id+`"`))
+	}
+}
+
+// A page for a server that no file defines changes none, and says so.
+func TestWebChangesNothing(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Why     string
+		Buttons []string
+	}
+	w.change("closed", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Assert(t, cmp.Contains(got.Why, "not opened with a configuration file"))
+	assert.Assert(t, !slices.Contains(got.Buttons, "Edit"), "%q", got.Buttons)
+}
+
+// Roots are set before the server asks for them, a command answers for a model, and the headers
+// that repeat parameters are shown as text.
+func TestWebServerSettings(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	answer := b.path("answer")
+	assert.NilError(t, os.WriteFile(answer, []byte("#!/bin/sh\ncat > /dev/null\n"+
+		`echo '{"role":"assistant","content":{"type":"text","text":"the command says"}}'`+"\n"), 0o700))
+	s := b.serving(path, "-http")
+	w := openWeb(t, b, "--sample", answer, "--url", s.direct)
+	host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+	var got struct{ Roots, Sampled, Headers string }
+	w.change("settings", map[string]any{"server": strings.ReplaceAll(host, ":", "-")}, &got)
+	assert.Assert(t, cmp.Contains(got.Roots, "3"))
+	assert.Assert(t, cmp.Contains(got.Sampled, "the command says"))
+	assert.Assert(t, cmp.Contains(got.Headers, "(Zürich)"))
+}
