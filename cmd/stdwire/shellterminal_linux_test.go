@@ -307,7 +307,7 @@ func TestShellShowsProgress(t *testing.T) {
 	s := newSession(t, words("shell", fixture("good")...)...)
 	s.expect(ready)
 	s.typeText("slow ms=1\r")
-	s.expect("slow: [####################] 100% step")
+	s.expect("slow: [####################] 100% ")
 	s.expect("\r\x1b[Kdone\r\n")
 	s.expect(ready)
 	s.typeText("\x04")

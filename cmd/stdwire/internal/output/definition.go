@@ -61,9 +61,10 @@ func parameterTable(input form.Schema, columns printable.Columns) string {
 		if f.Required {
 			needed = "required"
 		}
-		const others = 20 // columns for the rest
-		kind := printable.TruncateRunes(arguments.TypeName(f.Schema, 1), columns.Total()-others)
-		fallback = printable.TruncateRunes(fallback, columns.Total()/2)
+		const least, others = 40, 20 // columns of a terminal, and those of other cells
+		total := max(columns.Total(), least)
+		kind := printable.TruncateRunes(arguments.TypeName(f.Schema, 1), total-others)
+		fallback = printable.TruncateRunes(fallback, total/2)
 		rows = append(rows, []string{printable.Line(f.Name), printable.Line(kind), needed,
 			printable.Line(fallback)})
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 
@@ -59,4 +60,16 @@ It has no parameters.
 		assert.NilError(t, c.Out.Flush())
 		assert.Equal(t, c.Stdout.String(), tc.want)
 	}
+}
+
+// A terminal of one column is no reason to panic.
+func TestDefinitionOnANarrowTerminal(t *testing.T) {
+	var tool mcp.Tool
+	assert.NilError(t, mcp.Unmarshal([]byte(`{"name":"roll","inputSchema":{"type":"object",`+
+		`"properties":{"dice":{"type":"string","default":"some long text","description":"a b"}}}}`),
+		&tool))
+	c := termtest.CaptureTerminal(1)
+	PrintDefinition(c.Out, &tool)
+	assert.NilError(t, c.Out.Flush())
+	assert.Assert(t, cmp.Contains(c.Stdout.String(), "dice       string    \"some long text\""))
 }

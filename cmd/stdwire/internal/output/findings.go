@@ -27,10 +27,11 @@ func PrintFindings(out *term.Output, found []scan.Finding) {
 				continue
 			}
 			const column = 12
-			line := func(first, text string) {
-				out.PrintState(out.Columns().WrapAfter(first, text, column) + "\n")
+			wrap := func(first, text string) string {
+				return out.Columns().WrapAfter(first, text, column) + "\n"
 			}
-			line("  "+f.Severity.String(), f.Rule+": "+f.Place.String())
+			line := func(first, text string) { out.Print(wrap(first, text)) }
+			out.PrintState(wrap("  "+f.Severity.String(), f.Rule+": "+f.Place.String()))
 			line("", f.What)
 			if f.Evidence != "" {
 				line("", "| "+f.Evidence)
