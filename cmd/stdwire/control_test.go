@@ -45,6 +45,7 @@ type served struct {
 	cmd    *exec.Cmd
 	pid    string
 	stderr chan string // its lines
+	heard  []string    // those that says has read
 
 	serving string // the line with its address
 }
@@ -106,6 +107,7 @@ func (s *served) says(text string) (line string) {
 			if !ok {
 				s.t.Fatalf("it has ended, and did not say %q", text)
 			}
+			s.heard = append(s.heard, line)
 			if strings.Contains(line, text) {
 				return line
 			}

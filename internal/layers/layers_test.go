@@ -144,7 +144,7 @@ var layers = []struct {
 		"internal/printable", "internal/near", "rpc/mcp", "cmd/stdwire/internal/term",
 	}},
 	{"cmd/stdwire/internal/observe", []string{
-		"rpc", "rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
+		"rpc/mcp/telemetry", "server", "client", "cmd/stdwire/internal/otlp",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 	}},
 	{"cmd/stdwire/internal/arguments", []string{

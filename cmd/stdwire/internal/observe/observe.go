@@ -14,7 +14,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/otlp"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
-	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 	"github.com/stdwire/stdwire/server"
 )
@@ -70,13 +69,7 @@ type Recorder struct {
 	listener *listener      // nil if there is none
 	cancel   context.CancelFunc
 	done     sync.WaitGroup
-
-	mu       sync.Mutex
-	services map[string]middleware // by the name of the server
 }
-
-// middleware records the messages of a client.
-type middleware struct{ incoming, outgoing rpc.Middleware }
 
 // Open reads the variables and starts to export. Warnings go to std.Err and what happens later to
 // log. The caller closes the recorder. The error is a [*command.Failure].
@@ -190,25 +183,8 @@ func (r *Recorder) Server(o *server.Options) {
 // in metrics.
 func (r *Recorder) Client(o *client.Options, service string) {
 	if r.records() {
-		m := r.service(service)
-		o.Middleware = append(o.Middleware, m.incoming)
-		o.Outgoing = append(o.Outgoing, m.outgoing)
+		e := telemetry.Endpoint{Service: service}
+		o.Middleware = append(o.Middleware, r.Incoming(e))
+		o.Outgoing = append(o.Outgoing, r.Outgoing(e))
 	}
-}
-
-// service returns the middleware for a server. It is the same each time, because each middleware
-// has series of its own, even with the same labels.
-func (r *Recorder) service(name string) middleware {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m, ok := r.services[name]
-	if !ok {
-		e := telemetry.Endpoint{Service: name}
-		m = middleware{r.Incoming(e), r.Outgoing(e)}
-		if r.services == nil {
-			r.services = make(map[string]middleware)
-		}
-		r.services[name] = m
-	}
-	return m
 }
