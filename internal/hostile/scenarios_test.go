@@ -260,7 +260,10 @@ func (s stream) Write(b []byte) (int, error) { s.at(); return len(b), nil }
 func cliScenario(w *world) {
 	c := dispatch.NewCatalog()
 	dispatch.Add(c, dispatch.Spec{Name: "a.b", Summary: "Does.", Kind: dispatch.Read},
-		func(context.Context, tool) (tool, error) { return tool{}, nil })
+		func(ctx context.Context, _ tool) (tool, error) {
+			dispatch.Progress(ctx, 1, 2, "half") // its bar is as wide as the terminal
+			return tool{}, nil
+		})
 	d := dispatch.NewDispatcher(c, dispatch.Options{})
 	std := cli.IO{
 		Program: "p", In: stream{func() { w.at("dispatch/cli.IO.In") }},
@@ -273,6 +276,11 @@ func cliScenario(w *world) {
 		Show: func(*dispatch.Operation, dispatch.Envelope) (bool, error) {
 			w.at("dispatch/cli.IO.Show")
 			return false, nil
+		},
+		OutTerminal: true, ErrTerminal: true,
+		Width: func() int {
+			w.at("dispatch/cli.IO.Width")
+			return 80
 		},
 	}
 	for _, args := range [][]string{{"a", "b"}, {"no"}, {"a", "b", "--json", "-"}, {"--batch"},
