@@ -180,16 +180,22 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	if !s.Sampled {
 		return
 	}
+	r.describe(req.ID, f)
+	r.t.finish(s)
+}
+
+// describe gives the span its name, its target, the ID of the request and its failure.
+func (r *record) describe(id rpc.ID, f failure) {
+	s, m := &r.span, &r.span.message
 	if m.target == "" {
 		m.target = clip(r.targetText)
 	}
 	s.name = m.method
 	var room [maxText]byte
-	if len(req.ID.AppendJSON(room[:0])) <= maxText {
-		m.id = req.ID
+	if len(id.AppendJSON(room[:0])) <= maxText {
+		m.id = id
 	}
 	s.fail(f)
-	r.t.finish(s)
 }
 
 // learn makes the names in a message known. Only a result proves that a method, a tool or a prompt

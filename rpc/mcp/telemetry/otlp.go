@@ -29,15 +29,22 @@ var version = sync.OnceValue(func() string {
 // AppendTraces appends an ExportTraceServiceRequest of OTLP in JSON, without line breaks: the body
 // of a POST to /v1/traces.
 func (t *Telemetry) AppendTraces(dst []byte, spans []Span) []byte {
-	dst = t.appendHead(dst, "resourceSpans", "scopeSpans", "spans")
+	dst = t.appendTracesHead(dst)
 	for i := range spans {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		dst = spans[i].appendOTLP(dst)
 	}
-	return append(dst, "]}]}]}"...)
+	return append(dst, otlpTail...)
 }
+
+func (t *Telemetry) appendTracesHead(dst []byte) []byte {
+	return t.appendHead(dst, "resourceSpans", "scopeSpans", "spans")
+}
+
+// otlpTail ends what appendHead begins.
+const otlpTail = "]}]}]}"
 
 // AppendMetrics appends an ExportMetricsServiceRequest of OTLP in JSON, without line breaks: the
 // body of a POST to /v1/metrics. The values are cumulative.
@@ -50,7 +57,7 @@ func (t *Telemetry) AppendMetrics(dst []byte) []byte {
 		}
 		dst = m.appendOTLP(dst, t.start, now)
 	}
-	return append(dst, "]}]}]}"...)
+	return append(dst, otlpTail...)
 }
 
 // appendHead appends the resource and the scope, up to the list of what was recorded.

@@ -1,0 +1,57 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A RecordedRequest is a request in a recording of messages, until its response is found.
+type RecordedRequest struct {
+	record record
+	method string
+	id     rpc.ID
+}
+
+// NewRecordedRequest returns a request that was recorded at a time, with what its span has of it.
+// It keeps nothing of req.Params. The span gets the identity id, except that a traceparent in
+// params._meta determines its trace and parent. Neither the queue, nor the Sampler, nor metrics
+// take part.
+func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
+	at time.Time) *RecordedRequest {
+	r := t.open(kind, t.endpoint(e), req)
+	s := &r.span
+	s.Start, s.SpanContext = at, id
+	if parent := r.params.parent(); parent.IsValid() {
+		s.Trace, s.State = parent.Trace, parent.State
+		s.Parent, s.RemoteParent = parent.Span, true
+	}
+	s.message.revision = r.params.revision()
+	r.params = params{}
+	if r.targetText != nil {
+		r.targetText = []byte(clip(r.targetText))
+	}
+	return &RecordedRequest{r, clip(req.Method), req.ID}
+}
+
+// End returns the span of a request that has ended, with a result or an error. The errors are those
+// of a call: an [rpc.Error], [rpc.ErrCancelled], [rpc.ErrClosed] if there was no response, or any
+// other. A time before that of the request counts as the same. The revision is that of the
+// connection, or ""; what the request itself names has precedence. End must be called once.
+func (q *RecordedRequest) End(at time.Time, revision mcp.Revision, result json.RawMessage,
+	err error) *Span {
+	r := &q.record
+	r.span.Duration = max(0, at.Sub(r.span.Start))
+	if r.span.message.revision == "" {
+		r.span.message.revision = revision
+	}
+	f := r.resultFailure(result)
+	if err != nil {
+		f = failureOf(err)
+	}
+	r.learn(q.method, f)
+	r.describe(q.id, f)
+	return &r.span
+}
