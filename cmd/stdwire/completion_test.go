@@ -36,6 +36,7 @@ func TestCompleteWords(t *testing.T) {
 		"task get --wa":                          "--wait",
 		"task get x -o ":                         "text json",
 		"tap re":                                 "replay",
+		"tap tr":                                 "traces",
 		"ls ":                                    "tools resources templates prompts",
 		"ls tools ":                              "",
 		"ls --e":                                 "--era --env",

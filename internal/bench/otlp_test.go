@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"log/slog"
 	"math"
+	"os"
+	"path/filepath"
 	"testing"
 
 	metricspb "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
@@ -100,4 +102,23 @@ func TestOTLP(t *testing.T) {
 		}
 	}
 	assert.Assert(t, found["mcp.server.operation.duration"] && found["c"] && found["g"])
+}
+
+// OpenTelemetry's own types accept what stdwire tap traces makes of a recording; the files are
+// those that the tests of package tap compare its output with.
+func TestOTLPOfRecordings(t *testing.T) {
+	files, err := filepath.Glob("../../cmd/stdwire/internal/tap/testdata/*.otlp.json")
+	assert.NilError(t, err)
+	assert.Equal(t, len(files), 2)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		assert.NilError(t, err)
+		var traces tracepb.ExportTraceServiceRequest
+		decodeOTLP(t, text, &traces)
+		spans := traces.ResourceSpans[0].ScopeSpans[0].Spans
+		assert.Assert(t, len(spans) > 3)
+		for _, s := range spans {
+			assert.Assert(t, s.StartTimeUnixNano > 0 && s.EndTimeUnixNano >= s.StartTimeUnixNano)
+		}
+	}
 }

@@ -4,6 +4,7 @@ package conformance_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -338,6 +339,11 @@ func TestWebTimeline(t *testing.T) {
 	assert.Equal(t, har.Log.Version, "1.2")
 	assert.Equal(t, len(har.Log.Entries), 1000)
 	assert.Equal(t, har.Log.Entries[100].Response.Status, 500)
+	traces, err := os.ReadFile(got.Files["otlp.json"])
+	assert.NilError(t, err)
+	assert.Equal(t, bytes.Count(traces, []byte(`"spanId"`)), 1000)
+	assert.Equal(t, b.must(binary(t), "tap", "traces", got.Files["jsonl"]).stdout,
+		string(traces)+"\n")
 }
 
 func TestWebSendsAgain(t *testing.T) {

@@ -115,7 +115,7 @@ var layers = []struct {
 	}},
 	{"cmd/stdwire/internal/tap", []string{
 		"internal/jsonscan", "internal/printable", "internal/jsondiff", "framing", "rpc",
-		"rpc/mcp",
+		"rpc/mcp", "rpc/mcp/telemetry",
 	}},
 	{"cmd/stdwire/internal/scan", []string{
 		"internal/jsonscan", "internal/printable",

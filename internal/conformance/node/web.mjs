@@ -340,7 +340,7 @@ const scenarios = {
     for (let i = 0; i < 20; i++) await page.mouse.wheel(0, -100);
     await shoot('timeline');
     seen.files = {};
-    for (const [name, format] of [['Save as recording', 'jsonl'], ['HAR', 'har'], ['HTML', 'html']]) {
+    for (const [name, format] of [['Save as recording', 'jsonl'], ['HAR', 'har'], ['HTML', 'html'], ['OTLP', 'otlp.json']]) {
       if (!await page.locator('.files').evaluate(node => node.open)) await page.locator('.files summary').click();
       const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name, exact: true }).click()]);
       seen.files[format] = `${given.dir}/out.${format}`;

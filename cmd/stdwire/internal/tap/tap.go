@@ -1,5 +1,5 @@
-// Package tap records the traffic between two JSON-RPC peers, and reads, counts, compares, replays
-// and serves recordings. It works on streams, not on processes and files.
+// Package tap records the traffic between two JSON-RPC peers, and reads, counts, compares, replays,
+// serves and converts recordings. It works on streams, not on processes and files.
 //
 //	recorder := tap.Options{To: file, MaxSize: 1 << 30}.Start()
 //	go recorder.Client.Copy(serverStdin, os.Stdin)

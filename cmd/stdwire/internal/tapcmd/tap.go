@@ -1,5 +1,5 @@
 // Package tapcmd implements stdwire tap, which records the messages between a client and a server,
-// and shows, counts, replays and serves recordings.
+// and shows, counts, replays, serves and converts recordings.
 package tapcmd
 
 import (
@@ -69,7 +69,7 @@ Commands for a recording:
 // tapCommands returns the commands that begin with "tap".
 func tapCommands() command.Subcommands {
 	return command.Subcommands{tapShowCommand(), tapStatsCommand(), tapReplayCommand(),
-		tapMockCommand()}
+		tapMockCommand(), tapTracesCommand()}
 }
 
 // byteSize returns a flag with a number of bytes as its value.
@@ -160,7 +160,7 @@ func (t *recordOptions) run(ctx context.Context, std *term.Streams) error {
 
 // runSubcommand runs a subcommand for an existing recording.
 func (t *recordOptions) runSubcommand(ctx context.Context, std *term.Streams) error {
-	names := []string{"show", "stats", "replay", "mock"}
+	names := []string{"show", "stats", "replay", "mock", "traces"}
 	i := slices.Index(names, t.rest[0])
 	if i < 0 {
 		return command.Usagef("unexpected argument %q",

@@ -50,14 +50,27 @@ func (t *traffic) freeLane(name string) string {
 
 // writeRecording writes the messages of a connection as a recording of stdwire tap.
 func (t *traffic) writeRecording(w io.Writer, c *connection) error {
-	all := t.of(c)
-	write := func(r *tap.Record) error {
+	return t.records(c, func(r *tap.Record) error {
 		line, err := r.Append(nil)
 		if err == nil {
 			_, err = w.Write(line)
 		}
 		return err
+	})
+}
+
+// writeTraces writes the requests of a connection as stdwire tap traces does.
+func (t *traffic) writeTraces(w io.Writer, c *connection) error {
+	traces := tap.NewTraces(w)
+	if err := t.records(c, traces.Add); err != nil {
+		return err
 	}
+	return traces.Close()
+}
+
+// records calls write with each record of a recording of a connection, until write fails.
+func (t *traffic) records(c *connection, write func(*tap.Record) error) error {
+	all := t.of(c)
 	err := write(&tap.Record{At: c.opened, Message: tap.Message{Kind: tap.Start},
 		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
 	end := tap.EndNote{}

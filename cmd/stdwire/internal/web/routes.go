@@ -270,6 +270,8 @@ var exports = map[string]struct {
 	"jsonl": {"application/jsonl", (*traffic).writeRecording},
 	"har":   {"application/json", (*traffic).writeHAR},
 	"html":  {"text/html; charset=utf-8", (*traffic).writeReport},
+
+	"otlp.json": {"application/json", (*traffic).writeTraces},
 }
 
 // export writes the messages of a connection as a file.

@@ -116,6 +116,9 @@ func TestRecordings(t *testing.T) {
 	assert.NilError(t, traffic.writeRecording(&b, c))
 	assert.Assert(t, cmp.Contains(b.String(), `"kind":"dropped","lost":1`))
 	assert.Assert(t, cmp.Contains(b.String(), `"frame":{"jsonrpc":"2.0","id":1,"result":{"n": 1}}`))
+	var traces, tracesOfRecording bytes.Buffer
+	assert.NilError(t, traffic.writeTraces(&traces, c))
+	assert.Equal(t, strings.Count(traces.String(), `"spanId"`), 1)
 	again := newTraffic(newChanges())
 	note, err := again.load("dir/talk.jsonl", &b)
 	assert.NilError(t, err)
@@ -124,6 +127,10 @@ func TestRecordings(t *testing.T) {
 	assert.Equal(t, len(all), 3)
 	assert.Equal(t, all[0].Lane, "talk.jsonl")
 	assert.Equal(t, all[2].Request, all[1].N)
+	loaded, err := again.connection(1)
+	assert.NilError(t, err)
+	assert.NilError(t, again.writeTraces(&tracesOfRecording, loaded))
+	assert.Equal(t, tracesOfRecording.String(), traces.String())
 	assert.Assert(t, time.UnixMicro(int64(all[0].At*1e3)).After(time.Now().Add(-time.Minute)))
 
 	note, err = again.load("cut", strings.NewReader(`{"t":0,"kind":"start","version":1}`+"\n"+`{"t":1,"n":1,"from":"cl`))

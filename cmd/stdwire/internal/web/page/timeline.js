@@ -142,7 +142,7 @@ function files(outcome) {
       if (file.files[0]) await api.post(`recordings?name=${encodeURIComponent(file.files[0].name)}`, file.files[0]);
     }) });
     replace(box, options.length > 0 && [element('div', { class: 'row' }, select(options, chosen, value => { chosen = value; }, { 'aria-label': 'Connection' }),
-      button('Save as recording', () => save('jsonl')), button('HAR', () => save('har')), button('HTML', () => save('html'))),
+      button('Save as recording', () => save('jsonl')), button('HAR', () => save('har')), button('HTML', () => save('html')), button('OTLP', () => save('otlp.json'))),
     options.length > 1 && element('div', { class: 'row' }, 'compare with ', select(options, other, value => { other = value; }, { 'aria-label': 'Compare with' }),
       button('Compare', () => compare(outcome, Number(other), Number(chosen))))],
     element('div', { class: 'row' }, 'Open a recording: ', file), button('Remove all messages', () => api.post('traffic/clear')));
