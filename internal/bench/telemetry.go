@@ -203,4 +203,3 @@ func runRecordedHTTP(recorder string, d time.Duration) (r recordedRun, err error
 	slices.Sort(times)
 	return recordedRun{cpu / time.Duration(len(times)), times[len(times)/2]}, nil
 }
-

@@ -151,6 +151,20 @@ func TestInject(t *testing.T) {
 	}
 }
 
+// What follows the name and _meta is not read.
+func TestReadParams(t *testing.T) {
+	for _, test := range []struct{ params, target, meta string }{
+		{`{"arguments":{"name":"y"},"name":"x","_meta":{"a":1}}`, `"x"`, `{"a":1}`},
+		{`{"_meta":{"a":1},"name":"x","arguments":{"name":"y"}}`, `"x"`, `{"a":1}`},
+		{`{"name":"x","_meta":{},"name":"y","_meta":{"a":1}}`, `"x"`, `{}`},
+		{`{"_meta":null,"name":"x"}`, `"x"`, ``},
+	} {
+		p := readParams(json.RawMessage(test.params), "name")
+		assert.Equal(t, string(p.target), test.target)
+		assert.Equal(t, string(p.meta), test.meta)
+	}
+}
+
 func FuzzInject(f *testing.F) {
 	f.Add(`{"name":"x","_meta":{"traceparent":"old","progressToken":1}}`)
 	f.Add(`{"_meta":null}`)
