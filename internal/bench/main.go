@@ -6,6 +6,7 @@
 //	go run . -suite http-load -time 60s -repeat 1
 //	go run . -suite gateway-load -repeat 1
 //	go run . -suite scale -time 200ms
+//	go run . -suite telemetry -time 3s
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
 //	go run . -draw FILE.json -svg FILE
@@ -88,6 +89,7 @@ var suites = []suite{
 	{"http-load", httpLoadSuite, nil},
 	{"gateway-load", gatewayLoadSuite, nil},
 	{"scale", scaleSuite, nil},
+	{"telemetry", telemetrySuite, nil},
 }
 
 func main() {
@@ -112,6 +114,10 @@ func main() {
 	answers := flag.String("answer", "",
 		"run the server that clients are measured with: stdio, or http until standard input ends")
 	clientName := flag.String("client", "", "run this client, and print the cost of its calls")
+	recorder := flag.String("recorder", "",
+		"run the server of the suite telemetry that records this")
+	transport := flag.String("transport", "stdio",
+		"of that server: stdio, or http until standard input ends")
 	copying := flag.Bool("copy", false,
 		"start the server, and copy bytes between it and standard input and output")
 	url := flag.String("url", "",
@@ -130,6 +136,8 @@ func main() {
 		role = func() error { return serveHTTP(*httpServer, o.profiles) }
 	case *answers != "":
 		role = func() error { return runEchoServer(*answers, *era) }
+	case *recorder != "":
+		role = func() error { return serveRecorded(*recorder, *transport) }
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":

@@ -294,21 +294,25 @@ func TestNil(t *testing.T) {
 	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
 	var e telemetry.Endpoint
 	in, out := tel.Incoming(e)(handler), tel.Outgoing(e)(handler)
+	operation := tel.Operation()(func(context.Context, *dispatch.Operation,
+		*dispatch.Call) dispatch.Envelope {
+		return dispatch.Envelope{Session: "s"}
+	})
+	counter := tel.Counter(telemetry.Instrument{Name: "x", Labels: []string{"a"}})
 	req := &rpc.Request{Method: mcp.MethodPing, Params: json.RawMessage(`{}`)}
 	ctx := t.Context()
 	assert.Equal(t, testing.AllocsPerRun(100, func() {
 		_, _ = in(ctx, req)
 		_, _ = out(ctx, req)
+		_ = operation(ctx, nil, nil)
+		counter.Add(1, "b")
+		_, active := tel.StartSpan(ctx, "x", telemetry.Internal, slog.Int("a", 1))
+		active.End(nil)
 	}), 0.0)
 	got, active := tel.StartSpan(ctx, "x", telemetry.Internal)
 	active.Set(slog.Int("a", 1))
 	active.End(nil)
 	assert.Equal(t, got, ctx)
-	tel.Counter(telemetry.Instrument{Name: "x"}).Add(1)
 	tel.Gauge(telemetry.Instrument{Name: "x"}, nil)
-	envelope := tel.Operation()(func(context.Context, *dispatch.Operation,
-		*dispatch.Call) dispatch.Envelope {
-		return dispatch.Envelope{Session: "s"}
-	})(ctx, nil, nil)
-	assert.Equal(t, envelope.Session, "s")
+	assert.Equal(t, operation(ctx, nil, nil).Session, "s")
 }

@@ -12,8 +12,15 @@ import (
 type vector[K comparable, S any] struct {
 	max      int
 	attrs    func(K) []slog.Attr
-	series   table[K, *S]
-	overflow atomic.Pointer[S] // of all keys that found no room
+	series   table[K, *series[K, S]]
+	last     atomic.Pointer[series[K, S]] // found last; comparing keys costs less than a search
+	overflow atomic.Pointer[S]            // of all keys that found no room
+}
+
+// A series is a value with its key.
+type series[K comparable, S any] struct {
+	key   K
+	value S
 }
 
 func newVector[K comparable, S any](max int, attrs func(K) []slog.Attr) *vector[K, S] {
@@ -22,14 +29,19 @@ func newVector[K comparable, S any](max int, attrs func(K) []slog.Attr) *vector[
 
 // at returns the series of a key. The overflow is one of max series.
 func (v *vector[K, S]) at(key K) *S {
+	if s := v.last.Load(); s != nil && s.key == key {
+		return &s.value
+	}
 	if s, ok := v.series.get(key); ok {
-		return s
+		v.last.Store(s)
+		return &s.value
 	}
 	if s := v.overflow.Load(); s != nil {
 		return s
 	}
-	if s, ok := v.series.add(key, v.max-1, func() *S { return new(S) }); ok {
-		return s
+	if s, ok := v.series.add(key, v.max-1,
+		func() *series[K, S] { return &series[K, S]{key: key} }); ok {
+		return &s.value
 	}
 	v.overflow.CompareAndSwap(nil, new(S))
 	return v.overflow.Load()
@@ -40,7 +52,7 @@ var overflowAttrs = []slog.Attr{slog.Bool(attrOverflow, true)}
 // each calls f with all series in no particular order.
 func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
 	for key, s := range v.series.all() {
-		f(v.attrs(key), s)
+		f(v.attrs(key), &s.value)
 	}
 	if s := v.overflow.Load(); s != nil {
 		f(overflowAttrs, s)

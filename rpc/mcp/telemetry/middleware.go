@@ -29,7 +29,8 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 			if req.Peer() == nil {
 				endpoint = onHTTP
 			}
-			r := t.open(Server, endpoint, req)
+			r := record{t: t}
+			r.open(Server, endpoint, req)
 			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
 			if !parent.IsValid() {
 				parent, ambient = ambient, SpanContext{}
@@ -65,18 +66,21 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	endpoint := t.endpoint(e)
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
-			r := t.open(Client, endpoint, req)
+			r := record{t: t}
+			r.open(Client, endpoint, req)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
 			}
 			r.begin(parent)
 			if r.span.IsValid() {
-				changed := *req
-				changed.Params = inject(req.Params, &r.params, r.span.SpanContext)
-				ctx = &spanContext{ctx, r.span.SpanContext}
-				defer func(sent *rpc.Request) { sent.ID = changed.ID }(req)
-				req = &changed
+				sent := &struct { // one allocation
+					spanContext
+					rpc.Request
+				}{spanContext{ctx, r.span.SpanContext}, *req}
+				sent.Params = inject(req.Params, &r.params, r.span.SpanContext)
+				defer func(req *rpc.Request) { req.ID = sent.ID }(req)
+				ctx, req = &sent.spanContext, &sent.Request
 			}
 			defer func() {
 				switch {
@@ -105,9 +109,10 @@ type record struct {
 	returned   bool
 }
 
-// open returns a record of a message that was received or is to be sent, without a span.
-func (t *Telemetry) open(kind Kind, e *Endpoint, req *rpc.Request) record {
-	r := record{t: t, notifies: isNotification(req.Method)}
+// open reads a message that was received or is to be sent. It makes no span.
+func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request) {
+	t := r.t
+	r.notifies = isNotification(req.Method)
 	r.span.Kind, r.span.Start = kind, time.Now()
 	m := &r.span.message
 	m.endpoint, m.method = e, req.Method
@@ -128,7 +133,6 @@ func (t *Telemetry) open(kind Kind, e *Endpoint, req *rpc.Request) record {
 			r.targetText = text
 		}
 	}
-	return r
 }
 
 // names returns the known names of the targets with an attribute.

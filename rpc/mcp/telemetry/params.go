@@ -12,18 +12,29 @@ import (
 type params struct {
 	target                  []byte // a token; nil if absent
 	meta                    []byte // an object; nil if absent
+	metaAt                  int    // where meta begins in the params
+	noObject                bool   // _meta is present, but not an object
 	traceparent, tracestate []byte // tokens
 	version                 []byte // a token: the revision of a modern request
 }
 
-// readParams finds what is recorded; name is the parameter with the target, or "".
+// readParams finds what is recorded; name is the parameter with the target, or "". It need not look
+// for a second member of the same name, because those who handle a message refuse it.
 func readParams(raw json.RawMessage, name string) (p params) {
+	foundName, foundMeta := name == "", false
 	for token, value := range jsonscan.Members(raw) {
 		switch {
-		case name != "" && jsonscan.KeyIs(token, name):
-			p.target = value
-		case jsonscan.KeyIs(token, "_meta") && value[0] == '{':
-			p.meta = value
+		case !foundName && jsonscan.KeyIs(token, name):
+			p.target, foundName = value, true
+		case !foundMeta && jsonscan.KeyIs(token, "_meta"):
+			if foundMeta = true; value[0] == '{' {
+				p.meta, p.metaAt = value, cap(raw)-cap(value) // value is a slice of raw
+			} else {
+				p.noObject = true
+			}
+		}
+		if foundName && foundMeta {
+			break // arguments that follow may be long
 		}
 	}
 	for token, value := range jsonscan.Members(p.meta) {
@@ -72,42 +83,43 @@ func (p *params) revision() mcp.Revision {
 var revisions = mcp.Supported()
 
 // inject returns params whose _meta carries the trace context c, and otherwise what it had. Params
-// that are neither absent nor an object are returned unchanged.
+// that are neither absent nor an object are returned unchanged, and those whose _meta is not an
+// object: the other side refuses it.
 func inject(raw json.RawMessage, p *params, c SpanContext) json.RawMessage {
 	at := jsonscan.Space(raw, 0)
-	if len(raw) > 0 && raw[at] != '{' {
+	if p.noObject || len(raw) > 0 && raw[at] != '{' {
 		return raw
 	}
-	out := make([]byte, 0, len(raw)+len(`{"_meta":{"traceparent":"","tracestate":""}}`)+
-		traceparentLen+len(c.State)+2)
+	room := len(raw) + len(`{"_meta":{"traceparent":"","tracestate":""},}`) + traceparentLen +
+		len(c.State) + 2
+	if len(raw) == 0 {
+		return append(appendTrace(append(make([]byte, 0, room), `{"_meta":{`...), c), "}}"...)
+	}
 	if p.meta == nil {
-		out = append(out, `{"_meta":{`...)
+		out := append(make([]byte, 0, room), `{"_meta":{`...)
 		out = append(appendTrace(out, c), '}')
-		for token, value := range jsonscan.Members(raw) {
-			if jsonscan.KeyIs(token, "_meta") {
-				return raw // a _meta that is not an object: the other side refuses it
-			}
-			out = appendMember(out, token, value)
-		}
-		return append(out, '}')
+		return appendRest(out, raw[at+1:])
 	}
-	out = append(out, '{')
-	for token, value := range jsonscan.Members(raw) {
-		if !jsonscan.KeyIs(token, "_meta") {
-			out = appendMember(out, token, value)
-			continue
-		}
-		out = append(appendComma(out), `"_meta":{`...)
-		out = appendTrace(out, c)
-		for token, value := range jsonscan.Members(value) {
-			if !jsonscan.KeyIs(token, mcp.MetaTraceparent) &&
-				!jsonscan.KeyIs(token, mcp.MetaTracestate) {
-				out = appendMember(out, token, value)
-			}
-		}
-		out = append(out, '}')
+	out := append(make([]byte, 0, room), raw[:p.metaAt+1]...)
+	out = appendTrace(out, c)
+	if p.traceparent == nil && p.tracestate == nil {
+		return appendRest(out, raw[p.metaAt+1:])
 	}
-	return append(out, '}')
+	for token, value := range jsonscan.Members(p.meta) {
+		if !jsonscan.KeyIs(token, mcp.MetaTraceparent) &&
+			!jsonscan.KeyIs(token, mcp.MetaTracestate) {
+			out = append(append(append(append(out, ','), token...), ':'), value...)
+		}
+	}
+	return append(append(out, '}'), raw[p.metaAt+len(p.meta):]...)
+}
+
+// appendRest appends the rest of an object to the members that were added at its beginning.
+func appendRest(dst, rest []byte) []byte {
+	if rest[jsonscan.Space(rest, 0)] != '}' {
+		dst = append(dst, ',')
+	}
+	return append(dst, rest...)
 }
 
 func appendTrace(dst []byte, c SpanContext) []byte {
@@ -116,18 +128,6 @@ func appendTrace(dst []byte, c SpanContext) []byte {
 	if c.State != "" {
 		dst = append(dst, `,"tracestate":`...)
 		dst = jsonscan.AppendString(dst, c.State)
-	}
-	return dst
-}
-
-func appendMember(dst, token, value []byte) []byte {
-	dst = append(appendComma(dst), token...)
-	return append(append(dst, ':'), value...)
-}
-
-func appendComma(dst []byte) []byte {
-	if dst[len(dst)-1] != '{' {
-		dst = append(dst, ',')
 	}
 	return dst
 }

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
@@ -24,23 +25,17 @@ func (id SpanID) String() string { return hex.EncodeToString(id[:]) }
 // operating system and needs no lock.
 func newTraceID() (id TraceID) {
 	for id == (TraceID{}) {
-		putUint64(id[:8], rand.Uint64())
-		putUint64(id[8:], rand.Uint64())
+		binary.BigEndian.PutUint64(id[:8], rand.Uint64())
+		binary.BigEndian.PutUint64(id[8:], rand.Uint64())
 	}
 	return id
 }
 
 func newSpanID() (id SpanID) {
 	for id == (SpanID{}) {
-		putUint64(id[:], rand.Uint64())
+		binary.BigEndian.PutUint64(id[:], rand.Uint64())
 	}
 	return id
-}
-
-func putUint64(b []byte, n uint64) {
-	for i := range 8 {
-		b[i] = byte(n >> (56 - 8*i))
-	}
 }
 
 // A SpanContext is the identity of a span, as messages carry it (W3C Trace Context).
@@ -77,9 +72,11 @@ const traceparentLen = 2 + 1 + 32 + 1 + 16 + 1 + 2
 
 // ParseTraceparent parses a traceparent of any version (W3C Trace Context, section 3.2). Those of
 // later versions may be longer. The result is remote and has no State; see [ParseTracestate].
-func ParseTraceparent(text string) (SpanContext, error) { return parseTraceparent(text) }
+func ParseTraceparent(text string) (SpanContext, error) {
+	return parseTraceparent([]byte(text))
+}
 
-func parseTraceparent[T string | []byte](text T) (c SpanContext, err error) {
+func parseTraceparent(text []byte) (c SpanContext, err error) {
 	if len(text) < traceparentLen || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return c, errTraceparent
 	}
@@ -97,27 +94,22 @@ func parseTraceparent[T string | []byte](text T) (c SpanContext, err error) {
 }
 
 // decodeHex decodes lower-case digits, the only ones that the specification allows.
-func decodeHex[T string | []byte](dst []byte, text T) bool {
+func decodeHex(dst, text []byte) bool {
+	valid := byte(isHexDigit)
 	for i := range dst {
-		high, ok1 := hexDigit(text[2*i])
-		low, ok2 := hexDigit(text[2*i+1])
-		if !ok1 || !ok2 {
-			return false
-		}
-		dst[i] = high<<4 | low
+		high, low := hexDigits[text[2*i]], hexDigits[text[2*i+1]]
+		valid &= high & low
+		dst[i] = high<<4 | low&15
 	}
-	return true
+	return valid != 0
 }
 
-func hexDigit(c byte) (byte, bool) {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0', true
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10, true
-	}
-	return 0, false
-}
+const isHexDigit = 0x10
+
+// hexDigits are the values of the digits, with the bit isHexDigit.
+var hexDigits = [256]byte{'0': 0x10, '1': 0x11, '2': 0x12, '3': 0x13, '4': 0x14, '5': 0x15,
+	'6': 0x16, '7': 0x17, '8': 0x18, '9': 0x19, 'a': 0x1a, 'b': 0x1b, 'c': 0x1c, 'd': 0x1d,
+	'e': 0x1e, 'f': 0x1f}
 
 const (
 	maxTracestate        = 512 // bytes; the least that must be forwarded

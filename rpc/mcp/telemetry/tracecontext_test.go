@@ -128,15 +128,18 @@ func TestInject(t *testing.T) {
 	for _, test := range []struct{ params, want string }{
 		{``, `{"_meta":{` + own + `}}`},
 		{`{}`, `{"_meta":{` + own + `}}`},
-		{` { } `, `{"_meta":{` + own + `}}`},
+		{` { } `, `{"_meta":{` + own + `} } `},
+		{` { "x" : 1 }`, `{"_meta":{` + own + `}, "x" : 1 }`},
 		{`{"name":"x","arguments":{"_meta":1}}`,
 			`{"_meta":{` + own + `},"name":"x","arguments":{"_meta":1}}`},
+		{`{"name":"x","_meta":{ } , "y":1 }`, `{"name":"x","_meta":{` + own + ` } , "y":1 }`},
 		{`{"name":"x","_meta":{}}`, `{"name":"x","_meta":{` + own + `}}`},
 		{`{"_meta":{"progressToken":1},"name":"x"}`,
 			`{"_meta":{` + own + `,"progressToken":1},"name":"x"}`},
 		{`{"_meta":{"traceparent":"old","baggage":"b=1","tracestate":"old"}}`,
 			`{"_meta":{` + own + `,"baggage":"b=1"}}`},
-		{`{"_m\u0065ta":{"tr\u0061ceparent":"old","x":1}}`, `{"_meta":{` + own + `,"x":1}}`},
+		{`{"_m\u0065ta":{"tr\u0061ceparent":"old","x":1},"y":1}`,
+			`{"_m\u0065ta":{` + own + `,"x":1},"y":1}`},
 		{`{"_meta":null,"name":"x"}`, `{"_meta":null,"name":"x"}`},
 		{`{"_meta":7}`, `{"_meta":7}`},
 		{`[1,2]`, `[1,2]`},
@@ -145,6 +148,20 @@ func TestInject(t *testing.T) {
 		got := inject(json.RawMessage(test.params), &p, c)
 		assert.Equal(t, string(got), test.want)
 		assert.NilError(t, jsonscan.Valid(got))
+	}
+}
+
+// What follows the name and _meta is not read.
+func TestReadParams(t *testing.T) {
+	for _, test := range []struct{ params, target, meta string }{
+		{`{"arguments":{"name":"y"},"name":"x","_meta":{"a":1}}`, `"x"`, `{"a":1}`},
+		{`{"_meta":{"a":1},"name":"x","arguments":{"name":"y"}}`, `"x"`, `{"a":1}`},
+		{`{"name":"x","_meta":{},"name":"y","_meta":{"a":1}}`, `"x"`, `{}`},
+		{`{"_meta":null,"name":"x"}`, `"x"`, ``},
+	} {
+		p := readParams(json.RawMessage(test.params), "name")
+		assert.Equal(t, string(p.target), test.target)
+		assert.Equal(t, string(p.meta), test.meta)
 	}
 }
 
