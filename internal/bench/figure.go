@@ -2,12 +2,8 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"math"
-	"os"
-	"strings"
 )
 
 // A figure is a table of costs of programs as a picture: a group of bars for each row, on a
@@ -25,41 +21,6 @@ type figureRow struct {
 	Unit   string    `json:"unit"`
 	Higher bool      `json:"higher"` // is better
 	Values []float64 `json:"values"`
-}
-
-// readFigure reads a figure from a file of JSON.
-func readFigure(file string) (figure, error) {
-	var f figure
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return f, err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&f); err != nil {
-		return f, fmt.Errorf("%s: %w", file, err)
-	}
-	if err := f.check(); err != nil {
-		return f, fmt.Errorf("%s: %w", file, err)
-	}
-	return f, nil
-}
-
-// writeFigure writes a figure as SVG and as JSON, to the files whose names are not "".
-func writeFigure(f figure, svg, data string) error {
-	if svg != "" {
-		if err := os.WriteFile(svg, f.svg(), 0o644); err != nil {
-			return err
-		}
-	}
-	if data == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(f, "", "\t")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(data, append(text, '\n'), 0o644)
 }
 
 func (f *figure) check() error {
@@ -110,10 +71,6 @@ func figureOf(all []measure) figure {
 	return f
 }
 
-// figureColors are the classes of bars: a colour on light and one on dark ground.
-var figureColors = [][2]string{{"#1f6feb", "#58a6ff"}, {"#9a6700", "#d29922"},
-	{"#8250df", "#bc8cff"}, {"#6e7781", "#8b949e"}, {"#1a7f37", "#3fb950"}, {"#bf3989", "#f778ba"}}
-
 // svg draws the figure. Each row has a logarithmic scale of its own, whose end is its largest
 // value.
 func (f *figure) svg() []byte {
@@ -123,22 +80,8 @@ func (f *figure) svg() []byte {
 		height += len(f.Programs)*bar + gap
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" role="img" `+
-		`aria-labelledby="title desc" font-family="sans-serif" font-size="12">`+"\n", width, height)
-	fmt.Fprintf(&b, "<title id=\"title\">%s</title>\n<desc id=\"desc\">%s</desc>\n<style>\n",
-		escapeXML(f.Title), escapeXML(f.Description))
-	b.WriteString("text { fill: #1f2328 } .ground { fill: #ffffff } .small { font-size: 10px }\n")
-	dark := "text { fill: #e6edf3 } .ground { fill: #0d1117 }"
-	for i, c := range figureColors[:len(f.Programs)] {
-		fmt.Fprintf(&b, ".p%d { fill: %s }\n", i, c[0])
-		dark += fmt.Sprintf(" .p%d { fill: %s }", i, c[1])
-	}
-	fmt.Fprintf(&b, "@media (prefers-color-scheme: dark) { %s }\n</style>\n", dark)
-	fmt.Fprintf(&b, `<rect class="ground" width="%d" height="%d"/>`+"\n", width, height)
-	fmt.Fprintf(&b, `<text x="16" y="24" font-size="16" font-weight="bold">%s</text>`+"\n",
-		escapeXML(f.Title))
-	fmt.Fprintf(&b, `<text class="small" x="%d" y="24" text-anchor="end">`+
-		"each row has a logarithmic scale of its own</text>\n", width-16)
+	svgPage{width, height, f.Title, f.Description, "each row has a logarithmic scale of its own",
+		"fill", len(f.Programs)}.begin(&b)
 	for i, x := 0, 16; i < len(f.Programs); i++ {
 		fmt.Fprintf(&b, `<rect class="p%d" x="%d" y="38" width="12" height="12"/>`+
 			`<text x="%d" y="48">%s</text>`+"\n", i, x, x+17, escapeXML(f.Programs[i]))
@@ -180,22 +123,4 @@ func (r *figureRow) share(value float64) float64 {
 	}
 	least /= 2
 	return math.Log(value/least) / math.Log(most/least)
-}
-
-// number formats a value with three digits and separators of thousands.
-func number(v float64) string {
-	if v < 1000 {
-		return fmt.Sprintf("%.3g", v)
-	}
-	digits := fmt.Sprintf("%.0f", v)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
-}
-
-func escapeXML(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder does not fail
-	return b.String()
 }

@@ -35,7 +35,7 @@ func checkSVG(t *testing.T, text []byte) {
 	}
 	for name := range names {
 		switch name {
-		case "svg", "title", "desc", "style", "rect", "text":
+		case "svg", "title", "desc", "style", "rect", "text", "path":
 		default:
 			t.Errorf("the picture has an element %s", name)
 		}
@@ -49,8 +49,9 @@ func checkSVG(t *testing.T, text []byte) {
 // The picture of README is that of its figures. After a change of them: go run . -draw
 // comparison.json -svg comparison.svg
 func TestComparisonIsDrawn(t *testing.T) {
-	f, err := readFigure("comparison.json")
+	p, err := readPicture("comparison.json")
 	assert.NilError(t, err)
+	f := p.(*figure)
 	text, err := os.ReadFile("comparison.svg")
 	assert.NilError(t, err)
 	checkSVG(t, text)
@@ -89,11 +90,12 @@ func TestWrongFigures(t *testing.T) {
 		`{"programs":[]}`: "0 programs, want 1 to 6",
 		`{"programs":["a"],"rows":[{"name":"x","values":[1,2]}]}`: `row "x": 2 values for 1 programs`,
 		`{"programs":["a"],"rows":[{"name":"x","values":[-1]}]}`:  "the value -1 is negative",
-		`{"program":["a"]}`: "unknown field",
+		`{"program":["a"]}`:                 "unknown field",
+		`{"programs":["a"],"rows":[]} more`: "after top-level value",
 	} {
 		file := t.TempDir() + "/f.json"
 		assert.NilError(t, os.WriteFile(file, []byte(text), 0o600))
-		_, err := readFigure(file)
+		_, err := readPicture(file)
 		assert.ErrorContains(t, err, want)
 	}
 }

@@ -9,6 +9,7 @@
 //	go run . -suite telemetry -time 3s
 //	go run . -against REV [-suite …] [-time 1s] [-repeat 3]
 //	go run . [-suite …] -svg FILE [-save FILE.json]
+//	go run . -suite scale -svg FILE [-save FILE.json]
 //	go run . -draw FILE.json -svg FILE
 //
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
@@ -19,7 +20,8 @@
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
-// comparison.svg is drawn from comparison.json, the figures of README.
+// comparison.svg is drawn from comparison.json, the figures of README. The suite scale, run alone,
+// is drawn as lines: how each cost grows with the number of things.
 //
 // With -against, the program measures stdwire of the work tree beside stdwire of a commit, and
 // prints the best value of the repeats and the ratio of the costs: a row with more than 1.10× is
@@ -153,9 +155,9 @@ func main() {
 		return
 	}
 	if *draw != "" {
-		f, err := readFigure(*draw)
+		p, err := readPicture(*draw)
 		if err == nil {
-			err = writeFigure(f, *svg, *save)
+			err = writePicture(p, *svg, *save)
 		}
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "bench: %v\n", err)
@@ -169,6 +171,12 @@ func main() {
 			fmt.Fprintf(os.Stderr, "bench: there is no suite %q\n", name)
 			os.Exit(2)
 		}
+	}
+	grows := slices.Contains(selected, "scale")
+	if grows && len(selected) > 1 && (*svg != "" || *save != "") {
+		fmt.Fprintln(os.Stderr, "bench: the suite scale has a picture of its own: "+
+			"run it apart from the suites that are compared")
+		os.Exit(2)
 	}
 	if *revision != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -197,7 +205,13 @@ func main() {
 		print(s, all)
 		drawn = append(drawn, all...)
 	}
-	if err := writeFigure(figureOf(drawn), *svg, *save); err != nil {
+	f := figureOf(drawn)
+	var p picture = &f
+	if grows {
+		g := growthOf(drawn)
+		p = &g
+	}
+	if err := writePicture(p, *svg, *save); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: %v\n", err)
 		os.Exit(1)
 	}

@@ -59,9 +59,9 @@ var scales = []scale{
 func scaleSuite(o options) ([]measure, error) { return measureScales(o.time, math.MaxInt) }
 
 // measureScales measures each scale with 1, 10, 100 and so on up to limit things. The row "add one"
-// is the time of the start divided by their number, and the memory that each takes of those that
-// the number before does not have. The last column of each cost is the exponent of its growth since
-// that number: 0 is constant, 1 linear.
+// is the time of the start divided by their number; "memory of each" is that of each of those that
+// the number before does not have, which other garbage can make negative. The last column of each
+// cost is the exponent of its growth since that number: 0 is constant, 1 linear.
 func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	for _, s := range scales {
 		last := min(s.max, limit)
@@ -75,8 +75,8 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 			}
 			took := time.Since(begin)
 			used := memory() - empty
-			rows := []measure{{what: "add one", value: microseconds(took) / float64(n), unit: "µs",
-				extra: fmt.Sprintf("%.0f B each", (used-memoryBefore)/float64(n-nBefore))}}
+			rows := []measure{{what: "add one", value: microseconds(took) / float64(n), unit: "µs"},
+				{what: "memory of each", value: (used - memoryBefore) / float64(n-nBefore), unit: "B"}}
 			for _, c := range running.costs {
 				err := c.do() // the first may be slower
 				var m measure
@@ -91,11 +91,14 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 			}
 			running.stop()
 			for i, m := range rows {
-				if before != nil {
-					m.extra += fmt.Sprintf(", n^%.2f", math.Log(m.value/before[i])/
+				if before != nil && before[i] > 0 && m.value > 0 {
+					if m.extra != "" {
+						m.extra += ", "
+					}
+					m.extra += fmt.Sprintf("n^%.2f", math.Log(m.value/before[i])/
 						math.Log(float64(n)/float64(nBefore)))
 				}
-				m.what = fmt.Sprintf("%d %s: %s", n, s.things, m.what)
+				m.what = scaleRow(n, s.things, m.what)
 				m.program = "stdwire"
 				all = append(all, m)
 			}
@@ -108,6 +111,9 @@ func measureScales(d time.Duration, limit int) (all []measure, err error) {
 	}
 	return all, nil
 }
+
+// scaleRow returns the name of a row of the suite scale.
+func scaleRow(n int, things, cost string) string { return fmt.Sprintf("%d %s: %s", n, things, cost) }
 
 // memory returns the bytes of the heap and of stacks in use.
 func memory() float64 {

@@ -15,6 +15,7 @@ func TestScale(t *testing.T) {
 	all, err := measureScales(time.Millisecond, 10)
 	assert.NilError(t, err)
 	for _, want := range []struct{ things, cost string }{
+		{"tools", "add one"},
 		{"tools", "tools/call"},
 		{"tools", "change, then tools/call"},
 		{"tools", "tools/list, all pages"},
@@ -38,5 +39,15 @@ func TestScale(t *testing.T) {
 				t.Errorf("there is no row %q", what)
 			}
 		}
+	}
+	g := growthOf(all)
+	assert.NilError(t, g.check())
+	checkSVG(t, g.svg())
+	assert.DeepEqual(t, g.Charts[0].Name, "add one")
+	assert.Equal(t, len(g.Charts[0].Lines), len(scales))
+	for _, m := range all {
+		n, things, cost, ok := parseScaleRow(m.what)
+		assert.Assert(t, ok, m.what)
+		assert.Equal(t, scaleRow(n, things, cost), m.what)
 	}
 }
