@@ -21,7 +21,8 @@ type RecordedRequest struct {
 // take part.
 func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
 	at time.Time) *RecordedRequest {
-	r := t.open(kind, t.endpoint(e), req)
+	r := record{t: t}
+	r.open(kind, t.endpoint(e), req)
 	s := &r.span
 	s.Start, s.SpanContext = at, id
 	if parent := r.params.parent(); parent.IsValid() {
