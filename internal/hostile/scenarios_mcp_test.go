@@ -557,6 +557,11 @@ func telemetryScenario(w *world) {
 	own(func() {
 		_ = tel.WritePrometheus(writer(func() { w.at("rpc/mcp/telemetry.Telemetry.WritePrometheus") }))
 	})
+	own(func() {
+		_ = tel.NewTraceWriter(writer(func() {
+			w.at("rpc/mcp/telemetry.Telemetry.NewTraceWriter")
+		})).Close()
+	})
 }
 
 // A writer misbehaves.
