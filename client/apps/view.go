@@ -102,10 +102,10 @@ func (v *View) Close() error { return v.peer.Close() }
 // Done is closed when the stream has ended.
 func (v *View) Done() <-chan struct{} { return v.peer.Done() }
 
-// Ready is closed when the app has said hello, before which it must hear nothing.
+// Ready is closed when the app is initialized, before which it must receive nothing.
 func (v *View) Ready() <-chan struct{} { return v.ready }
 
-// await blocks until the app has said hello.
+// await blocks until the app is initialized.
 func (v *View) await(ctx context.Context) error {
 	select {
 	case <-v.ready:
@@ -120,7 +120,7 @@ func (v *View) await(ctx context.Context) error {
 	}
 }
 
-// notify sends a notification once the app has said hello.
+// notify sends a notification once the app is initialized.
 func (v *View) notify(ctx context.Context, method string, params any) error {
 	if err := v.await(ctx); err != nil {
 		return err
@@ -129,7 +129,7 @@ func (v *View) notify(ctx context.Context, method string, params any) error {
 }
 
 // PartialInput tells the app of arguments that are not complete yet, a JSON object. Like all
-// methods that tell the app something, it blocks until the app has said hello or ctx ends.
+// methods that tell the app something, it blocks until the app is initialized or ctx ends.
 func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) error {
 	v.mu.Lock()
 	late := v.hasInput

@@ -10,7 +10,7 @@ import (
 // logarithmic scale.
 type figure struct {
 	Title       string      `json:"title"`
-	Description string      `json:"description"` // for who cannot see the picture
+	Description string      `json:"description"` // for readers who cannot see the picture
 	Programs    []string    `json:"programs"`    // at most as many as there are colours
 	Rows        []figureRow `json:"rows"`
 }

@@ -155,7 +155,7 @@ func (l *growthLine) label() string {
 	return fmt.Sprintf("%s, n^%.2f", l.Name, l.exponent())
 }
 
-// description has the ends of all lines, for who cannot see the picture.
+// description has the ends of all lines, for readers who cannot see it.
 func (g *growth) description() string {
 	var b strings.Builder
 	b.WriteString("Lines of costs against the number of things, on logarithmic scales.")

@@ -28,8 +28,10 @@ const (
 // A gatewayWatch counts the calls of the servers of one gateway, from the messages that the gateway
 // keeps while it is watched.
 type gatewayWatch struct {
-	next  int64 // the position for host.messages
-	calls map[string]*callCount
+	next   int64 // the position for host.messages
+	begun  bool  // host.messages was read once
+	missed int64 // messages that the gateway discarded before they were read
+	calls  map[string]*callCount
 }
 
 // A callCount counts the calls of a server that have ended.
@@ -87,7 +89,10 @@ func (w *gatewayWatch) read(ctx context.Context, g *gatewayClient) error {
 		if err := g.call(ctx, "host.messages", ops.MessagesInput{After: w.next}, &page); err != nil {
 			return err
 		}
-		w.next = page.Next
+		if w.begun { // otherwise they are from before this watch
+			w.missed += page.Missed
+		}
+		w.next, w.begun = page.Next, true
 		if len(page.Messages) == 0 {
 			return nil
 		}
@@ -126,6 +131,10 @@ func (w *gatewayWatch) lines(g *gatewayClient) (all []string) {
 			text += ", " + printable.Line(s.Error)
 		}
 		all = append(all, strings.TrimRight(text, " "))
+	}
+	if w.missed > 0 {
+		all = append(all, fmt.Sprintf("%s not counted: the gateway discarded them",
+			command.Plural(int(w.missed), "message")))
 	}
 	return all
 }

@@ -42,4 +42,7 @@ func TestWatchLines(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%q", w.lines(g)),
 		`["a     ready     1 call, 0 errors, p50 2.0 ms, p95 2.0 ms" "a     ready"`+
 			` "long  failed    no calls, 3 withheld, no key"]`)
+	w.missed = 2
+	lines := w.lines(g)
+	assert.Equal(t, lines[len(lines)-1], "2 messages not counted: the gateway discarded them")
 }

@@ -3,7 +3,6 @@ package serve
 import (
 	"net/http"
 
-	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
@@ -24,12 +23,4 @@ func countFailures[Caller any](authorize func(*http.Request) (Caller, error),
 		}
 		return caller, err
 	}
-}
-
-// interceptors returns those of the HTTP API.
-func (w *httpServer) interceptors() []dispatch.Interceptor {
-	if w.recorder == nil || w.recorder.Telemetry == nil {
-		return nil
-	}
-	return []dispatch.Interceptor{w.recorder.Operation()}
 }

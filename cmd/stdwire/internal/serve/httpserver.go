@@ -237,3 +237,11 @@ func (w *httpServer) principal(std *term.Streams, log *slog.Logger) (func(*http.
 		return "token", nil
 	}, nil
 }
+
+// interceptors returns those of the HTTP API.
+func (w *httpServer) interceptors() []dispatch.Interceptor {
+	if w.recorder == nil || w.recorder.Telemetry == nil {
+		return nil
+	}
+	return []dispatch.Interceptor{w.recorder.Operation()}
+}

@@ -26,12 +26,12 @@ type frame struct {
 	recorder *tap.Recorder
 	view     *apps.View // set before the page knows of the frame
 
-	said   *io.PipeReader // what the app says, for view
-	say    *io.PipeWriter
-	events chan frameEvent
-	end    sync.Once
-	ended  chan struct{}
-	taken  atomic.Bool // the page reads the events
+	inbound    *io.PipeReader // the messages of the app, for view
+	inboundEnd *io.PipeWriter
+	events     chan frameEvent
+	end        sync.Once
+	ended      chan struct{}
+	taken      atomic.Bool // the page reads the events
 }
 
 // A frameEvent is something that the page must do for an app. One field is set.
@@ -54,14 +54,14 @@ const (
 func newFrame(id string, r *tap.Recorder) *frame {
 	f := &frame{id: id, recorder: r, events: make(chan frameEvent, maxEvents),
 		ended: make(chan struct{})}
-	f.said, f.say = io.Pipe()
+	f.inbound, f.inboundEnd = io.Pipe()
 	return f
 }
 
-// Read is that of the view: what the app says.
-func (f *frame) Read(to []byte) (int, error) { return f.said.Read(to) }
+// Read reads the messages of the app, for the view.
+func (f *frame) Read(to []byte) (int, error) { return f.inbound.Read(to) }
 
-// Write is that of the view: whole lines for the app.
+// Write sends messages of the view, which are whole lines, to the app.
 func (f *frame) Write(lines []byte) (int, error) {
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
@@ -77,8 +77,8 @@ func (f *frame) Write(lines []byte) (int, error) {
 func (f *frame) Close() error {
 	f.end.Do(func() {
 		close(f.ended)
-		_ = f.say.Close()
-		_ = f.said.Close()
+		_ = f.inboundEnd.Close()
+		_ = f.inbound.Close()
 	})
 	return nil
 }
@@ -113,15 +113,15 @@ func (f *frame) callbacks(o *apps.Options) {
 	}
 }
 
-// hear passes on what the app has said, in order. It blocks until the view has read it.
-func (f *frame) hear(messages []json.RawMessage) error {
+// receive passes messages of the app to the view, in order. It blocks until the view has read them.
+func (f *frame) receive(messages []json.RawMessage) error {
 	for _, m := range messages {
 		line, err := jsonscan.AppendCompact(nil, m)
 		if err != nil {
 			return command.BadArgs("%v", err)
 		}
 		f.recorder.Client.Frame(line)
-		if _, err := f.say.Write(append(line, '\n')); err != nil {
+		if _, err := f.inboundEnd.Write(append(line, '\n')); err != nil {
 			return notFound("app", f.id)
 		}
 	}
@@ -190,8 +190,8 @@ func (f *frame) follow(ctx context.Context, calls *calls, id int64) {
 	}
 }
 
-// change tells the app of a change of the page, if the app says hello within answerWait. A display
-// mode that the app does not support is a bad argument.
+// change tells the app of a change of the page, if the app is initialized within answerWait. A
+// display mode that the app does not support is a bad argument.
 func (f *frame) change(ctx context.Context, changed mcp.HostContext) error {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()

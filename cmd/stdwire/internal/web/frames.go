@@ -249,7 +249,7 @@ func (f *frames) routes(mux *http.ServeMux) {
 		error) {
 		fr, err := f.find(r)
 		if err == nil {
-			err = fr.hear(in)
+			err = fr.receive(in)
 		}
 		return nil, err
 	})

@@ -125,7 +125,7 @@ func (a *appSite) events(id string) (next func() string, stop func()) {
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"ui/initialize","params":{"protocolVersion":"2026-01-26","appInfo":{"name":"a","version":"1"},"appCapabilities":{}}}`
 
-// An app hears of its call after it has said hello, and of nothing before.
+// An app receives nothing before ui/initialize, and its call after it.
 func TestFrame(t *testing.T) {
 	a := visitApps(t)
 	d, status := a.show(a.call(), a.digest())

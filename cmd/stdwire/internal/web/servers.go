@@ -31,7 +31,7 @@ type server struct {
 	config   scan.Config
 	refusal  *problem // why it cannot be started; nil if it can
 	source   string   // where it is configured
-	file     string   // the one of source; "" if it is none of the configuration
+	file     string   // that defines it; "" if no configuration does
 	digest   string   // of the configured definition
 	disabled bool     // by the configuration
 	upstream host.Server
