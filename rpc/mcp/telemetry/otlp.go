@@ -216,7 +216,7 @@ func (p *Point) appendHistogram(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendDouble(dst, bound)
+		dst = appendDouble(dst, bound.Seconds())
 	}
 	return append(dst, ']')
 }

@@ -85,7 +85,7 @@ var revisions = mcp.Supported()
 // inject returns params whose _meta carries the trace context c, and otherwise what it had. Params
 // that are neither absent nor an object are returned unchanged, and those whose _meta is not an
 // object: the other side refuses it.
-func inject(raw json.RawMessage, p *params, c SpanContext) json.RawMessage {
+func inject(raw json.RawMessage, p *params, c *SpanContext) json.RawMessage {
 	at := jsonscan.Space(raw, 0)
 	if p.noObject || len(raw) > 0 && raw[at] != '{' {
 		return raw
@@ -122,7 +122,7 @@ func appendRest(dst, rest []byte) []byte {
 	return append(dst, rest...)
 }
 
-func appendTrace(dst []byte, c SpanContext) []byte {
+func appendTrace(dst []byte, c *SpanContext) []byte {
 	dst = append(dst, `"traceparent":"`...)
 	dst = append(c.appendTraceparent(dst), '"')
 	if c.State != "" {

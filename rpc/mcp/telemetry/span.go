@@ -96,14 +96,14 @@ func (t *Telemetry) StartSpan(ctx context.Context, name string, kind Kind,
 		return ctx, nil
 	}
 	parent := SpanContextFrom(ctx)
-	span := t.newSpan(parent, kind)
+	span := t.newSpan(&parent, kind)
 	span.name = clip(name)
 	a := &ActiveSpan{t: t, span: span}
 	a.Set(attrs...)
 	return &spanContext{ctx, span.SpanContext}, a
 }
 
-func (t *Telemetry) newSpan(parent SpanContext, kind Kind) Span {
+func (t *Telemetry) newSpan(parent *SpanContext, kind Kind) Span {
 	return Span{SpanContext: t.o.Sampler.child(parent), Parent: parent.Span,
 		RemoteParent: parent.Remote, Kind: kind, Start: time.Now()}
 }
@@ -138,18 +138,13 @@ func (a *ActiveSpan) End(err error) {
 func (a *ActiveSpan) end(f failure) {
 	a.span.Duration = time.Since(a.span.Start)
 	a.span.fail(f)
-	a.t.finish(&a.span)
+	if a.span.Sampled {
+		a.t.queue.put(&a.span)
+	}
 }
 
 func (s *Span) fail(f failure) {
 	s.ErrorType, s.Message, s.message.rpcError = f.kind, clip(f.text), f.rpc
-}
-
-// finish queues a span if it is sampled.
-func (t *Telemetry) finish(s *Span) {
-	if s.Sampled {
-		t.queue.put(s)
-	}
 }
 
 // idText returns an ID as the conventions have it: the text of a string, or a number.
