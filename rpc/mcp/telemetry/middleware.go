@@ -30,7 +30,8 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 				endpoint = onHTTP
 			}
 			r := record{t: t}
-			r.open(Server, endpoint, req)
+			members, _ := ctx.Value(mcp.RequestParamsKey{}).(mcp.RequestParams)
+			r.open(Server, endpoint, req, members)
 			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
 			if !parent.IsValid() {
 				parent, ambient = ambient, SpanContext{}
@@ -65,7 +66,7 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
 			r := record{t: t}
-			r.open(Client, endpoint, req)
+			r.open(Client, endpoint, req, nil)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
@@ -114,8 +115,9 @@ type record struct {
 	returned   bool
 }
 
-// open reads a message that was received or is to be sent. It makes no span.
-func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request) {
+// open reads a message that was received or is to be sent, whose members may be known already. It
+// makes no span.
+func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request, members mcp.RequestParams) {
 	t := r.t
 	r.notifies = isNotification(req.Method)
 	r.kind, r.start = kind, time.Since(t.start)
@@ -130,7 +132,11 @@ func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request) {
 		}
 	}
 	m.targetKey = target.attr
-	r.params = readParams(req.Params, target.param)
+	if members != nil && members.Of(req.Params) {
+		r.params = scannedParams(members, target.param)
+	} else {
+		r.params = readParams(req.Params, target.param)
+	}
 	if text, ok := jsonscan.Unquote(r.params.target); ok {
 		if known, ok := t.names(target.attr).find(text); ok {
 			m.target = known

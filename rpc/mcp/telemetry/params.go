@@ -18,6 +18,17 @@ type params struct {
 	version                 []byte // a token: the revision of a modern request
 }
 
+// scannedParams returns what is recorded of params that a server has read already.
+func scannedParams(members mcp.RequestParams, name string) (p params) {
+	if name != "" {
+		p.target = members.Param(name)
+	}
+	p.traceparent = members.MetaValue(mcp.MetaTraceparent)
+	p.tracestate = members.MetaValue(mcp.MetaTracestate)
+	p.version = members.MetaValue(mcp.MetaProtocolVersion)
+	return p
+}
+
 // readParams finds what is recorded; name is the parameter with the target, or "". It need not look
 // for a second member of the same name, because those who handle a message refuse it.
 func readParams(raw json.RawMessage, name string) (p params) {
@@ -28,7 +39,7 @@ func readParams(raw json.RawMessage, name string) (p params) {
 			p.target, foundName = value, true
 		case !foundMeta && jsonscan.KeyIs(token, "_meta"):
 			if foundMeta = true; value[0] == '{' {
-				p.meta, p.metaAt = value, cap(raw)-cap(value) // value is a slice of raw
+				p.meta, p.metaAt = value, jsonscan.Offset(raw, value)
 			} else {
 				p.noObject = true
 			}

@@ -23,7 +23,7 @@ type RecordedRequest struct {
 func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
 	at time.Time) *RecordedRequest {
 	r := record{t: t}
-	r.open(kind, t.endpoint(e), req)
+	r.open(kind, t.endpoint(e), req, nil)
 	r.span = id
 	if parent := r.params.parent(); parent.IsValid() {
 		r.span.Trace, r.span.State = parent.Trace, parent.State
