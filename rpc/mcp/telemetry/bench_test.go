@@ -133,3 +133,22 @@ func BenchmarkHandle(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkAppendTraces measures the encoding of a span.
+func BenchmarkAppendTraces(b *testing.B) {
+	tel := telemetry.Options{}.New()
+	handle := tel.Incoming(telemetry.Endpoint{})(
+		func(context.Context, *rpc.Request) (any, error) { return nil, nil })
+	for i := range 512 {
+		_, _ = handle(b.Context(), &rpc.Request{ID: rpc.IntID(int64(i)),
+			Method: mcp.MethodCallTool, Params: json.RawMessage(echoParams)})
+	}
+	spans := tel.TakeSpans(nil, 512)
+	b.ReportAllocs()
+	var body []byte
+	for n := 0; b.Loop(); n++ {
+		if n%len(spans) == 0 {
+			body = tel.AppendTraces(body[:0], spans)
+		}
+	}
+}

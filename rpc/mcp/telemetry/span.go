@@ -50,8 +50,11 @@ func (s *Span) Name() string {
 
 // Attributes returns the attributes of the span, by the names of the semantic conventions.
 func (s *Span) Attributes() []slog.Attr {
-	attrs := append([]slog.Attr(nil), s.extra...)
-	attrs = s.message.appendAttrs(attrs)
+	return s.appendOwn(s.message.appendAttrs(append([]slog.Attr(nil), s.extra...)))
+}
+
+// appendOwn appends the attributes that differ from message to message.
+func (s *Span) appendOwn(attrs []slog.Attr) []slog.Attr {
 	if s.message.targetKey == attrURI && s.message.target != "" {
 		attrs = append(attrs, slog.String(attrURI, s.message.target))
 	}
@@ -149,9 +152,10 @@ func (s *Span) fail(f failure) {
 
 // idText returns an ID as the conventions have it: the text of a string, or a number.
 func idText(id rpc.ID) string {
-	text := id.String()
-	if unquoted, ok := jsonscan.Text([]byte(text)); ok {
-		return unquoted
+	var room [maxText]byte
+	token := id.AppendJSON(room[:0])
+	if text, ok := jsonscan.Unquote(token); ok {
+		return string(text)
 	}
-	return text
+	return string(token)
 }
