@@ -89,6 +89,48 @@ func TestWebChangesServers(t *testing.T) {
 	}
 }
 
+// Servers are moved with the keyboard, and the file is otherwise as it was.
+func TestWebMovesServers(t *testing.T) {
+	b := newNodeBench(t)
+	server, err := json.Marshal(pageServer(t, "Echoes."))
+	assert.NilError(t, err)
+	var command []json.RawMessage
+	assert.NilError(t, json.Unmarshal(server, &command))
+	args, err := json.Marshal(command[1:])
+	assert.NilError(t, err)
+	three := `"three": {"command": ` + string(command[0]) + `, "args": ` + string(args) + `}`
+	b.write("config.json", `{
+  "mcpServers": {
+    // the first
+    "one": {"command": "first", "env": {"KEY": "`+webSecret+`"}}, // stays
+    "two": {"command": "second"},
+    `+three+`
+  }
+}
+`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Diff, Focused, Content string
+		Order                  []string
+		Dialogs, Ready         int
+	}
+	w.change("move", map[string]any{"file": b.path("config.json")}, &got)
+	assert.Assert(t, cmp.Contains(got.Diff, `-    "two": {"command": "second"},`))
+	assert.Equal(t, got.Focused, "Move one down")
+	assert.DeepEqual(t, got.Order, []string{"two", "three", "one"})
+	assert.Equal(t, got.Dialogs, 0)
+	assert.Equal(t, got.Ready, 1) // it was not started again
+	assert.Equal(t, got.Content, `{
+  "mcpServers": {
+    "two": {"command": "second"},
+    `+three+`,
+    // the first
+    "one": {"command": "first", "env": {"KEY": "`+webSecret+`"}} // stays
+  }
+}
+`)
+}
+
 // A page for a server that no file defines changes none, and says so.
 func TestWebChangesNothing(t *testing.T) {
 	server := pageServer(t, "Echoes.")

@@ -30,6 +30,24 @@ const write = async () => {
 };
 const content = () => readFile(given.file, 'utf8');
 
+// examine looks whether what is shown is usable at all sizes, and by a screen reader.
+async function examine(name) {
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  const session = await context.newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axe });
+  seen.findings ??= [];
+  for (const [width, theme] of [[1280, 'light'], [1280, 'dark'], [360, 'light'], [360, 'dark']]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
+    const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+      expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
+    for (const finding of result.value) seen.findings.push(`${name} ${width} ${theme}: ${finding}`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) seen.findings.push(`${name} ${width}: ${over} px too wide`);
+    if (given.shots) await page.screenshot({ path: `${given.shots}/servers-${name}-${width}-${theme}.png` });
+  }
+}
+
 const scenarios = {
   async change() {
     await page.goto(given.url);
@@ -94,23 +112,40 @@ const scenarios = {
     seen.exported = await readFile(await file.path(), 'utf8');
     seen.content = await content();
 
-    // the dialog is usable at all sizes, and by a screen reader
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const session = await context.newCDPSession(page);
-    await session.send('Runtime.evaluate', { expression: axe });
     await card('one-copy').getByRole('button', { name: 'Edit' }).click();
     await dialog.getByRole('button', { name: 'Show the change' }).click();
-    seen.findings = [];
-    for (const [width, theme] of [[1280, 'light'], [360, 'dark']]) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
-      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
-        expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
-      for (const finding of result.value) seen.findings.push(`${width} ${theme}: ${finding}`);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (over > 0) seen.findings.push(`${width}: ${over} px too wide`);
-      if (given.shots) await page.screenshot({ path: `${given.shots}/servers-edit-${width}.png` });
-    }
+    await examine('edit');
+  },
+
+  // Servers are moved with the keyboard.
+  async move() {
+    await page.goto(given.url);
+    await card('three').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('three').locator('.state-ready').waitFor();
+    const press = async target => {
+      await target.focus();
+      await page.keyboard.press('Enter');
+    };
+    const order = () => page.locator('.card h3').allInnerTexts();
+    const move = async name => {
+      await press(page.getByRole('button', { name, exact: true }));
+      await dialog.getByLabel('What changes').waitFor();
+      const diff = await dialog.getByLabel('What changes').innerText();
+      await press(dialog.getByRole('button', { name: 'Write the file' }));
+      await dialog.waitFor({ state: 'detached' });
+      return diff;
+    };
+    seen.diff = await move('Move one down');
+    await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
+    seen.focused = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+    await move('Move three up');
+    await page.waitForFunction(() => document.querySelectorAll('.card h3')[1].textContent === 'three');
+    seen.order = await order();
+    await press(page.getByRole('button', { name: 'Move two up', exact: true })); // it is the first
+    seen.dialogs = await dialog.count();
+    seen.ready = await card('three').locator('.state-ready').count();
+    seen.content = await content();
+    await examine('moved');
   },
 
   // The settings of a server that no file defines: roots, a command that answers for a model, headers.

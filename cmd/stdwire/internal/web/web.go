@@ -68,8 +68,8 @@ from now on between the gateway, its clients and its servers.
 With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
 first on the page; one that the command fails to answer waits for you.
 
-Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
-of a file is shown before it is written; values of variables and headers stay in the file, and are
+Servers of the configuration are added, edited, moved, copied, removed and imported on the page. Each
+change of a file is shown before it is written; values of variables and headers stay in the file, and are
 never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has

@@ -85,6 +85,11 @@ export async function remove(id, file) {
   await change(`Remove ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, remove: true })).show();
 }
 
+// move exchanges the places of two servers.
+export async function move(id, other, file) {
+  await change(`Move ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, swap: other })).show();
+}
+
 // importing adds servers of another file: of an application, of a registry, or pasted.
 export async function importing() {
   const { files, applications } = await configuration();

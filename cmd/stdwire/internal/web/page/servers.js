@@ -1,6 +1,6 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
-import { add, clone, configuration, edit, exporting, importing, remove } from './config.js';
+import { add, clone, configuration, edit, exporting, importing, move, remove } from './config.js';
 import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
 import { extensions } from './extensions.js';
 import { tree } from './json.js';
@@ -33,14 +33,19 @@ export function servers(root) {
     if (state.servers.length === 0) {
       replace(list, element('p', {}, 'There are no servers here. The timeline shows what was recorded.'));
     }
-    for (const server of state.servers) {
+    for (const [i, server] of state.servers.entries()) {
       if (cards.size === 0) replace(list);
       if (!cards.has(server.id)) {
         cards.set(server.id, card(server.id));
         cards.get(server.id).files(editable);
-        list.append(cards.get(server.id).node);
       }
-      cards.get(server.id).update(server);
+      const { node, update } = cards.get(server.id);
+      if (list.children[i] !== node) {
+        const focused = node.contains(document.activeElement) && document.activeElement;
+        list.insertBefore(node, list.children[i]);
+        if (focused) focused.focus();
+      }
+      update(server);
     }
   };
   update();
@@ -74,9 +79,19 @@ function card(id) {
   let shown = '';
   let file;
   let editable = [];
-  const change = element('div', { class: 'row' });
-  const changes = () => replace(change, editable.includes(file) && [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
-    .map(([text, action]) => button(text, () => attempt(outcome, action))));
+  // beside returns the server before (-1) or behind (1) this one in its file.
+  const beside = step => {
+    const all = state.servers.filter(one => one.file === file);
+    return all[all.findIndex(one => one.id === id) + step]?.id;
+  };
+  const moves = [['Up', -1], ['Down', 1]].map(([text, step]) => [step, button(text, () => attempt(outcome, () => beside(step) && move(id, beside(step), file)),
+    { title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
+  const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
+    .map(([text, action]) => button(text, () => attempt(outcome, action))), moves.map(([, one]) => one));
+  const changes = () => {
+    change.hidden = !editable.includes(file);
+    for (const [step, one] of moves) one.setAttribute('aria-disabled', String(!beside(step)));
+  };
   const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, roots, more);
   return { node, files(all) {
     editable = all;
