@@ -162,3 +162,31 @@ func TestWebServerSettings(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Sampled, "the command says"))
 	assert.Assert(t, cmp.Contains(got.Headers, "(Zürich)"))
 }
+
+// The user of the page logs in to a server at the authorization server's page, and out again.
+func TestWebAuthorization(t *testing.T) {
+	b := newNodeBench(t)
+	f := newFront(t)
+	i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"jwt", "mcp"}},
+		"scopes": []string{"mcp"}})
+	b.protect(f, i)
+	b.write("config.json", `{"mcpServers": {"docs": {"url": "`+f.url+`"}}}`)
+	count := i.since()
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Problem, Command, Facts          string
+		Messages, Problems, Leaked, Left int
+	}
+	w.change("authorize", map[string]any{"state": b.path("state")}, &got)
+	assert.Assert(t, cmp.Contains(got.Problem, "terminal: stdwire auth login docs"))
+	assert.Equal(t, got.Problems, 0)
+	assert.Equal(t, got.Command, "stdwire auth login docs")
+	assert.Assert(t, cmp.Contains(got.Facts, i.url))
+	assert.Assert(t, cmp.Contains(got.Facts, "is valid until"))
+	assert.Assert(t, cmp.Contains(got.Facts, "mcp"))
+	assert.Assert(t, got.Messages > 0)
+	assert.Equal(t, got.Leaked, 0)
+	assert.Equal(t, got.Left, 0)
+	assert.Equal(t, count("granted authorization_code"), 1)
+	assert.Equal(t, count("POST /token/revocation"), 1)
+}

@@ -1,5 +1,5 @@
 // A user who changes servers on the page of stdwire web, in a browser. The argument is that of web.mjs.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
@@ -11,10 +11,11 @@ const page = await context.newPage();
 page.setDefaultTimeout(20_000);
 const seen = { errors: [], bodies: [] };
 page.on('pageerror', error => seen.errors.push(error.message));
-// what the page is told, which has no secret
+const told = []; // what the page is told, which has no secret
 page.on('response', async response => {
   if (!new URL(response.url()).pathname.startsWith('/api/') || response.url().endsWith('/changes')) return;
   const text = await response.text().catch(() => '');
+  told.push(text);
   if (text.includes(given.secret)) seen.bodies.push(`${response.url()}: ${text}`);
 });
 
@@ -178,6 +179,44 @@ const scenarios = {
     await page.getByTestId('monitor').getByRole('link').first().waitFor();
     await page.getByRole('button', { name: 'Latest messages beside the view' }).click();
     await page.getByTestId('monitor').waitFor({ state: 'hidden' });
+  },
+
+  // A server that wants authorization: logging in and out.
+  async authorize() {
+    await page.goto(given.url);
+    const one = card('docs');
+    await one.getByRole('button', { name: 'Start', exact: true }).click();
+    await one.locator('.problem').waitFor();
+    seen.problem = await one.locator('.problem').innerText();
+    await one.getByText('Authorization: not logged in').click();
+    seen.command = await one.locator('.authorization code').innerText();
+    await one.getByRole('button', { name: 'Log in' }).click();
+    await one.getByRole('button', { name: 'Cancel the login' }).click();
+    await one.getByRole('button', { name: 'Log in' }).click();
+    const link = one.locator('.authorization a');
+    await link.waitFor();
+    await examine('login');
+    const [popup] = await Promise.all([context.waitForEvent('page'), link.click()]);
+    await popup.getByText('go back to the program').waitFor();
+    await popup.close();
+    await one.locator('.state-ready').waitFor();
+    await one.getByText('Authorization: logged in').waitFor();
+    seen.facts = await one.locator('.authorization').innerText();
+    seen.problems = await one.locator('.problem').count();
+    await examine('logged-in');
+    const [file] = (await readdir(`${given.state}/stdwire/credentials`)).filter(name => name.endsWith('.json'));
+    const { access_token: access, refresh_token: refresh } = JSON.parse(await readFile(`${given.state}/stdwire/credentials/${file}`, 'utf8'));
+    seen.messages = await page.evaluate(async () => {
+      const get = async path => (await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).text();
+      const { messages } = JSON.parse(await get('traffic?after=0'));
+      for (const { n } of messages) await get(`traffic/${n}`);
+      return messages.length;
+    });
+    seen.leaked = [access, refresh].filter(token => !token || told.some(text => text.includes(token))).length;
+    await one.getByRole('button', { name: 'Log out' }).click();
+    await one.locator('.state-stopped').waitFor();
+    await one.getByText('Authorization: not logged in').waitFor();
+    seen.left = (await readdir(`${given.state}/stdwire/credentials`)).filter(name => name.endsWith('.json')).length;
   },
 
   async closed() {

@@ -17,7 +17,8 @@ const (
 	topicQuestions = "questions"
 	topicUpdates   = "updates" // of subscribed resources
 
-	topicExtensions = "extensions" // that are declared to servers
+	topicExtensions    = "extensions"    // that are declared to servers
+	topicAuthorization = "authorization" // logins and credentials
 )
 
 // changes counts the changes of each topic. A page that is told of a change fetches what it shows;

@@ -1,5 +1,6 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
+import { authorization } from './authorization.js';
 import { add, clone, configuration, edit, exporting, importing, move, remove } from './config.js';
 import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
 import { extensions } from './extensions.js';
@@ -27,6 +28,7 @@ export function servers(root) {
     for (const [id, one] of cards) {
       if (!state.servers.some(server => server.id === id)) {
         one.node.remove();
+        one.close();
         cards.delete(id);
       }
     }
@@ -55,6 +57,7 @@ export function servers(root) {
     close() {
       end();
       endExtensions();
+      for (const one of cards.values()) one.close();
     },
   };
 }
@@ -66,6 +69,9 @@ function card(id) {
   const outcome = element('div', { role: 'status' });
   const more = element('div');
   const log = element('div');
+  const access = element('div');
+  let authorized;
+  let connection = ''; // the state in which authorized was updated
   const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
   const setRoots = result => attempt(outcome, async () => {
     await api.post(`servers/${api.segments(id)}/roots`, { result });
@@ -75,7 +81,15 @@ function card(id) {
     element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
       button('Ask each time', () => setRoots(null))));
   const actions = element('div', { class: 'row' });
-  const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+  // tidy removes a problem of an action that the state of the server shows, or has overcome.
+  const tidy = ready => {
+    const one = outcome.querySelector(':scope > .problem');
+    if (one && (ready || one.textContent === trouble.textContent)) one.remove();
+  };
+  const act = async action => {
+    await attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+    tidy();
+  };
   let shown = '';
   let file;
   let editable = [];
@@ -92,8 +106,8 @@ function card(id) {
     change.hidden = !editable.includes(file);
     for (const [step, one] of moves) one.setAttribute('aria-disabled', String(!beside(step)));
   };
-  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, roots, more);
-  return { node, files(all) {
+  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, more);
+  return { node, close: () => authorized?.close(), files(all) {
     editable = all;
     changes();
   }, update(server) {
@@ -114,7 +128,17 @@ function card(id) {
     ].filter(([, value]) => value !== undefined && value !== '' && value !== 0)
       .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
     replace(trouble, server.problem && problem(server.problem));
+    if (server.url && !server.watched && !authorized) {
+      authorized = authorization(id);
+      access.append(authorized.node);
+    }
+    access.hidden = !server.url;
     const ready = server.state === 'ready';
+    tidy();
+    if (connection !== (connection = `${server.state} ${server.since} ${server.url}`)) {
+      authorized?.update();
+      tidy(ready);
+    }
     roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
       server.state === 'disabled' ? button('Enable', () => act('enable'))
