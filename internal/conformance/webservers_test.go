@@ -163,6 +163,31 @@ func TestWebServerSettings(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Headers, "(Zürich)"))
 }
 
+// The fields of oauth are in the form; the secret stays in the file, and a new one in the
+// environment.
+func TestWebOAuthFields(t *testing.T) {
+	b := newNodeBench(t)
+	const docs = `    "docs": {"url": "https://docs.example/mcp", "oauth": {"clientId": "me",
+      "clientSecret": "` + webSecret + `", // secret
+      "issuer": "https://issuer.example", "scope": ["a", "b"]}}`
+	b.write("config.json", "{\n  \"mcpServers\": {\n"+docs+"\n  }\n}\n")
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Refused, Added, Scopes, Edited, Content string
+		Shown                                   []string
+	}
+	w.change("oauth", map[string]any{"file": b.path("config.json")}, &got)
+	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is no variable"))
+	for _, line := range []string{`"clientId": "me"`, `"clientSecret": "${CLIENT_SECRET}"`,
+		`"issuer": "https://issuer.example"`, `"scope": "read write"`} {
+		assert.Assert(t, cmp.Contains(got.Added, line))
+	}
+	assert.DeepEqual(t, got.Shown, []string{"me", "…1", "https://issuer.example"})
+	assert.Equal(t, strings.Join(strings.Fields(got.Scopes), ""), `["a","b"]`)
+	assert.Assert(t, cmp.Contains(got.Content, strings.Replace(docs, `"me"`, `"other"`, 1)))
+	assert.Assert(t, !strings.Contains(got.Content, "typed-in"))
+}
+
 // The user of the page logs in to a server at the authorization server's page, and out again.
 func TestWebAuthorization(t *testing.T) {
 	b := newNodeBench(t)

@@ -181,6 +181,34 @@ const scenarios = {
     await page.getByTestId('monitor').waitFor({ state: 'hidden' });
   },
 
+  // The client of a server that wants authorization is written in the form.
+  async oauth() {
+    await page.goto(given.url);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const input = name => dialog.getByLabel(name, { exact: true });
+    await input('Name').fill('new');
+    await input('Send command').uncheck();
+    await input('url').fill('https://new.example/mcp');
+    await input('clientId').fill('me');
+    await input('issuer').fill('https://issuer.example');
+    await input('scope').fill('read write');
+    await input('clientSecret').fill('typed-in');
+    await dialog.getByRole('button', { name: 'Show the change' }).click();
+    seen.refused = await dialog.locator('.problem').innerText();
+    await input('clientSecret').fill('${CLIENT_SECRET}');
+    await input('clientSecret').scrollIntoViewIfNeeded();
+    await examine('oauth');
+    seen.added = await write();
+    await card('new').waitFor();
+
+    await card('docs').getByRole('button', { name: 'Edit' }).click();
+    seen.shown = await Promise.all(['clientId', 'clientSecret', 'issuer'].map(name => input(name).inputValue()));
+    seen.scopes = await input('scope, as JSON').inputValue(); // a list, which the form has no field for
+    await input('clientId').fill('other');
+    seen.edited = await write();
+    seen.content = await content();
+  },
+
   // A server that wants authorization: logging in and out.
   async authorize() {
     await page.goto(given.url);
