@@ -215,3 +215,24 @@ func TestWebAuthorization(t *testing.T) {
 	assert.Equal(t, count("granted authorization_code"), 1)
 	assert.Equal(t, count("POST /token/revocation"), 1)
 }
+
+// A list that has changed since it was looked at is marked, and what is new in it.
+func TestWebListsChanged(t *testing.T) {
+	path, err := everything()
+	assert.NilError(t, err)
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			w := openWeb(t, newNodeBench(t), "--era", era, "--", path)
+			var got struct {
+				Marked, Unmarked, Own string
+				Fresh, Left           []string
+			}
+			w.change("lists", map[string]any{"server": filepath.Base(path)}, &got)
+			assert.Equal(t, strings.Count(got.Marked, "changed"), 1, "%s", got.Marked)
+			assert.DeepEqual(t, got.Fresh, []string{"just added"})
+			assert.Assert(t, !strings.Contains(got.Unmarked, "changed"), "%s", got.Unmarked)
+			assert.Assert(t, !strings.Contains(got.Own, "changed"), "%s", got.Own)
+			assert.Equal(t, len(got.Left), 0, "%q", got.Left)
+		})
+	}
+}

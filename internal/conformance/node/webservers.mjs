@@ -47,6 +47,7 @@ async function examine(name) {
     if (over > 0) seen.findings.push(`${name} ${width}: ${over} px too wide`);
     if (given.shots) await page.screenshot({ path: `${given.shots}/servers-${name}-${width}-${theme}.png` });
   }
+  await page.setViewportSize({ width: 1280, height: 900 });
 }
 
 const scenarios = {
@@ -245,6 +246,39 @@ const scenarios = {
     await one.locator('.state-stopped').waitFor();
     await one.getByText('Authorization: not logged in').waitFor();
     seen.left = (await readdir(`${given.state}/stdwire/credentials`)).filter(name => name.endsWith('.json')).length;
+  },
+
+  // Lists that change while another view is shown, and while they are.
+  async lists() {
+    await page.goto(given.url);
+    const nav = name => page.locator('#views').getByRole('link', { name });
+    const tools = page.getByTestId('definitions');
+    const call = async name => {
+      await page.evaluate(to => { location.hash = to; }, `#/tools/${given.server}/${name}`);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByTestId('call').getByText('Changed', { exact: true }).waitFor();
+    };
+    await nav('Prompts').click();
+    await tools.getByRole('link').first().waitFor();
+    await call('test_trigger_prompt_change');
+    await nav('Prompts changed').waitFor();
+    seen.marked = await page.locator('#views').innerText();
+    await examine('changed');
+    await nav('Prompts changed').click();
+    await tools.getByRole('link', { name: 'transient_prompt just added' }).waitFor();
+    seen.fresh = await tools.locator('.badge').allInnerTexts();
+    seen.unmarked = await page.locator('#views').innerText();
+    await examine('added');
+
+    await call('test_trigger_tool_change'); // in the view of the list itself
+    await tools.getByRole('link', { name: 'transient_tool just added' }).waitFor();
+    seen.own = await page.locator('#views').innerText();
+    await tools.getByRole('link', { name: 'transient_tool' }).click();
+    await page.locator('.detail h2', { hasText: 'transient_tool' }).waitFor();
+    await page.waitForFunction(() => ![...document.querySelectorAll('.items .badge')].some(one => one.textContent.startsWith('just')));
+    await nav('Prompts').click(); // it was left
+    await tools.getByRole('link', { name: 'transient_prompt' }).waitFor();
+    seen.left = await tools.locator('.badge').allInnerTexts();
   },
 
   async closed() {

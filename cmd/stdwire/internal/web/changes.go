@@ -17,6 +17,7 @@ const (
 	topicQuestions = "questions"
 	topicUpdates   = "updates" // of subscribed resources
 
+	topicList          = "list "         // of any server, with the method that lists it
 	topicExtensions    = "extensions"    // that are declared to servers
 	topicAuthorization = "authorization" // logins and credentials
 )

@@ -135,7 +135,10 @@ func (s *servers) answer(id string, o *client.Options) {
 		}
 		return result.Roots, nil
 	}
-	o.OnListChanged = func(string) { s.changes.add(topicDefinitions(id)) }
+	o.OnListChanged = func(method string) {
+		s.changes.add(topicDefinitions(id))
+		s.changes.add(topicList + method)
+	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }
 
