@@ -157,7 +157,7 @@ func TestWebTools(t *testing.T) {
 	w := openWeb(t, b, "-s", "page", "--config", "config.json")
 	var got struct {
 		Listed, Shown, Icons            int
-		JSON                            map[string]any
+		JSON, Meta                      map[string]any
 		Sent, Name, Exact, Misfit, Diff string
 		Page, Link, Visited             string
 		Progress, Released, Cancelled   string
@@ -172,6 +172,7 @@ func TestWebTools(t *testing.T) {
 		"size": 2.0, "contact": map[string]any{"phone": 9007199254740993.0}, "count": 3.0,
 		"data": "aGVsbG8=", "more": map[string]any{"ratio": 1.5}})
 	assert.Assert(t, cmp.Contains(got.Sent, "9007199254740993"))
+	assert.Equal(t, got.Meta["example.com/x"], 7.0)
 	assert.Equal(t, got.Name, "Alan")
 	assert.Assert(t, cmp.Contains(got.Exact, "12345678901234567890"))
 	assert.Assert(t, cmp.Contains(got.Code["stdwire"], "stdwire call arguments -d '{"))

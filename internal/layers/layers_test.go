@@ -252,7 +252,7 @@ var layers = []struct {
 	{"cmd/stdwire/internal/web", []string{
 		"internal/atomicfile", "internal/httpdeadline", "internal/jsondiff", "internal/jsonscan",
 		"rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
-		"client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
+		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
 		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",

@@ -17,7 +17,9 @@ const (
 	topicQuestions = "questions"
 	topicUpdates   = "updates" // of subscribed resources
 
-	topicExtensions = "extensions" // that are declared to servers
+	topicList          = "list "         // of any server, with the method that lists it
+	topicExtensions    = "extensions"    // that are declared to servers
+	topicAuthorization = "authorization" // logins and credentials
 )
 
 // changes counts the changes of each topic. A page that is told of a change fetches what it shows;

@@ -27,6 +27,7 @@ type site struct {
 	calls     *calls
 	saved     *saved
 	frames    *frames
+	logins    *logins
 	// configuration is the files that the page can change; nil if it was opened without any.
 	configuration *configuration
 	gateway       *watchedGateway // in place of servers; nil if none is watched
@@ -175,6 +176,7 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("POST /api/recordings", s.upload)
 	s.configuration.routes(mux)
 	s.frames.routes(mux)
+	s.logins.routes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.extensionRoutes(mux)
 	return mux

@@ -35,6 +35,9 @@ type server struct {
 	digest   string   // of the configured definition
 	disabled bool     // by the configuration
 	upstream host.Server
+	// endpoint returns how it is reached at its URL; nil for one that has none
+	endpoint func() (*config.Endpoint, error)
+	login    string // the command that logs in to it; "" if nobody can
 }
 
 // servers are the servers of the page. A [host.Manager] starts, restarts and ends them.
@@ -132,7 +135,10 @@ func (s *servers) answer(id string, o *client.Options) {
 		}
 		return result.Roots, nil
 	}
-	o.OnListChanged = func(string) { s.changes.add(topicDefinitions(id)) }
+	o.OnListChanged = func(method string) {
+		s.changes.add(topicDefinitions(id))
+		s.changes.add(topicList + method)
+	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }
 
@@ -221,9 +227,20 @@ func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Cl
 	}
 	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(one, c) })
 	if e, ok := errors.AsType[*host.UnavailableError](err); ok { // the cause has the remedy
-		return e.Err
+		err = e.Err
 	}
-	return err
+	return one.explain(err)
+}
+
+// explain returns an error of a server with where to log in, if that is the remedy.
+func (one *server) explain(err error) error {
+	f := target.Explain(err)
+	if one.login == "" || f == nil || f.Code != "auth_required" {
+		return err
+	}
+	with := *f
+	with.Hint = "log in, under Authorization or at the terminal: " + one.login
+	return &with
 }
 
 // A serverStatus is a server as the page shows it.
@@ -260,7 +277,7 @@ func (s *servers) statuses() []serverStatus {
 			Restarts: now.Restarts, Problem: one.refusal}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
-			status.Problem = newProblem(now.Err)
+			status.Problem = newProblem(one.explain(now.Err))
 		}
 		if c := s.state[one.id]; c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
@@ -306,9 +323,20 @@ func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 		one.selector = "@" + t.Connection
 	case t.Configured.ID != "":
 		one.selector = "-s " + t.Configured.ID
+		if endpoint := t.Configured.Endpoint; endpoint.URL != "" {
+			one.url, _ = target.PublicURL(endpoint.URL)
+			one.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
+			if target.NoLogin(endpoint) == "" {
+				one.login = target.LoginCommand(t.Configured.ID, "")
+			}
+		}
 	case t.Remote.URL != "":
 		one.url, _ = target.PublicURL(t.Remote.URL)
 		one.selector = "--url " + one.url
+		one.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
+		if target.NoLogin(t.Remote.Endpoint()) == "" {
+			one.login = target.LoginCommand("", t.Remote.URL)
+		}
 	case t.Words != nil:
 		one.selector = "-- " + t.LaunchedName()
 		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
@@ -372,6 +400,16 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 		one.refusal = newProblem(target.ConfigFailure(err))
 	} else if each.URL != "" {
 		one.url, _ = target.PublicURL(each.URL)
+		one.endpoint = func() (*config.Endpoint, error) {
+			if err := store.Check(each); err != nil {
+				return nil, target.ConfigFailure(err)
+			}
+			return each.Resolve(c.Env)
+		}
+		written := &config.Endpoint{URL: each.URL, OAuth: each.OAuth, Headers: each.Headers}
+		if target.NoLogin(written) == "" {
+			one.login = target.LoginCommand(each.ID, "")
+		}
 	}
 	one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,

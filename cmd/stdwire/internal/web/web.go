@@ -13,6 +13,7 @@
 //	configuration  the files that define them, and changes of these
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
+//	logins         logins to servers that the page has begun
 //	frames         the apps that the page shows, as views of package apps
 //
 // # Security
@@ -68,9 +69,11 @@ from now on between the gateway, its clients and its servers.
 With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
 first on the page; one that the command fails to answer waits for you.
 
-Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
-of a file is shown before it is written; values of variables and headers stay in the file, and are
+Servers of the configuration are added, edited, moved, copied, removed and imported on the page. Each
+change of a file is shown before it is written; values of variables and headers stay in the file, and are
 never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
+You log in to servers on the page too, and out; it shows who has issued which scopes until when, and
+no token.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that wants to reach other machines, or to
@@ -154,6 +157,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 		}
 		s.calls.wg.Wait()
 		s.frames.wg.Wait()
+		s.logins.wg.Wait()
 		s.servers.manager.Close()
 	}()
 	if err := o.fill(ctx, std, s); err != nil {
@@ -195,6 +199,7 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
+		s.logins.disable("other machines can reach this page: log in at the terminal")
 		if s.configuration != nil { // a definition is a command to run
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
@@ -215,6 +220,7 @@ func newSite(ctx context.Context) *site {
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.only = s.calls.only
+	s.logins = newLogins(ctx, s.servers, c)
 	s.frames = newFrames(s)
 	return s
 }

@@ -39,6 +39,16 @@ function show() {
     current = { name: found[0], ...found[2]($('main'), found[0]) };
   }
   current.show(at);
+  showChanged();
+}
+
+// showChanged marks the views whose lists have changed since they were looked at.
+function showChanged() {
+  state.changedLists.delete(current?.name);
+  for (const a of $('views').children) {
+    a.querySelector('.badge')?.remove();
+    if (state.changedLists.has(a.dataset.view)) a.append(' ', element('span', { class: 'badge' }, 'changed'));
+  }
 }
 
 function setTheme(theme) {
@@ -105,6 +115,7 @@ async function main() {
   const watch = monitor($('monitor'), $('watch'));
   $('watch').addEventListener('click', watch);
   if (localStorage.getItem('stdwire monitor')) watch();
+  on('lists', showChanged);
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);
   show();

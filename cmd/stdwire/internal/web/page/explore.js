@@ -37,10 +37,24 @@ export function badges(one) {
   return list;
 }
 
+// looked has the definitions of a server and kind as they were when they were looked at, as JSON by name.
+const looked = new Map();
+
+// since returns what has changed since a list was looked at: { now, fresh(name), gone }. What is open is looked at.
+function since(key, kind, list, open) {
+  const now = new Map(list.map(({ definition }) => [String(definition[identity[kind]]), JSON.stringify(definition)]));
+  if (!looked.has(key)) looked.set(key, now);
+  const before = looked.get(key);
+  if (now.has(open)) before.set(open, now.get(open));
+  return { now, fresh: name => !before.has(name) ? 'just added' : before.get(name) !== now.get(name) && 'just changed',
+    gone: [...before.keys()].filter(name => !now.has(name)) };
+}
+
 export function explore(root, view) {
   const kind = kinds[view];
   let at = { parts: [], query: new URLSearchParams() };
-  let entries = []; // { server, one }
+  let entries = []; // { server, one, fresh }
+  const shownLists = new Map(); // as they are shown
   let open = '';
   let panelEnd;
   let known = false; // the server of the panel is connected, so what it can do is known
@@ -73,7 +87,13 @@ export function explore(root, view) {
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        for (const definition of all.lists[kind] ?? []) found.push({ server: one.id, one: definition });
+        const key = JSON.stringify([one.id, kind]);
+        const { now, fresh, gone } = since(key, kind, all.lists[kind] ?? [], one.id === at.parts[0] && at.parts[1]);
+        shownLists.set(key, now);
+        if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
+        for (const definition of all.lists[kind] ?? []) {
+          found.push({ server: one.id, one: definition, fresh: fresh(String(definition.definition[identity[kind]])) });
+        }
       } catch (error) {
         problems.push(element('div', {}, element('strong', {}, one.id), problem(error)));
       }
@@ -94,12 +114,12 @@ export function explore(root, view) {
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
-    replace(items, shown.slice(0, 2000).map(({ server: id, one }) => {
+    replace(items, shown.slice(0, 2000).map(({ server: id, one, fresh }) => {
       const d = named(one.definition);
       const name = String(d[identity[kind]]);
       return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
         icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
-        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), badges(one),
+        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), fresh && element('span', { class: 'badge info' }, fresh), badges(one),
         element('span', { class: 'muted line' }, kind.startsWith('resource') ? name : d.description ?? '')));
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
@@ -185,6 +205,7 @@ export function explore(root, view) {
     close() {
       panelEnd?.close();
       for (const end of ends) end();
+      for (const [key, now] of shownLists) looked.set(key, now);
       delete root.dataset.selected;
     },
   };
