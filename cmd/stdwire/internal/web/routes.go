@@ -176,6 +176,7 @@ func (s *site) routes() http.Handler {
 	s.configuration.routes(mux)
 	s.frames.routes(mux)
 	s.servers.skillRoutes(mux)
+	s.servers.taskRoutes(mux)
 	s.servers.extensionRoutes(mux)
 	return mux
 }

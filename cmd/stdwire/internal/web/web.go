@@ -55,8 +55,8 @@ func WebCommand() command.Command {
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
-and skills of servers, calls and verifies them, answers their questions, and shows every message on
-a timeline. Without a server it has all servers of the configuration and starts those that are used.
+and skills of servers, calls and verifies them, follows their tasks, answers their questions, and
+shows every message on a timeline. Without a server it has all servers of the configuration and starts those that are used.
 FILE is a recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the

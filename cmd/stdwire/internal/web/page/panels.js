@@ -73,7 +73,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
 }
 
 // callText is the JSON of a call. args is JSON already, byte for byte as the user wrote it.
-const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
+export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
   meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
 
 // completion offers what the server knows while a value is typed.
