@@ -3,6 +3,10 @@
 package conformance_test
 
 import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -48,4 +52,53 @@ func TestWebTasks(t *testing.T) {
 			assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 		})
 	}
+}
+
+// A JSON-RPC error is shown as what it is, and a tool says who refuses it.
+func TestWebErrors(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	failure := func(code int, data string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"code":%d,"message":"<b>no</b>","data":%s}`, code, data))
+	}
+	var got struct {
+		Shown                map[string]string
+		Hacked               int
+		Message, Portability string
+		Badges, Findings     []string
+		Findings1            []string
+	}
+	w.seeIn("webcalls.mjs", "errors", map[string]any{"server": filepath.Base(server[0]),
+		"failures": map[string]any{
+			"params":     failure(-32602, `{"uri":"file:///a"}`),
+			"header":     failure(-32020, `null`),
+			"capability": failure(-32021, `{"requiredCapabilities":{"sampling":{},"extensions":{"a.b/c":{}}}}`),
+			"version":    failure(-32022, `{"supported":["2025-11-25","2024-11-05"],"requested":"2026-07-28"}`),
+			"odd":        failure(-32021, `[{"requiredCapabilities":7}]`),
+			"own":        failure(-32050, `"what"`),
+			"other":      failure(7, `{"n":1}`),
+		}}, &got)
+	for name, want := range map[string][]string{
+		"params":     {"Invalid params", "-32602", "resource", "file:///a", "<b>no</b>"},
+		"header":     {"Header mismatch", "list the tools again"},
+		"capability": {"The server says: <b>no</b>", "Missing client capability", "sampling, extensions a.b/c"},
+		"version":    {"Unsupported protocol version", "2025-11-25, 2024-11-05", "2026-07-28"},
+		"odd":        {"Missing client capability", `"requiredCapabilities": 7`},
+		"own":        {"Error of the server", `"what"`}, "other": {"JSON-RPC error 7", `"n": 1`},
+	} {
+		for _, text := range want {
+			assert.Check(t, cmp.Contains(got.Shown[name], text), name)
+		}
+	}
+	assert.Equal(t, got.Hacked, 0)
+	assert.Assert(t, cmp.Contains(got.Message, "JSON-RPC error"))
+	assert.Assert(t, slices.Contains(got.Badges, "excluded"), "%q", got.Badges)
+	all := strings.Join(got.Findings1, "\n")
+	for _, text := range []string{"OpenAI and Anthropic refuse it", "inputSchema.oneOf",
+		"An array has no items", "a client must not offer it over HTTP"} {
+		assert.Check(t, cmp.Contains(all, text))
+	}
+	assert.Assert(t, cmp.Contains(got.Portability, "Gemini has no such keyword"))
+	assert.Assert(t, cmp.Contains(got.Portability, "inputSchema.properties.kind.const"))
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }

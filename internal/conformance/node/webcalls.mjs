@@ -79,5 +79,32 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       await unknown.locator('.problem').waitFor();
       seen.unknown = await unknown.innerText();
     },
+
+    // Errors by what they are, and tools that others refuse.
+    async errors() {
+      seen.shown = {};
+      for (const [name, error] of Object.entries(given.failures)) {
+        await go('#/saved');
+        await page.waitForSelector('nav a[aria-current][data-view=saved]');
+        await go(`#/tools/${encodeURIComponent(given.server)}/error?args=${encodeURIComponent(JSON.stringify({ error }))}`);
+        await page.waitForSelector('.detail .form');
+        await run();
+        seen.shown[name] = await text('.result .problem');
+      }
+      seen.hacked = await page.evaluate(() => document.querySelectorAll('.problem b').length);
+      await serious();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await go('#/timeline?filter=' + encodeURIComponent('error'));
+      await page.waitForSelector('.message');
+      await page.locator('.message', { hasText: 'response' }).or(page.locator('.message', { hasText: '32021' })).first().click();
+      await page.waitForSelector('.message-panel .problem');
+      seen.message = await text('.message-panel .problem');
+      await tool(given.server, 'not.portable');
+      seen.badges = await page.locator('.detail .badge').allInnerTexts();
+      await page.getByText(/^Portability: /).click();
+      seen.portability = await text('.detail .portability');
+      seen.findings1 = await page.locator('.detail .problem').allInnerTexts();
+      await shoot('portability');
+    },
   };
 };
