@@ -91,7 +91,9 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
 	case "error":
 		var in struct{ Error json.RawMessage }
-		_ = json.Unmarshal(arguments, &in) // a call without it gets an invalid response
+		if json.Unmarshal(arguments, &in) != nil || in.Error == nil {
+			in.Error = json.RawMessage(`{"code":-32602,"message":"no error is given"}`)
+		}
 		s.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + string(in.Error) + `}`)
 	case "large":
 		s.answer(id, `{"content":[{"type":"text","text":"`+strings.Repeat("0123456789abcdef", 1<<19)+`"}]}`)

@@ -102,3 +102,22 @@ func TestWebErrors(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Portability, "inputSchema.properties.kind.const"))
 	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
+
+// A tool is called many times, and stops with its panel.
+func TestWebLoad(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Done, Failed, Refused, Released string
+		Findings                        []string
+	}
+	w.seeIn("webcalls.mjs", "load", map[string]any{"server": filepath.Base(server[0])}, &got)
+	for _, text := range []string{"calls\n200", "calls/s\n", "p50\n", "p99\n", "errors\n0"} {
+		assert.Check(t, cmp.Contains(got.Done, text))
+	}
+	assert.Assert(t, cmp.Contains(got.Failed, "errors\n5"))
+	assert.Assert(t, cmp.Contains(got.Failed, "5 ×\nJSON-RPC error -32602: no error is given"))
+	assert.Assert(t, cmp.Contains(got.Refused, "the number of calls is from 1 to 100000"))
+	assert.Assert(t, cmp.Contains(got.Released, "Done"))
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}

@@ -106,5 +106,38 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.findings1 = await page.locator('.detail .problem').allInnerTexts();
       await shoot('portability');
     },
+
+    // Load tests that end by themselves, fail, and are stopped.
+    async load() {
+      const outcome = page.getByTestId('load');
+      const start = async (name, calls) => {
+        await tool(given.server, name);
+        await page.locator('.detail p.muted').getByText(name, { exact: true }).waitFor();
+        await page.getByText('Load test').click();
+        await page.getByLabel('Calls', { exact: true }).fill(calls);
+        await page.getByLabel('At the same time').fill('3');
+        await button('Start').click();
+      };
+      await start('echo', '200');
+      await outcome.getByText(/^Done/).waitFor();
+      seen.done = await outcome.innerText();
+      await serious();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await start('error', '5');
+      await outcome.getByText(/^Done/).waitFor();
+      seen.failed = await outcome.innerText();
+      await page.getByLabel('Calls', { exact: true }).fill('1000000');
+      await button('Start').click();
+      await outcome.locator('.problem').waitFor();
+      seen.refused = await outcome.innerText();
+      await start('slow', '5');
+      await outcome.getByText(/^running/).waitFor();
+      await button('Stop').click();
+      await outcome.getByText(/^Stopped/).waitFor();
+      await button('Start').click();
+      await outcome.getByText(/^running,/).waitFor();
+      await tool(given.server, 'release'); // the panel is closed, and so the load test
+      seen.released = await run();
+    },
   };
 };

@@ -4,6 +4,7 @@ import { appPanel, hasApp } from './apps.js';
 import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
 import { form } from './form.js';
 import { long, tabs } from './json.js';
+import { loadTest } from './load.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
@@ -128,10 +129,11 @@ function toolPanel(place, server, tool, query) {
     { meta: meta.value.trim(), task }));
   const support = tool.execution?.taskSupport;
   const tasks = server.details?.capabilities?.tasks || server.details?.capabilities?.extensions?.['io.modelcontextprotocol/tasks'] || support;
+  const load = loadTest(server.id, tool.name, () => inputs.text());
   const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
-      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown);
+      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool);
   const calls = runner(outcome, { shown: number => app && app.show(number) });
@@ -148,6 +150,7 @@ function toolPanel(place, server, tool, query) {
   show(query);
   return { close() {
     calls.close();
+    load.close();
     if (app) app.close();
   } };
 }
