@@ -121,3 +121,22 @@ func TestWebLoad(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Released, "Done"))
 	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
+
+// Log messages are shown by level, logger and text, in both eras.
+func TestWebLogs(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		path, err := everything()
+		assert.NilError(t, err)
+		w := openWeb(t, newNodeBench(t), "--era", era, "--", path)
+		var got struct {
+			All, Text, Findings []string
+			Message             string
+		}
+		w.seeIn("webcalls.mjs", "logs", map[string]any{"server": "everything-server"}, &got)
+		assert.Equal(t, len(got.All), 3, "%q", got.All)
+		assert.Assert(t, cmp.Contains(got.All[0], "info"))
+		assert.Assert(t, cmp.Contains(got.Text[0], "processing"))
+		assert.Assert(t, cmp.Contains(got.Message, "notifications/message"))
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}

@@ -139,5 +139,34 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       await tool(given.server, 'release'); // the panel is closed, and so the load test
       seen.released = await run();
     },
+
+    // Log messages, filtered; and the HTTP request of a message.
+    async logs() {
+      await go('#/servers');
+      await page.getByLabel(/^Log level of/).selectOption('debug');
+      await tool(given.server, 'test_tool_with_logging');
+      await run();
+      await go('#/logs');
+      const lines = page.getByTestId('logs').locator('> li');
+      await page.waitForFunction(() => document.querySelectorAll('[data-testid=logs] > li').length >= 3);
+      seen.all = await lines.allInnerTexts();
+      await page.getByLabel('Text', { exact: true }).fill('PROCESSING');
+      await page.waitForFunction(() => document.querySelectorAll('[data-testid=logs] > li').length === 1);
+      seen.text = await lines.allInnerTexts();
+      await page.getByLabel('Text', { exact: true }).fill('');
+      await page.getByLabel('Level at least').selectOption('error');
+      await page.getByText('There are no such messages.').waitFor();
+      await page.getByLabel('Level at least').selectOption('');
+      await page.getByLabel('Logger', { exact: true }).fill('no such logger');
+      await page.getByText('There are no such messages.').waitFor();
+      await page.getByLabel('Logger', { exact: true }).fill('');
+      await page.waitForFunction(() => document.querySelectorAll('[data-testid=logs] > li').length >= 3);
+      await serious();
+      await page.setViewportSize({ width: 1280, height: 800 });
+      await lines.first().locator('summary').click();
+      await lines.first().getByRole('link', { name: 'on the timeline' }).click();
+      await page.waitForSelector('.message-panel .tree');
+      seen.message = await text('.message-panel h3');
+    },
   };
 };

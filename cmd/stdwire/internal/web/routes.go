@@ -81,6 +81,10 @@ func (s *site) routes() http.Handler {
 		return s.traffic.after(n, maxTrafficPage), nil
 	})
 	get("/api/traffic/{n}", s.message)
+	get("/api/logs", func(r *http.Request) (any, error) {
+		f, err := newLogFilter(r)
+		return s.traffic.logs(f), err
+	})
 	get("/api/search", func(r *http.Request) (any, error) {
 		return s.traffic.search(r.URL.Query().Get("text")), nil
 	})

@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { logs } from './logs.js';
 import { monitor } from './monitor.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
@@ -13,7 +14,7 @@ import { timeline } from './timeline.js';
 const views = [
   ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
   ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['tasks', 'Tasks', tasks], ['timeline', 'Timeline', timeline],
-  ['saved', 'Saved calls', saved],
+  ['logs', 'Logs', logs], ['saved', 'Saved calls', saved],
 ];
 
 const $ = id => document.getElementById(id);
