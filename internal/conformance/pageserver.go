@@ -19,6 +19,8 @@ const pageTools = `[
 {"name":"rows","description":"Returns rows.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}},
 {"name":"slow","description":"Reports progress, and waits for release.","inputSchema":{"type":"object"}},
 {"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}},
+{"name":"error","description":"Fails with the error that it is given.","inputSchema":{"type":"object","properties":{"error":{"type":"object","additionalProperties":true}}}},
+{"name":"not.portable","description":"Has a schema that some refuse.","inputSchema":{"type":"object","oneOf":[{"required":["list"]},{"required":["where"]}],"properties":{"list":{"type":"array"},"where":{"type":["object","null"],"x-mcp-header":"Where"},"kind":{"const":"<b>x</b>"}}}},
 {"name":"visit","description":"Asks to visit a page.","inputSchema":{"type":"object"}}
 ]`
 
@@ -87,6 +89,12 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 	case "echo", "arguments":
 		text, _ := json.Marshal(string(arguments)) // a string always encodes
 		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	case "error":
+		var in struct{ Error json.RawMessage }
+		if json.Unmarshal(arguments, &in) != nil || in.Error == nil {
+			in.Error = json.RawMessage(`{"code":-32602,"message":"no error is given"}`)
+		}
+		s.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + string(in.Error) + `}`)
 	case "large":
 		s.answer(id, `{"content":[{"type":"text","text":"`+strings.Repeat("0123456789abcdef", 1<<19)+`"}]}`)
 	case "misfit":

@@ -176,6 +176,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/savedcall", []string{
 		"internal/jsonscan", "internal/printable", "dispatch/schema", "rpc", "rpc/mcp",
 	}},
+	{"cmd/stdwire/internal/load", []string{
+		"internal/jsonscan", "internal/printable", "rpc", "cmd/stdwire/internal/tap",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+	}},
 	{"cmd/stdwire/internal/calls", []string{
 		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"internal/atomicfile", "rpc/mcp/skill", "internal/terminal",
@@ -183,7 +187,7 @@ var layers = []struct {
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/savedcall",
+		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
@@ -255,7 +259,7 @@ var layers = []struct {
 		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
-		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
+		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
 		"cmd/stdwire/internal/registry",

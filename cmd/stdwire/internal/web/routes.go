@@ -82,6 +82,10 @@ func (s *site) routes() http.Handler {
 		return s.traffic.after(n, maxTrafficPage), nil
 	})
 	get("/api/traffic/{n}", s.message)
+	get("/api/logs", func(r *http.Request) (any, error) {
+		f, err := newLogFilter(r)
+		return s.traffic.logs(f), err
+	})
 	get("/api/search", func(r *http.Request) (any, error) {
 		return s.traffic.search(r.URL.Query().Get("text")), nil
 	})
@@ -178,6 +182,8 @@ func (s *site) routes() http.Handler {
 	s.frames.routes(mux)
 	s.logins.routes(mux)
 	s.servers.skillRoutes(mux)
+	s.servers.taskRoutes(mux)
+	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
 	return mux
 }

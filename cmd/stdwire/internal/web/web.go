@@ -14,6 +14,7 @@
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
 //	logins         logins to servers that the page has begun
+//	loads          calls that are repeated while the page reads how long they take
 //	frames         the apps that the page shows, as views of package apps
 //
 // # Security
@@ -56,8 +57,9 @@ func WebCommand() command.Command {
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
-and skills of servers, calls and verifies them, answers their questions, and shows every message on
-a timeline. Without a server it has all servers of the configuration and starts those that are used.
+and skills of servers, calls and verifies them, follows their tasks, repeats calls to measure them,
+answers the questions of servers, and shows every message on a timeline. Without a server it has all
+servers of the configuration and starts those that are used.
 FILE is a recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the

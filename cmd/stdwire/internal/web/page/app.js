@@ -2,17 +2,19 @@
 import * as api from './api.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { logs } from './logs.js';
 import { monitor } from './monitor.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
 import { emit, on, start, state } from './store.js';
+import { tasks } from './tasks.js';
 import { timeline } from './timeline.js';
 
 const views = [
   ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
-  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['timeline', 'Timeline', timeline],
-  ['saved', 'Saved calls', saved],
+  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['tasks', 'Tasks', tasks], ['timeline', 'Timeline', timeline],
+  ['logs', 'Logs', logs], ['saved', 'Saved calls', saved],
 ];
 
 const $ = id => document.getElementById(id);
@@ -60,7 +62,7 @@ function setTheme(theme) {
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
-  ['1 … 8', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  ['1 … 9', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
   ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
 ];

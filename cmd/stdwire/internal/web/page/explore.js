@@ -25,6 +25,7 @@ export function badges(one) {
   const list = [];
   const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
   if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
+  if (one.excluded) add('excluded', 'bad', one.excluded);
   if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
   if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
   if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
@@ -173,6 +174,10 @@ export function explore(root, view) {
     return [
       one.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
         finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
+      one.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), one.excluded),
+      one.headers && element('p', { class: 'hint' }, 'Sent as headers, too: ', one.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+      one.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${one.portability.length})`),
+        element('dl', { class: 'diff' }, one.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
       (one.pin === 'new' || one.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${one.pin} since the server was pinned.`),
         one.diff && diff(one.diff), button('Accept', () => attempt(outcome, async () => {
           await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(one.definition[identity[kind]])] });

@@ -1,6 +1,6 @@
 // One message: as a tree, as it was sent, what it belongs to; to be edited and sent again, and compared.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, field, newID, replace } from './dom.js';
+import { attempt, button, bytes, copier, duration, element, field, newID, problem, replace } from './dom.js';
 import { diff, format, long, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
@@ -99,7 +99,8 @@ export function messagePanel(place, select) {
     const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
     const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
     pick(kinds[0][0]);
-    return element('div', {}, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
+    const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
+    return element('div', {}, failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
   }
 
   return { show, number: n => find(n), close: () => end() };

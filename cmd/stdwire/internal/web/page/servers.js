@@ -7,7 +7,7 @@ import { extensions } from './extensions.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
-const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 export function servers(root) {
   const list = element('div', { class: 'cards' });
