@@ -291,7 +291,7 @@ func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
 		return ctxError(ctx)
 	}
 	if p.o.Hooks.CallsFrame() {
-		p.o.Hooks.Frame(Outbound, slices.Concat(head, payload, tail))
+		p.o.Hooks.Frame(p.ctx, Outbound, slices.Concat(head, payload, tail))
 	}
 	due, err := p.out.put(ctx, head, payload, tail)
 	if due {

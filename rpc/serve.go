@@ -102,7 +102,7 @@ func (p *Peer) read() error {
 			next = nil
 		}
 		if p.o.Hooks.CallsFrame() {
-			p.o.Hooks.Frame(Inbound, frame.B)
+			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
 		if i := jsonscan.Space(frame.B, 0); i < len(frame.B) && frame.B[i] == '[' {
 			p.receiveBatch(frame, methods)
@@ -416,7 +416,7 @@ func (p *Peer) reply(in *inboundMessage, result *buffer.Buffer, err error) (due 
 func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
 	due, err = p.out.putResponse(p.ctx, head, payload, tail)
 	if err == nil && p.o.Hooks.CallsFrame() {
-		p.o.Hooks.Frame(Outbound, slices.Concat(head, payload, tail))
+		p.o.Hooks.Frame(p.ctx, Outbound, slices.Concat(head, payload, tail))
 	}
 	return due, err
 }

@@ -403,8 +403,8 @@ const scenarios = {
 
   async gateway() {
     await go('#/timeline');
-    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText === lane && row.innerText.includes('test_simple_text')), lane);
-    await of('clients');
+    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText.startsWith(lane) && row.innerText.includes('test_simple_text')), lane);
+    await of('client 1: ');
     await of('everything');
     seen.rows = await page.locator('.message').allInnerTexts();
     await go('#/tools');

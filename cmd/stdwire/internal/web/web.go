@@ -63,7 +63,8 @@ FILE is a recording of stdwire tap; no server is needed for it.
 page shows what that client and the server say to each other. The address is then on stderr.
 
 --gateway shows a running stdwire serve with configured servers: their state, and every message
-from now on between the gateway, its clients and its servers.
+from now on between the gateway, its clients and its servers. Each client has a lane, with a number
+and the name that it has given itself, which proves nothing; after 64 lanes, others share one.
 
 With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
 first on the page; one that the command fails to answer waits for you.
