@@ -63,6 +63,9 @@ func (w *watchedMessages) observeBy(h *rpc.Hooks, outbound tap.Direction,
 	laneOf func(ctx context.Context, frame []byte) lane) {
 	h.FrameEnabled = &w.on
 	h.Frame = func(ctx context.Context, d rpc.Direction, frame []byte) {
+		if isOwner(ctx) {
+			return
+		}
 		from := outbound
 		if d == rpc.Inbound {
 			from = outbound.Other()
