@@ -138,7 +138,7 @@ func TestStrayResponseMakesNoTraffic(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
 				frames := 0
-				hooks := rpc.Hooks{Frame: func(d rpc.Direction, _ []byte) {
+				hooks := rpc.Hooks{Frame: func(_ context.Context, d rpc.Direction, _ []byte) {
 					mu.Lock()
 					defer mu.Unlock()
 					if d == rpc.Outbound {

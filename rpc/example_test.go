@@ -76,7 +76,7 @@ func ExampleHooks() {
 		return "pong", nil
 	}}
 	client, _ := rpc.Pipe(rpc.Options{Hooks: rpc.Hooks{
-		Frame: func(d rpc.Direction, frame []byte) {
+		Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 			if d == rpc.Outbound {
 				fmt.Printf("--> %s\n", frame)
 			} else {

@@ -19,7 +19,7 @@ func TestHooks(t *testing.T) {
 	var mu sync.Mutex
 	var frames, events, stray []string
 	hooks := rpc.Hooks{
-		Frame: func(d rpc.Direction, frame []byte) {
+		Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			frames = append(frames,

@@ -146,8 +146,9 @@ const (
 // retain the slices they are passed.
 type Hooks struct {
 	// Frame is called with each whole message. An outbound message is reported when it is queued;
-	// concurrent ones may be sent in another order.
-	Frame func(d Direction, frame []byte)
+	// concurrent ones may be sent in another order. ctx has the values of Options.Context, so that
+	// hooks of several connections can tell them apart.
+	Frame func(ctx context.Context, d Direction, frame []byte)
 	// FrameEnabled, unless nil, says whether Frame is called; it may change at any time. While it
 	// is false, a message costs one read of it.
 	FrameEnabled *atomic.Bool
@@ -172,7 +173,9 @@ func (h *Hooks) CallsFrame() bool {
 func (h Hooks) Safe() Hooks {
 	safe := Hooks{FrameEnabled: h.FrameEnabled}
 	if h.Frame != nil {
-		safe.Frame = func(d Direction, frame []byte) { contain.Run(func() { h.Frame(d, frame) }) }
+		safe.Frame = func(ctx context.Context, d Direction, frame []byte) {
+			contain.Run(func() { h.Frame(ctx, d, frame) })
+		}
 	}
 	if h.Call != nil {
 		safe.Call = func(e CallEvent) { contain.Run(func() { h.Call(e) }) }

@@ -293,7 +293,7 @@ func (p *Peer) post(ctx context.Context, message *buffer.Buffer) error {
 		return ctxError(ctx)
 	}
 	if p.o.Hooks.CallsFrame() {
-		p.o.Hooks.Frame(Outbound, bytes.Clone(message.B))
+		p.o.Hooks.Frame(p.ctx, Outbound, bytes.Clone(message.B))
 	}
 	due, err := p.out.put(ctx, message)
 	if due {

@@ -98,7 +98,7 @@ func (p *Peer) read() error {
 		var frame *buffer.Buffer
 		frame, next = takeFrame(next)
 		if p.o.Hooks.CallsFrame() {
-			p.o.Hooks.Frame(Inbound, frame.B)
+			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
 		if i := jsonscan.Space(frame.B, 0); i < len(frame.B) && frame.B[i] == '[' {
 			p.receiveBatch(frame, methods)
@@ -431,7 +431,7 @@ func (p *Peer) sendResponse(response *buffer.Buffer) (due bool, err error) {
 	}
 	due, err = p.out.putResponse(p.ctx, response)
 	if err == nil && sent != nil {
-		p.o.Hooks.Frame(Outbound, sent)
+		p.o.Hooks.Frame(p.ctx, Outbound, sent)
 	}
 	return due, err
 }

@@ -97,7 +97,7 @@ func (s *blockedStream) Close() error                { return nil }
 func TestReadAfterCloseIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &blockedStream{make(chan string)}
-		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(Direction, []byte) {
+		p := NewPeer(s, Options{Hooks: Hooks{Frame: func(context.Context, Direction, []byte) {
 			t.Error("a message came after the end")
 		}}})
 		_ = p.Close()

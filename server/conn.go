@@ -65,6 +65,15 @@ func (c *Conn) Revision() mcp.Revision {
 	return ""
 }
 
+// ClientName returns the name that a legacy client has given itself in initialize, truncated to 128
+// bytes, or "" before. A client can give itself any name, which may be unprintable.
+func (c *Conn) ClientName() string {
+	if e := c.legacy.Load(); e != nil {
+		return e.client
+	}
+	return ""
+}
+
 // Finish ends the open subscriptions/listen requests with a result. Other requests go on.
 func (c *Conn) Finish() { c.closeOnce.Do(func() { close(c.closing) }) }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// ConnFrom returns the connection of the request that ctx belongs to, or nil outside of a request.
+// ConnFrom returns the connection of the request or hook that ctx belongs to, or nil outside of
+// them.
 func ConnFrom(ctx context.Context) *Conn {
 	if o, ok := ctx.Value(connKey{}).(*connContext); ok {
 		return o.conn

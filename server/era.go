@@ -17,6 +17,7 @@ type era struct {
 	structuredContent bool            // the revision has structuredContent
 	capabilities      json.RawMessage // the client's, as it sent them
 	replicated        bool            // see [Integration.NewReplicatedConn]
+	client            string          // see [Conn.ClientName]
 }
 
 // uninitialized is the era of a legacy client before initialize.

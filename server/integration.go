@@ -87,6 +87,12 @@ func (i Integration) Logger() *slog.Logger { return i.s.log }
 // does. Hooks.Panic is never nil.
 func (i Integration) Hooks() rpc.Hooks { return i.s.hooks().Safe() }
 
+// HookContext returns ctx with the values of a connection, for [rpc.Hooks].Frame: those that
+// handlers see, so that [ConnFrom] returns the connection.
+func (i Integration) HookContext(ctx context.Context, c *Conn) context.Context {
+	return &connContext{ctx, c, nil}
+}
+
 // HeaderParams returns the parameters of a tool that clients over HTTP repeat in headers
 // (2026-07-28, basic/transports/streamable-http, Custom Headers from Tool Parameters). It returns
 // nil if there are none, if there is no such tool, or if the tool's annotations break the rules.

@@ -3,8 +3,10 @@ package server
 import (
 	"bytes"
 	"context"
+	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/printable"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -75,6 +77,8 @@ func discover(r *request) (any, error) {
 	return rawJSON(s.appendCacheable(result, s.o.PublicLists)), nil
 }
 
+const maxClientName = 128 // bytes
+
 // initialize answers the legacy handshake (2025-11-25, basic/lifecycle). A client may repeat it;
 // the last one holds.
 func initialize(r *request) (any, error) {
@@ -87,8 +91,10 @@ func initialize(r *request) (any, error) {
 	features, _ := mcp.FeaturesOf(revision)
 	// the params live only as long as the request
 	client := bytes.Clone(jsonscan.Member(r.Params, "capabilities"))
+	name, _ := jsonscan.Text(jsonscan.Member(jsonscan.Member(r.Params, "clientInfo"), "name"))
 	agreed := &era{revision: revision, structuredContent: features.StructuredOutput,
-		capabilities: client, replicated: r.conn.replicated}
+		capabilities: client, replicated: r.conn.replicated,
+		client: strings.Clone(printable.TruncateBytes(name, maxClientName))}
 	if agreed.replicated {
 		agreed.capabilities = nil
 	}

@@ -184,7 +184,9 @@ type Options struct {
 	// A call that runs as a task is wrapped in the task. [dispatch.Options].Interceptors wrap
 	// operations on surfaces without MCP as well.
 	Interceptors []Interceptor
-	// Hooks observe the messages of all connections.
+	// Hooks observe the messages of all connections. In the context of Frame, [ConnFrom] returns
+	// the connection. Over HTTP, an initialize comes before its connection does, and a message that
+	// is refused early may have none.
 	Hooks rpc.Hooks
 }
 

@@ -190,7 +190,7 @@ func TestShellTrace(t *testing.T) {
 	tr := &shell.Tracer{On: true, Shell: &shell.Shell{Std: c.Streams},
 		Ready: make(chan struct{}, 1)}
 	for range shell.MaxTraceLines + 3 {
-		tr.Frame(rpc.Inbound, []byte("{}"))
+		tr.Frame(t.Context(), rpc.Inbound, []byte("{}"))
 	}
 	tr.Drain()
 	assert.Equal(t, strings.Count(c.Stderr.String(), "\n"), shell.MaxTraceLines+1)

@@ -168,7 +168,7 @@ func TestVisitStream(t *testing.T) {
 				conformance.ServerTest{
 					Connect: func(o client.Options) (*client.Client, error) {
 						o.Era = c.ask
-						o.Hooks.Frame = func(d rpc.Direction, frame []byte) {
+						o.Hooks.Frame = func(_ context.Context, d rpc.Direction, frame []byte) {
 							mu.Lock()
 							defer mu.Unlock()
 							if talk == nil {

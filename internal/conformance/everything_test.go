@@ -86,14 +86,14 @@ func (b *bench) getenv(name string) (value string) {
 
 // checking returns a hook for a client that checks what the client says, and a function that checks
 // that this was something.
-func (b *bench) checking() (done func(), frame func(rpc.Direction, []byte)) {
+func (b *bench) checking() (done func(), frame func(context.Context, rpc.Direction, []byte)) {
 	talk := schemas(b.t).Client()
 	var mu sync.Mutex // hooks are called several at once
 	return func() {
 			mu.Lock()
 			defer mu.Unlock()
 			assert.Assert(b.t, talk.Checked["tools/call"] > 0, "%v", talk.Checked)
-		}, func(d rpc.Direction, frame []byte) {
+		}, func(_ context.Context, d rpc.Direction, frame []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err := talk.Frame(d == rpc.Inbound, frame); err != nil {

@@ -3,6 +3,7 @@
 package conformance_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http/httptest"
 	"sync"
@@ -26,7 +27,7 @@ func checkedServer(t *testing.T) (server.Options, func(kind string) int) {
 	}
 	talk := schemas.Server()
 	var mu sync.Mutex // hooks are called several at once
-	options.Hooks = rpc.Hooks{Frame: func(d rpc.Direction, frame []byte) {
+	options.Hooks = rpc.Hooks{Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 		mu.Lock()
 		defer mu.Unlock()
 		if err := talk.Frame(d == rpc.Outbound, frame); err != nil {

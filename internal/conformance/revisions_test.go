@@ -48,7 +48,7 @@ func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversat
 	var mu sync.Mutex // hooks are called several at once
 	options := server.Options{
 		Logger: slog.New(slog.DiscardHandler), PageSize: 2, Instructions: "Try everything.",
-		Hooks: rpc.Hooks{Frame: func(d rpc.Direction, frame []byte) {
+		Hooks: rpc.Hooks{Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 			mu.Lock()
 			defer mu.Unlock()
 			if err := talk.Frame(d == rpc.Outbound, frame); err != nil {

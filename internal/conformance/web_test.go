@@ -513,7 +513,7 @@ func TestWebWatchesGateway(t *testing.T) {
 	}
 	w.see("gateway", map[string]any{"dir": b.dir}, &got)
 	all := strings.Join(got.Rows, "\n")
-	assert.Assert(t, cmp.Contains(all, "clients"))
+	assert.Assert(t, cmp.Contains(all, "client 1"))
 	assert.Assert(t, cmp.Contains(all, "everything__test_simple_text"))
 	assert.Assert(t, cmp.Contains(got.Facts, "reached by"))
 }

@@ -78,7 +78,7 @@ func rpcScenario(w *world) {
 		Ordered: func(string) bool { w.at("rpc.Options.Ordered"); return false },
 		Preempt: func(*rpc.Request) bool { w.at("rpc.Options.Preempt"); return false },
 		Hooks: rpc.Hooks{
-			Frame: func(rpc.Direction, []byte) { w.at("rpc.Hooks.Frame") },
+			Frame: func(context.Context, rpc.Direction, []byte) { w.at("rpc.Hooks.Frame") },
 			Call:  func(rpc.CallEvent) { w.at("rpc.Hooks.Call") },
 			Stray: func([]byte, string) { w.at("rpc.Hooks.Stray") },
 			Panic: func(string, any, []byte) { w.at("rpc.Hooks.Panic") },

@@ -28,7 +28,7 @@ func TestCancellation(t *testing.T) {
 	sent := make(chan string, 9)
 	editor, server := rpc.Pipe(
 		rpc.Options{Cancellation: lsp.Cancellation(), Hooks: rpc.Hooks{
-			Frame: func(d rpc.Direction, frame []byte) {
+			Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 				if d == rpc.Outbound {
 					sent <- string(frame)
 				}

@@ -139,7 +139,9 @@ func TestTokensMustNotBePassedOn(t *testing.T) {
 				return in, nil
 			})
 		log := slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		hooks := rpc.Hooks{Frame: func(_ rpc.Direction, frame []byte) { seen.Write(frame) }}
+		hooks := rpc.Hooks{Frame: func(_ context.Context, _ rpc.Direction, frame []byte) {
+			seen.Write(frame)
+		}}
 		h := streamable.Options{Authorize: w.resource.Authorize,
 			Logger: log}.New(
 			server.Options{Logger: log, Hooks: hooks}.New(server.Info{Name: "t", Version: "1"},

@@ -244,8 +244,7 @@ func TestHooks(t *testing.T) {
 	}
 	direction := map[rpc.Direction]string{rpc.Inbound: "<", rpc.Outbound: ">"}
 	s := startWorld(t, streamable.Options{}, server.Options{Hooks: rpc.Hooks{
-		Frame: func(d rpc.Direction,
-			frame []byte) {
+		Frame: func(_ context.Context, d rpc.Direction, frame []byte) {
 			note(direction[d], string(frame[:min(len(frame), 40)]))
 		},
 		Call: func(e rpc.CallEvent) {

@@ -1,16 +1,48 @@
 package streamable
 
 import (
+	"context"
 	"time"
 
 	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
-// observeFrame calls the server's Frame hook.
-func (h *Handler) observeFrame(d rpc.Direction, message []byte) {
-	if h.hooks.CallsFrame() {
-		h.hooks.Frame(d, message)
+// observeFrame calls the server's Frame hook. conn is the connection that the message belongs to;
+// nil: none.
+func (h *Handler) observeFrame(ctx context.Context, conn *server.Conn, d rpc.Direction,
+	message []byte) {
+	if !h.hooks.CallsFrame() {
+		return
 	}
+	if conn != nil {
+		ctx = h.server.Integration().HookContext(ctx, conn)
+	}
+	h.hooks.Frame(ctx, d, message)
+}
+
+// observeResponse calls the server's Frame hook with a message that is part of the response.
+func (x *httpRequest) observeResponse(message []byte) {
+	x.observeFrame(x.r.Context(), x.conn, rpc.Outbound, message)
+}
+
+// observeBody calls the server's Frame hook with the body of the request, before anything else is
+// known of it than its sender and the session that it names.
+func (x *httpRequest) observeBody(body []byte) {
+	if !x.hooks.CallsFrame() {
+		return
+	}
+	id := x.header(mcp.HeaderSessionID)
+	if x.isHTTPSSE() {
+		id = x.r.URL.Query().Get(sessionParam)
+	}
+	if s := x.lookupSession(id); s != nil && s.principal == x.principal {
+		x.conn = s.conn
+	} else {
+		x.conn = x.server.Integration().Stateless(x.principal)
+	}
+	x.observeFrame(x.r.Context(), x.conn, rpc.Inbound, body)
 }
 
 // observeStray calls the server's Stray hook for a message that matches nothing.

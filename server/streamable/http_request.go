@@ -9,6 +9,7 @@ import (
 	"github.com/stdwire/stdwire/internal/httpdeadline"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
+	"github.com/stdwire/stdwire/server"
 )
 
 // An httpRequest is one HTTP request and its response.
@@ -22,6 +23,7 @@ type httpRequest struct {
 	expires       time.Time             // of the caller's credentials; zero: never
 	deadlines     httpdeadline.Request
 	listening     *listenRequest // nil: the request opens no subscription
+	conn          *server.Conn   // for the Frame hook; nil: not known
 }
 
 // ServeHTTP implements [http.Handler].
@@ -97,7 +99,7 @@ func (x *httpRequest) post() *refusal {
 		return refused
 	}
 	defer b.Free()
-	x.observeFrame(rpc.Inbound, b.B)
+	x.observeBody(b.B)
 	if x.isHTTPSSE() {
 		return x.postHTTPSSE(b)
 	}

@@ -70,6 +70,7 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	}
 	defer t.release()
 	s := x.newSession(x.principal, false)
+	x.conn = s.conn
 	handle := func(ctx context.Context, req *rpc.Request) (any, error) {
 		return s.conn.Handle(ctx, req, noLink{})
 	}
@@ -95,7 +96,7 @@ func (x *httpRequest) initialize(m *rpc.Message, accepts acceptedTypes) *refusal
 	}
 	out := x.startEvents(s.ctx)
 	defer out.close()
-	x.observeFrame(rpc.Outbound, response)
+	x.observeResponse(response)
 	_ = out.message("", response)
 	return nil
 }

@@ -283,6 +283,6 @@ func (r *modernResponse) finish(response []byte, status int, refused *refusal) {
 
 // writeMessage writes a message as an event. r.mu must be held.
 func (r *modernResponse) writeMessage(text []byte) error {
-	r.x.observeFrame(rpc.Outbound, text)
+	r.x.observeResponse(text)
 	return r.events.message("", text)
 }

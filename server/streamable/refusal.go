@@ -114,7 +114,7 @@ func withoutID(text []byte) []byte {
 
 // writeJSON writes a JSON response.
 func (x *httpRequest) writeJSON(status int, text []byte) {
-	x.observeFrame(rpc.Outbound, text)
+	x.observeResponse(text)
 	header := x.w.Header()
 	header["Content-Type"], header["Cache-Control"] = contentJSON, noStore
 	if len(text) > 1024 {

@@ -120,7 +120,7 @@ func (st *stream) hasRoom(size int) bool {
 // unlocking.
 func (st *stream) add(message []byte, account *quota.Account) {
 	s := st.s
-	s.h.observeFrame(rpc.Outbound, message)
+	s.h.observeFrame(s.ctx, s.conn, rpc.Outbound, message)
 	e := &event{stream: st, number: st.next, text: message, account: account, uses: 1}
 	st.next++
 	if account == nil {

@@ -409,21 +409,23 @@ const scenarios = {
 
   async gateway() {
     await go('#/timeline');
-    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText === lane && row.innerText.includes('test_simple_text')), lane);
-    await of('clients');
+    const of = lane => page.waitForFunction(lane => [...document.querySelectorAll('.message')].some(row => row.querySelector('.c2').innerText.startsWith(lane) && row.innerText.includes('test_simple_text')), lane);
+    await of('client 1');
     await of('everything');
     seen.rows = await page.locator('.message').allInnerTexts();
     await go('#/tools');
-    await page.waitForFunction(() => document.querySelector('main').innerText.includes('watches a gateway'));
+    await page.locator('main li a').filter({ hasText: 'everything__test_simple_text' }).first().click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.waitForFunction(() => document.querySelector('main').innerText.includes('This is a simple text'));
     await go('#/servers');
     const card = page.locator('.card[aria-label=everything]');
-    const state = want => page.waitForFunction(want => document.querySelector('.card .state')?.innerText === want, want);
+    const state = want => page.waitForFunction(want => document.querySelector('.card[aria-label=everything] .state')?.innerText === want, want);
     await state('ready');
     seen.facts = await card.locator('.facts').innerText();
     await card.getByRole('button', { name: 'Disable' }).click();
     await state('disabled');
     await card.getByRole('button', { name: 'Enable' }).click();
-    await page.waitForFunction(() => document.querySelector('.card .state')?.innerText !== 'disabled');
+    await page.waitForFunction(() => document.querySelector('.card[aria-label=everything] .state')?.innerText !== 'disabled');
     await card.getByRole('button', { name: 'Log' }).click();
     await card.locator('.log').waitFor();
   },

@@ -3,8 +3,11 @@ package control
 import (
 	"context"
 	"strconv"
+	"strings"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/socket"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
@@ -42,6 +45,27 @@ func (g *Gateway) Name() string { return "gateway " + strconv.Itoa(g.client.Pid)
 // [*command.Failure] with the error's message.
 func (g *Gateway) Call(ctx context.Context, operation string, arguments, data any) error {
 	return g.client.call(ctx, operation, arguments, data)
+}
+
+// Endpoint returns the URL of the gateway, or "" if it has none.
+func (g *Gateway) Endpoint() string {
+	if strings.HasPrefix(g.client.Endpoint, "http") {
+		return g.client.Endpoint
+	}
+	return ""
+}
+
+// Connect makes a client of the gateway, which is served as its other clients are.
+func (g *Gateway) Connect(ctx context.Context, o client.Options) (*client.Client, error) {
+	if g.client.Socket == "" {
+		return nil, &command.Failure{Code: "unreachable", Server: g.Name(),
+			Why: "it has no socket for clients", Hint: "restart it, perhaps with this version of stdwire"}
+	}
+	conn, err := socket.ReachSocket(ctx, g.client.Socket)
+	if err != nil {
+		return nil, &command.Failure{Code: "unreachable", Server: g.Name(), Why: err.Error()}
+	}
+	return o.Connect(ctx, client.Stream(conn))
 }
 
 // Close closes the connection.

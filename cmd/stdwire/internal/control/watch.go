@@ -101,8 +101,8 @@ func (w *gatewayWatch) read(ctx context.Context, g *gatewayClient) error {
 			if err != nil {
 				return err
 			}
-			if !known[m.Lane] {
-				continue // the lane of the clients, or a server that was removed
+			if m.Client || !known[m.Lane] { // or it was removed
+				continue
 			}
 			if w.calls[m.Lane] == nil {
 				w.calls[m.Lane] = new(callCount)

@@ -13,7 +13,6 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -205,7 +204,7 @@ func (m *GatewayConfig) hostServer(s *config.Server, resolve func() (*config.End
 		Info:   mcp.Implementation{Name: "stdwire", Version: command.Version()},
 		Logger: log})
 	if m.messages != nil {
-		m.messages.observe(&o.Hooks, s.ID, tap.FromClient)
+		m.messages.observe(&o.Hooks, s.ID)
 	}
 	m.recorder.Client(&o, s.ID)
 	return host.Server{

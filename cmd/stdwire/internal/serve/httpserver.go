@@ -42,6 +42,7 @@ type httpServer struct {
 	recorder *observe.Recorder
 	starting *startup      // nil if no servers are offered, or they have all been started
 	servers  *host.Manager // nil if no servers are offered
+	watched  *watchedMessages
 }
 
 func (w *httpServer) flags() []command.Flag {
@@ -158,7 +159,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 	std.Err.Printf("stdwire: serving MCP at %s%s%s", bound.base, mainPath, also)
 	e.printProfiles(std, bound.base)
 	web := &http.Server{
-		Handler: w.recorder.Handler(mux), ConnState: listener.trackState,
+		Handler: w.watched.handler(w.recorder.Handler(mux)), ConnState: listener.trackState,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 	}
@@ -212,6 +213,9 @@ func (w *httpServer) checkToken() error {
 	return w.tls.check()
 }
 
+// tokenPrincipal is the principal of all who send the token.
+const tokenPrincipal = "token"
+
 // principal returns the function that authenticates requests, or nil if --no-auth is set. Without
 // a certificate of the client, all have the same principal.
 func (w *httpServer) principal(std *term.Streams, log *slog.Logger) (func(*http.Request) (string,
@@ -234,7 +238,7 @@ func (w *httpServer) principal(std *term.Streams, log *slog.Logger) (func(*http.
 		if byCertificate {
 			return certificatePrincipal(r)
 		}
-		return "token", nil
+		return tokenPrincipal, nil
 	}, nil
 }
 

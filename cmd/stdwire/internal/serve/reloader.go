@@ -34,6 +34,7 @@ type Reloader struct {
 	log     *slog.Logger
 	started time.Time
 	control *socketServer // nil if there is none
+	clients *socketServer // of the user who runs the gateway; nil if there is none
 	pins    *pin.Lock     // nil if pins are off
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -67,6 +68,7 @@ func (st *Reloader) start(ctx context.Context, starting *startup) {
 	if st.m.messages != nil {
 		operations.Messages = st.m.messages.since
 	}
+	st.clients = serveOwner(st.server, st.log)
 	c, err := newControlServer(operations, st.log)
 	if err != nil {
 		st.std.Err.Printf("warning: stdwire status and similar commands cannot reach this gateway: %v", err)
@@ -97,8 +99,10 @@ func (st *Reloader) Close() {
 	if st.cancel != nil {
 		st.cancel()
 	}
-	if st.control != nil {
-		st.control.close()
+	for _, s := range []*socketServer{st.control, st.clients} {
+		if s != nil {
+			s.close()
+		}
 	}
 	st.wg.Wait()
 	st.Gateway.Close()
@@ -133,6 +137,9 @@ func (st *Reloader) About() ops.About {
 	about := ops.About{Pid: os.Getpid(), Version: command.Version(),
 		Since: st.started.UTC().Format(time.RFC3339), Dir: st.m.env.Dir, Endpoint: st.endpoint,
 		Files: []string{}, Profiles: []string{}}
+	if st.clients != nil {
+		about.Socket = st.clients.path
+	}
 	for _, f := range st.current.Files {
 		if f.State == config.Used {
 			about.Files = append(about.Files, f.Path)

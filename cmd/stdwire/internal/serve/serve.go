@@ -16,7 +16,6 @@ import (
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/dispatch"
@@ -115,7 +114,8 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 		w.limits = m.limits
 		m.messages = newWatchedMessages()
 		defer m.messages.close()
-		m.messages.observe(&options.Hooks, clientsLane, tap.FromServer)
+		m.messages.observeClients(&options.Hooks)
+		w.watched = m.messages
 	}
 	s := options.New(server.Info{Name: w.card.serverName(), Version: command.Version()}, o.Catalog)
 	if err := addApps(s, o.Catalog, options.Tools); err != nil {

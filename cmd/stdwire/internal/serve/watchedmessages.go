@@ -17,7 +17,8 @@ type watchedMessages struct {
 	on atomic.Bool
 
 	mu        sync.Mutex
-	recorders map[string]*tap.Recorder // by lane
+	recorders map[lane]*tap.Recorder
+	clients   *clientLanes
 	kept      []ops.Message
 	first     int64 // the position of kept[0]
 	size      int   // of kept, in bytes
@@ -26,28 +27,50 @@ type watchedMessages struct {
 }
 
 const (
-	clientsLane = "clients"
-
 	watchPatience  = 2 * time.Minute // without a call of host.messages
 	maxWatched     = 8192            // messages
 	maxWatchedSize = 32 << 20        // bytes
 	maxWatchedPage = 1 << 20         // bytes of an answer, if that is more than one message
 )
 
-func newWatchedMessages() *watchedMessages {
-	return &watchedMessages{recorders: map[string]*tap.Recorder{}, grown: make(chan struct{})}
+// A lane is where messages are shown: those of one server or client.
+type lane struct {
+	name   string // for people
+	client bool
 }
 
-// observe sets the hook for the connections of a lane. outbound is the side that sends what is
-// outbound here.
-func (w *watchedMessages) observe(h *rpc.Hooks, lane string, outbound tap.Direction) {
+func newWatchedMessages() *watchedMessages {
+	return &watchedMessages{recorders: map[lane]*tap.Recorder{}, clients: newClientLanes(),
+		grown: make(chan struct{})}
+}
+
+// observe sets the hook for the connections to a server.
+func (w *watchedMessages) observe(h *rpc.Hooks, server string) {
+	w.observeBy(h, tap.FromClient,
+		func(context.Context, []byte) lane { return lane{name: server} })
+}
+
+// observeClients sets the hook for the connections to clients.
+func (w *watchedMessages) observeClients(h *rpc.Hooks) {
+	w.observeBy(h, tap.FromServer, func(ctx context.Context, frame []byte) lane {
+		return lane{w.clients.lane(ctx, frame), true}
+	})
+}
+
+// observeBy sets the hook. outbound is the side that sends what is outbound here, and laneOf
+// returns the lane of a message.
+func (w *watchedMessages) observeBy(h *rpc.Hooks, outbound tap.Direction,
+	laneOf func(ctx context.Context, frame []byte) lane) {
 	h.FrameEnabled = &w.on
-	h.Frame = func(d rpc.Direction, frame []byte) {
+	h.Frame = func(ctx context.Context, d rpc.Direction, frame []byte) {
+		if isOwner(ctx) {
+			return
+		}
 		from := outbound
 		if d == rpc.Inbound {
 			from = outbound.Other()
 		}
-		if r := w.recorder(lane); r != nil {
+		if r := w.recorder(laneOf(ctx, frame)); r != nil {
 			side := r.Client
 			if from == tap.FromServer {
 				side = r.Server
@@ -58,30 +81,30 @@ func (w *watchedMessages) observe(h *rpc.Hooks, lane string, outbound tap.Direct
 }
 
 // recorder returns the recorder of a lane, or nil if nobody watches any more.
-func (w *watchedMessages) recorder(lane string) *tap.Recorder {
+func (w *watchedMessages) recorder(l lane) *tap.Recorder {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.on.Load() {
 		return nil
 	}
-	r := w.recorders[lane]
+	r := w.recorders[l]
 	if r == nil {
-		r = tap.Options{Command: []string{lane}, Warn: func(error) {}, // it writes nothing
-			Show: func(r *tap.Record) { w.add(lane, r) }}.Start()
-		w.recorders[lane] = r
+		r = tap.Options{Command: []string{l.name}, Warn: func(error) {}, // it writes nothing
+			Show: func(r *tap.Record) { w.add(l, r) }}.Start()
+		w.recorders[l] = r
 	}
 	return r
 }
 
 // add keeps a message.
-func (w *watchedMessages) add(lane string, r *tap.Record) {
+func (w *watchedMessages) add(l lane, r *tap.Record) {
 	line, err := r.Append(nil)
 	if err != nil {
 		return // no record that was made from a frame
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.kept = append(w.kept, ops.Message{Lane: lane, Record: string(line)})
+	w.kept = append(w.kept, ops.Message{Lane: l.name, Client: l.client, Record: string(line)})
 	w.size += len(line)
 	for len(w.kept) > maxWatched || w.size > maxWatchedSize {
 		w.size -= len(w.kept[0].Record)
@@ -142,7 +165,8 @@ func (w *watchedMessages) close() {
 	w.on.Store(false)
 	w.mu.Lock()
 	recorders := w.recorders
-	w.recorders = map[string]*tap.Recorder{}
+	w.recorders = map[lane]*tap.Recorder{}
+	w.clients.clear()
 	w.mu.Unlock()
 	for _, r := range recorders { // without mu, which add needs
 		r.Close(0, time.Second)

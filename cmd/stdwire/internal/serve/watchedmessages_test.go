@@ -11,17 +11,16 @@ import (
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
 
-	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// frames returns what a connection of a lane does with its messages.
-func frames(w *watchedMessages, lane string, outbound tap.Direction) func(rpc.Direction, []byte) {
+// frames returns what a connection with these hooks does with its messages.
+func frames(observe func(*rpc.Hooks)) func(rpc.Direction, []byte) {
 	var h rpc.Hooks
-	w.observe(&h, lane, outbound)
+	observe(&h)
 	return func(d rpc.Direction, frame []byte) {
 		if h.CallsFrame() {
-			h.Frame(d, frame)
+			h.Frame(context.Background(), d, frame)
 		}
 	}
 }
@@ -30,8 +29,8 @@ func frames(w *watchedMessages, lane string, outbound tap.Direction) func(rpc.Di
 func TestWatchedMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWatchedMessages()
-		clients := frames(w, clientsLane, tap.FromServer)
-		server := frames(w, "files", tap.FromClient)
+		clients := frames(w.observeClients)
+		server := frames(func(h *rpc.Hooks) { w.observe(h, "files") })
 		request := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}`)
 		clients(rpc.Inbound, request) // nobody watches
 		ended, cancel := context.WithCancel(t.Context())
@@ -40,7 +39,8 @@ func TestWatchedMessages(t *testing.T) {
 
 		clients(rpc.Inbound, request)
 		out := w.since(t.Context(), 0) // waits for the recorder
-		assert.Equal(t, out.Messages[0].Lane, "clients")
+		assert.Equal(t, out.Messages[0].Lane, otherClientLane)
+		assert.Assert(t, out.Messages[0].Client)
 		assert.Assert(t, cmp.Contains(out.Messages[0].Record, `"from":"client","kind":"request"`))
 		server(rpc.Outbound, request)
 		server(rpc.Inbound, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
@@ -73,7 +73,7 @@ func TestWatchedMessagesAreBounded(t *testing.T) {
 		w := newWatchedMessages()
 		defer w.close()
 		w.watch()
-		server := frames(w, "files", tap.FromClient)
+		server := frames(func(h *rpc.Hooks) { w.observe(h, "files") })
 		large := strings.Repeat("x", 4<<20)
 		for i := range 20 {
 			server(rpc.Inbound, fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":%q}`, i, large))

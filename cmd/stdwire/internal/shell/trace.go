@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -67,7 +68,7 @@ func (t *Tracer) isOn() bool {
 }
 
 // Frame queues a frame; see rpc.Hooks.
-func (t *Tracer) Frame(d rpc.Direction, frame []byte) {
+func (t *Tracer) Frame(_ context.Context, d rpc.Direction, frame []byte) {
 	if !t.isOn() {
 		return
 	}

@@ -44,6 +44,11 @@ func ListenControl() (listener net.Listener, path string, err error) {
 	return listenLocally(fmt.Sprintf("%d-%.6s%s", os.Getpid(), rand.Text(), controlSuffix))
 }
 
+// ListenClients listens on a socket for clients of this process's gateway, and returns its path.
+func ListenClients() (listener net.Listener, path string, err error) {
+	return listenLocally(fmt.Sprintf("%d-%.6s%s", os.Getpid(), rand.Text(), clientsSuffix))
+}
+
 // listenLocally listens on a socket that only this user can reach, in the first directory that is
 // suitable, and returns its path. The name is unique: a socket that refuses connections belongs to
 // a process that has ended.
@@ -107,7 +112,10 @@ func private(dir string) error {
 	return nil
 }
 
-const controlSuffix = ".sock"
+const (
+	controlSuffix = ".sock"
+	clientsSuffix = ".mcp"
+)
 
 // Sockets returns the paths of the control sockets, of running and of ended processes.
 func Sockets() []string { return sockets(controlSuffix) }
@@ -145,7 +153,8 @@ func ReachSocket(ctx context.Context, path string) (net.Conn, error) {
 // SweepSockets removes the sockets of processes that ended without removing them. To find out, it
 // connects to each for a moment.
 func SweepSockets(ctx context.Context) {
-	for _, path := range slices.Concat(Sockets(), sockets(connectionSuffix)) {
+	all := slices.Concat(Sockets(), sockets(clientsSuffix), sockets(connectionSuffix))
+	for _, path := range all {
 		if conn, err := ReachSocket(ctx, path); err == nil {
 			_ = conn.Close()
 		}

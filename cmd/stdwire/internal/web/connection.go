@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -75,7 +76,7 @@ func (t *traffic) newRecorder(lane string, command []string) *tap.Recorder {
 // record makes a client record its messages. Call end when the client has ended.
 func (t *traffic) record(lane string, o *client.Options) (end func()) {
 	recorder := t.newRecorder(lane, []string{lane})
-	o.Hooks.Frame = func(d rpc.Direction, frame []byte) {
+	o.Hooks.Frame = func(_ context.Context, d rpc.Direction, frame []byte) {
 		side := recorder.Server
 		if d == rpc.Outbound {
 			side = recorder.Client

@@ -2,14 +2,20 @@ package web
 
 import (
 	"context"
+	"log/slog"
+	"math"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/control"
 	ops "github.com/stdwire/stdwire/cmd/stdwire/internal/ops/host"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // A watchedGateway is a running gateway whose servers and messages the page shows.
@@ -97,6 +103,22 @@ func (g *watchedGateway) followMessages(ctx context.Context) error {
 	}
 }
 
+// server returns the gateway as a server that the page can use, as clients of the gateway do.
+func (g *watchedGateway) server() *server {
+	one := &server{id: strings.ReplaceAll(g.Name(), " ", "-"), selector: "-- SERVER-COMMAND",
+		url: g.Endpoint(), gateway: true, filter: new(host.Filter),
+		upstream: host.Server{IdleStop: -1, MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+			Options: client.Options{Logger: slog.New(slog.DiscardHandler),
+				Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}},
+			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+				return g.Connect(ctx, o)
+			}}}
+	if one.url != "" {
+		one.selector = "--url " + one.url
+	}
+	return one
+}
+
 // list returns the servers as the page shows them.
 func (g *watchedGateway) list() []serverStatus {
 	g.mu.Lock()
@@ -124,6 +146,12 @@ func (g *watchedGateway) list() []serverStatus {
 
 // do runs an action of the page.
 func (g *watchedGateway) do(ctx context.Context, action, id string) error {
+	if action == "stop" {
+		if err := g.refresh(ctx, "host.disable", ops.Server{Server: id}); err != nil {
+			return err
+		}
+		action = "enable"
+	}
 	operation := map[string]string{"start": "host.restart", "restart": "host.restart",
 		"disable": "host.disable", "enable": "host.enable"}[action]
 	if operation == "" {

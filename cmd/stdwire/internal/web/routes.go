@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -56,7 +57,7 @@ func (s *site) routes() http.Handler {
 	})
 	get("/api/servers", func(*http.Request) (any, error) {
 		if s.gateway != nil {
-			return s.gateway.list(), nil
+			return append(s.servers.statuses(), s.gateway.list()...), nil
 		}
 		return s.servers.statuses(), nil
 	})
@@ -92,7 +93,7 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("GET /api/export", s.export)
 
 	post(mux, "/api/servers/{id}/do/{action}", func(r *http.Request, _ struct{}) (any, error) {
-		if s.gateway != nil {
+		if _, err := s.servers.find(r.PathValue("id")); s.gateway != nil && err != nil {
 			return nil, s.gateway.do(r.Context(), r.PathValue("action"), r.PathValue("id"))
 		}
 		action := serverActions[r.PathValue("action")]
@@ -102,8 +103,8 @@ func (s *site) routes() http.Handler {
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
-		if _, err := s.servers.find(r.PathValue("id")); err != nil {
-			return nil, err
+		if _, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
+			return nil, cmp.Or(err, notFound("check of", r.PathValue("id")))
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})

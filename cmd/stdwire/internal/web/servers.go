@@ -34,6 +34,7 @@ type server struct {
 	file     string   // that defines it; "" if no configuration does
 	digest   string   // of the configured definition
 	disabled bool     // by the configuration
+	gateway  bool     // it is the gateway that the page watches
 	upstream host.Server
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
@@ -250,7 +251,8 @@ type serverStatus struct {
 	URL      string     `json:"url,omitempty"`
 	Source   string     `json:"source,omitempty"`
 	File     string     `json:"file,omitempty"`    // of Source
-	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, and is not called here
+	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, which is called for it
+	Gateway  bool       `json:"gateway,omitempty"` // it is that gateway
 	State    host.State `json:"state"`
 	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
 	RetryAt  int64      `json:"retry_at,omitempty"`
@@ -274,7 +276,7 @@ func (s *servers) statuses() []serverStatus {
 		now := states[one.id]
 		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
 			Source: one.source, File: one.file, State: now.State, Uses: now.Uses,
-			Restarts: now.Restarts, Problem: one.refusal}
+			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = newProblem(one.explain(now.Err))

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,7 +24,7 @@ func recordFrames(t *traffic, lane string, frames ...string) {
 		if strings.HasPrefix(text, "→") {
 			direction = rpc.Outbound
 		}
-		o.Hooks.Frame(direction, []byte(text[len("→"):]))
+		o.Hooks.Frame(context.Background(), direction, []byte(text[len("→"):]))
 	}
 	end() // waits until all are recorded
 }

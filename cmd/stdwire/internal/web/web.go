@@ -66,7 +66,10 @@ FILE is a recording of stdwire tap; no server is needed for it.
 page shows what that client and the server say to each other. The address is then on stderr.
 
 --gateway shows a running stdwire serve with configured servers: their state, and every message
-from now on between the gateway, its clients and its servers.
+from now on between the gateway, its clients and its servers. The page starts, stops and restarts
+the servers, and calls them through the gateway, as one more of its clients: with its hooks, limits
+and audit log. Only the user who runs the gateway can do this. Each client has a lane, with a number
+and the name that it has given itself, which proves nothing; after 64 lanes, others share one.
 
 With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
 first on the page; one that the command fails to answer waits for you.
@@ -97,7 +100,7 @@ than a loopback one lets other machines in, unencrypted.
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
 				command.SwitchFlag(&o.gateway, "--gateway",
-					"watch a running gateway: its servers, and what its clients say"),
+					"show a running gateway: its servers, which the page can call, and what its clients say"),
 				command.NumberFlag(&o.pid, "--pid", "N", 1, math.MaxInt32,
 					"with --gateway: its process, if there are several"),
 				command.SwitchFlag(&o.tap, "--tap",
@@ -307,8 +310,11 @@ func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) 
 	}
 	s.title = reached.Name()
 	s.gateway = &watchedGateway{Gateway: reached, changes: s.changes, traffic: s.traffic}
+	if err := s.servers.add(s.gateway.server()); err != nil {
+		return err
+	}
 	s.gateway.watch(ctx)
-	return nil
+	return s.servers.manager.Restart(s.servers.only())
 }
 
 // openRecording adds the recording.

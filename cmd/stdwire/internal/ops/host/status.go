@@ -100,6 +100,8 @@ type About struct {
 	Files    []string `json:"files" doc:"The configuration files whose servers it offers."`
 	Profiles []string `json:"profiles" doc:"The named sets of servers."`
 
+	Socket string `json:"socket,omitempty" doc:"A socket at which the user who runs the gateway is one of its clients."`
+
 	Connection string `json:"connection,omitempty" doc:"The name of the connection, if this is one of stdwire connect and not a gateway."`
 	Behind     string `json:"behind,omitempty" doc:"What the connection is to: a command, the id of a server or the host of a URL."`
 

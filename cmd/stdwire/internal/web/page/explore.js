@@ -101,7 +101,7 @@ export function explore(root, view) {
     }));
     entries = found;
     replace(notes, problems, usable.length === 0 && (state.servers.some(one => one.watched)
-      ? element('p', {}, 'This page watches a gateway, whose clients call the servers: see the timeline.')
+      ? element('p', {}, 'The page calls this server through the gateway, which lists what it offers.')
       : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
     list();
     select1();

@@ -119,7 +119,7 @@ function card(id) {
     replace(head, element('h3', {}, id), element('span', { class: `state state-${server.state}` }, server.state),
       server.uses > 0 && element('span', { class: 'muted' }, `${server.uses} in use`));
     const details = server.details;
-    replace(facts, [['reached by', server.selector], ['configured at', server.source], ['server', details && name(details.info)],
+    replace(facts, [['reached by', server.gateway ? 'its socket, as another client of it' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
       ['revision', details && `${details.revision}, ${details.era} era, by ${details.method}`],
       ['ready after', server.took_ms && duration(server.took_ms)], ['process', details?.pid],
       ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')],
@@ -141,10 +141,10 @@ function card(id) {
     }
     roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
-      server.state === 'disabled' ? button('Enable', () => act('enable'))
-        : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
-          button('Restart', () => act('restart')), button('Disable', () => act('disable'))],
-      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(log, id)),
+      !server.gateway && (server.state === 'disabled' ? button('Enable', () => act('enable'))
+        : [!ready && button('Start', () => act('start')), ready && button('Stop', () => act('stop')),
+          button('Restart', () => act('restart')), button('Disable', () => act('disable'))]),
+      !server.watched && !server.gateway && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
       element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
