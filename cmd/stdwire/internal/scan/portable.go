@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // MaxPortableName is the maximum length of a tool name that every model provider accepts, in bytes.
@@ -21,7 +22,7 @@ func UnportableProperties(schema []byte) (names []string) {
 // A property is a property of a schema and its path in it.
 type property struct{ name, where string }
 
-var portableProperty = lazy(`^[a-zA-Z0-9_.-]{1,64}$`)
+var portableProperty = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 
 // unportableProperties appends the properties that providers refuse, until there are maxPerRule.
 func unportableProperties(found []property, schema []byte, where string) []property {
