@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // A PortabilityRule is about something in a tool that the API of a model refuses. Such an API
@@ -30,8 +31,8 @@ type subschema struct {
 }
 
 var (
-	portableName     = lazy(`^[a-zA-Z0-9_-]*$`)
-	portableProperty = lazy(`^[a-zA-Z0-9_.-]{1,64}$`)
+	portableName     = lazyregexp.New(`^[a-zA-Z0-9_-]*$`)
+	portableProperty = lazyregexp.New(`^[a-zA-Z0-9_.-]{1,64}$`)
 )
 
 // maxPortableName is the maximum length of a tool name that every model provider accepts, in bytes.
