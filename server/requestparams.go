@@ -22,10 +22,10 @@ type scannedRequest struct {
 type scannedKey struct{}
 
 func (s *scannedRequest) Value(key any) any {
-	switch key {
-	case scannedKey{}, mcp.RequestParamsKey{}:
+	switch key.(type) {
+	case scannedKey, mcp.RequestParamsKey:
 		return s
-	case mcp.ConnectionKey{}:
+	case mcp.ConnectionKey:
 		return s.request.conn
 	}
 	return s.Context.Value(key)

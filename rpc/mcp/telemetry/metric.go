@@ -60,9 +60,9 @@ func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
 
 // A histogram counts durations. The zero value is empty.
 type histogram struct {
-	counts      [len(durationBounds) + 1]atomic.Uint64
-	nanoseconds atomic.Uint64 // the sum
 	overflows   atomic.Uint64 // of nanoseconds, which many calls at a time fill within weeks
+	nanoseconds atomic.Uint64 // the sum
+	counts      [len(durationBounds) + 1]atomic.Uint64
 }
 
 func (h *histogram) record(d time.Duration) {

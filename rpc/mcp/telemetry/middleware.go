@@ -133,7 +133,7 @@ func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request, members mcp.Requ
 	}
 	m.targetKey = target.attr
 	if members != nil && members.Of(req.Params) {
-		r.params = scannedParams(members, target.param)
+		r.params.find(members, target.param)
 	} else {
 		r.params = readParams(req.Params, target.param)
 	}

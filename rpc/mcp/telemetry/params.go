@@ -18,15 +18,14 @@ type params struct {
 	version                 []byte // a token: the revision of a modern request
 }
 
-// scannedParams returns what is recorded of params that a server has read already.
-func scannedParams(members mcp.RequestParams, name string) (p params) {
+// find finds what is recorded in params that a server has read already; name is as for readParams.
+func (p *params) find(members mcp.RequestParams, name string) {
 	if name != "" {
 		p.target = members.Param(name)
 	}
 	p.traceparent = members.MetaValue(mcp.MetaTraceparent)
 	p.tracestate = members.MetaValue(mcp.MetaTracestate)
 	p.version = members.MetaValue(mcp.MetaProtocolVersion)
-	return p
 }
 
 // readParams finds what is recorded; name is the parameter with the target, or "". It need not look
