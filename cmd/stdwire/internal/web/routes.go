@@ -14,6 +14,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -33,6 +34,7 @@ type site struct {
 	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
+	std    *term.Streams
 }
 
 // maxTrafficPage is the number of messages of one answer.
@@ -98,8 +100,11 @@ func (s *site) routes() http.Handler {
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
-		if _, err := s.servers.find(r.PathValue("id")); err != nil {
+		if one, err := s.servers.find(r.PathValue("id")); err != nil {
 			return nil, err
+		} else if one.added {
+			return nil, command.Usagef("the doctor sees no servers that the page has added").WithHint(
+				"at the terminal: stdwire doctor --url " + one.url)
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
@@ -177,6 +182,7 @@ func (s *site) routes() http.Handler {
 	s.configuration.routes(mux)
 	s.frames.routes(mux)
 	s.logins.routes(mux)
+	s.addRoutes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.extensionRoutes(mux)
 	return mux

@@ -144,7 +144,7 @@ function card(id) {
       server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && !server.watched && button('Stop', () => act('stop')),
           button('Restart', () => act('restart')), button('Disable', () => act('disable'))],
-      !server.watched && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(log, id)),
+      server.added && button('Forget', () => act('forget')), !server.watched && !server.added && button('Doctor', () => examine(outcome, id)), button('Log', () => showLog(log, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
       element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
