@@ -4,10 +4,13 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -235,4 +238,37 @@ func TestWebListsChanged(t *testing.T) {
 			assert.Equal(t, len(got.Left), 0, "%q", got.Left)
 		})
 	}
+}
+
+// A link names a server, or a tool and its arguments. Nothing is sent before the user has agreed.
+func TestWebLinks(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	s := b.serving(path, "-http")
+	var asked atomic.Int32
+	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+	}))
+	defer trap.Close()
+	b.write("config.json", `{"mcpServers": {}}`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Asked, Focused, After, Filled, Again string
+		Strangers, Before, Called, Run       int
+		Buttons                              []string
+	}
+	w.change("links", map[string]any{"trap": trap.URL + "/<b>mcp", "at": s.direct,
+		"tool": "test_simple_text"}, &got)
+	assert.Equal(t, got.Strangers, 0)
+	assert.Assert(t, cmp.Contains(got.Asked, trap.URL+"/<b>mcp"))
+	assert.Equal(t, got.Focused, "Cancel")
+	assert.Assert(t, strings.HasSuffix(got.After, "/#/servers"), "%s", got.After)
+	assert.DeepEqual(t, got.Buttons, []string{"Cancel"})
+	assert.Equal(t, got.Before, 0)
+	assert.Equal(t, asked.Load(), int32(0))
+	assert.Equal(t, got.Filled, `{"name": "Ada"}`)
+	assert.Equal(t, got.Again, `{"name": "Ada"}`)
+	assert.Equal(t, got.Called, 0)
+	assert.Equal(t, got.Run, 1)
 }

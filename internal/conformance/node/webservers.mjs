@@ -281,6 +281,59 @@ const scenarios = {
     seen.left = await tools.locator('.badge').allInnerTexts();
   },
 
+  // Links to a server and to a tool, which send nothing before the user does.
+  async links() {
+    const ask = page.getByTestId('connect');
+    const link = (url, more = '') => `serverUrl=${encodeURIComponent(url)}${more}`;
+    const follow = hash => page.evaluate(to => { location.hash = to; }, hash);
+    const called = () => page.evaluate(async () => {
+      const get = async path => (await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json();
+      return (await get('traffic?after=0')).messages.filter(one => one.kind === 'request' && one.method === 'tools/call').length;
+    });
+    // a page that no token opened asks nothing
+    const other = await browser.newContext();
+    const stranger = await other.newPage();
+    await stranger.goto(`${new URL(given.url).origin}/#${link(given.trap)}`);
+    await stranger.locator('body[data-ready=refused]').waitFor();
+    seen.strangers = await stranger.locator('dialog').count();
+    await other.close();
+
+    await page.goto(`${given.url}&${link(given.trap)}`);
+    await ask.waitFor();
+    seen.asked = await ask.innerText();
+    seen.focused = await page.evaluate(() => document.activeElement.textContent);
+    await examine('connect');
+    await page.keyboard.press('Enter');
+    await ask.waitFor({ state: 'detached' });
+    seen.after = page.url();
+    await follow(`#${link('javascript:alert(1)')}`);
+    await ask.getByText('This link names no server').waitFor();
+    seen.buttons = await ask.getByRole('button').allInnerTexts();
+    await page.keyboard.press('Escape');
+    seen.before = await page.locator('.card').count();
+
+    const args = '{"name": "Ada"}';
+    await follow(`#${link(given.at, `&tool=${given.tool}&args=${encodeURIComponent(args)}`)}`);
+    await ask.getByRole('button', { name: 'Connect' }).click();
+    await page.locator('.detail h2', { hasText: given.tool }).waitFor();
+    seen.filled = await page.locator('textarea.json').inputValue();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy a link' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    await page.goto('about:blank');
+    await page.goto(copied);
+    await page.locator('.detail h2', { hasText: given.tool }).waitFor();
+    seen.again = await page.locator('textarea.json').inputValue();
+    seen.called = await called();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByTestId('call').locator('.result').waitFor();
+    seen.run = await called();
+    await follow('#/servers');
+    await page.getByRole('button', { name: 'Forget' }).click();
+    await page.getByText('There are no servers here').waitFor();
+  },
+
   async closed() {
     await page.goto(given.url);
     await page.evaluate(() => { location.hash = '#/servers'; });

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -34,6 +35,7 @@ type site struct {
 	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
+	std    *term.Streams
 }
 
 // maxTrafficPage is the number of messages of one answer.
@@ -103,8 +105,11 @@ func (s *site) routes() http.Handler {
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
-		if _, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
+		if one, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
 			return nil, cmp.Or(err, notFound("check of", r.PathValue("id")))
+		} else if one.added {
+			return nil, command.Usagef("the doctor sees no servers that the page has added").WithHint(
+				"at the terminal: stdwire doctor --url " + one.url)
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
@@ -182,6 +187,7 @@ func (s *site) routes() http.Handler {
 	s.configuration.routes(mux)
 	s.frames.routes(mux)
 	s.logins.routes(mux)
+	s.addRoutes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.taskRoutes(mux)
 	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)

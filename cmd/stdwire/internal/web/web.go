@@ -84,6 +84,9 @@ The app of a tool is shown beside the result of a call, in a frame that a second
 no origin, no storage and no access to the page. An app that wants to reach other machines, or to
 use the camera or the like, is shown when you have agreed.
 
+A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The page
+asks before it connects to the URL, and fills in arguments; it runs nothing by itself.
+
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
 and nothing is fetched from other machines but what such an app loads. --listen with another address
 than a loopback one lets other machines in, unencrypted.
@@ -205,6 +208,7 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
 		s.logins.disable("other machines can reach this page: log in at the terminal")
+		s.servers.close("other machines can reach this page: it connects to no further servers")
 		if s.configuration != nil { // a definition is a command to run
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
@@ -232,6 +236,7 @@ func newSite(ctx context.Context) *site {
 
 // fill adds the servers or the recording of the command line.
 func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
+	s.std = std
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	var err error
 	if s.saved, err = openSaved(o.calls); err != nil {

@@ -1,5 +1,6 @@
 // The frame of the page: views, the address, keys, colours.
 import * as api from './api.js';
+import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
 import { logs } from './logs.js';
@@ -28,6 +29,11 @@ function route() {
 }
 
 function show() {
+  if (location.hash.startsWith('#serverUrl=')) {
+    const query = new URLSearchParams(location.hash.slice(1));
+    history.replaceState(null, '', '#/servers'); // a page that is reloaded does not ask again
+    confirmLink(query);
+  }
   const at = route();
   const found = views.find(([name]) => name === at.name) ?? views[0];
   for (const a of $('views').children) {

@@ -101,11 +101,11 @@ export const theme = () => document.documentElement.dataset.theme ||
   (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
 // copy puts text on the clipboard.
-export const copier = text => button('Copy', async event => {
+export const copier = (text, name = 'Copy') => button(name, async event => {
   const target = event.currentTarget;
   await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
   target.textContent = 'Copied';
-  setTimeout(() => { target.textContent = 'Copy'; }, 1500);
+  setTimeout(() => { target.textContent = name; }, 1500);
 });
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`

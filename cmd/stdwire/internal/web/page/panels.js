@@ -1,6 +1,7 @@
 // What can be done with a tool, resource, template or prompt: a form, a call, its result.
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
+import { toolLink } from './connect.js';
 import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
 import { form } from './form.js';
 import { long, tabs } from './json.js';
@@ -133,7 +134,8 @@ function toolPanel(place, server, tool, query) {
   const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
-      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown, load.node);
+      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() })),
+      copier(() => location.href.split('#')[0] + toolLink(server.id, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool);
   const calls = runner(outcome, { shown: number => app && app.show(number) });

@@ -144,7 +144,7 @@ function card(id) {
       !server.gateway && (server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && button('Stop', () => act('stop')),
           button('Restart', () => act('restart')), button('Disable', () => act('disable'))]),
-      !server.watched && !server.gateway && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
+      server.added && button('Forget', () => act('forget')), !server.watched && !server.gateway && !server.added && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
       element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },
