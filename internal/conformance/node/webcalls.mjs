@@ -168,5 +168,22 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       await page.waitForSelector('.message-panel .tree');
       seen.message = await text('.message-panel h3');
     },
+
+    // HTTP requests, with those that carry no message.
+    async network() {
+      await tool(given.server, 'test_simple_text');
+      await run();
+      await go('#/network');
+      const lines = page.getByTestId('network').locator('> li');
+      await lines.filter({ hasText: '200 OK' }).first().waitFor();
+      seen.lines = await lines.allInnerTexts();
+      await page.waitForFunction(() => document.querySelectorAll('[data-testid=network] > li').length > 0);
+      for (const one of (await lines.filter({ hasText: 'POST' }).all()).slice(0, 1)) {
+        await one.locator('summary').click();
+        await one.getByText('Body of the request').waitFor();
+        seen.open = await one.innerText();
+      }
+      await serious();
+    },
   };
 };

@@ -13,6 +13,7 @@
 //	configuration  the files that define them, and changes of these
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
+//	network        the latest HTTP requests to servers
 //	loads          calls that are repeated while the page reads how long they take
 //	frames         the apps that the page shows, as views of package apps
 //
