@@ -169,3 +169,25 @@ func TestWebNetwork(t *testing.T) {
 		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 	})
 }
+
+// HTML of a result is text, and its preview neither runs scripts nor fetches nor leaves its frame.
+func TestWebDocuments(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Text, Shown, File      string
+		Frames, Alone, Blocked int
+		Other                  bool
+		Findings               []string
+	}
+	w.seeIn("webcalls.mjs", "documents", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Assert(t, cmp.Contains(got.Text, "<h1>Heading</h1>"))
+	assert.Assert(t, cmp.Contains(got.Text, "application/pdf, 9 B"))
+	assert.Equal(t, got.Frames, 0)
+	assert.Assert(t, got.Other)
+	assert.Equal(t, got.Shown, "before")
+	assert.Assert(t, got.Blocked > 0)
+	assert.Equal(t, got.File, "paper")
+	assert.Equal(t, got.Alone, 403)
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}
