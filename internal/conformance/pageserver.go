@@ -19,10 +19,17 @@ const pageTools = `[
 {"name":"rows","description":"Returns rows.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}},
 {"name":"slow","description":"Reports progress, and waits for release.","inputSchema":{"type":"object"}},
 {"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}},
+{"name":"documents","description":"Returns HTML and a PDF.","inputSchema":{"type":"object"}},
 {"name":"error","description":"Fails with the error that it is given.","inputSchema":{"type":"object","properties":{"error":{"type":"object","additionalProperties":true}}}},
 {"name":"not.portable","description":"Has a schema that some refuse.","inputSchema":{"type":"object","oneOf":[{"required":["list"]},{"required":["where"]}],"properties":{"list":{"type":"array"},"where":{"type":["object","null"],"x-mcp-header":"Where"},"kind":{"const":"<b>x</b>"}}}},
 {"name":"visit","description":"Asks to visit a page.","inputSchema":{"type":"object"}}
 ]`
+
+// pageHTML is a page that tries to run scripts, to fetch and to leave.
+const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http://127.0.0.1:9/left"><style>h1 { color: rgb(1, 2, 3) }</style>
+<h1>Heading</h1><p id="p">before</p><script>document.getElementById('p').textContent = 'script'; parent.postMessage('x', '*');</script>
+<img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
+<iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
 // PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
 // not what the specification says.
@@ -89,6 +96,9 @@ func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json
 	case "echo", "arguments":
 		text, _ := json.Marshal(string(arguments)) // a string always encodes
 		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	case "documents":
+		html, _ := json.Marshal(pageHTML)
+		s.answer(id, `{"content":[{"type":"resource","resource":{"uri":"test://page.html","mimeType":"text/html","text":`+string(html)+`}},{"type":"resource","resource":{"uri":"test://paper","mimeType":"application/pdf","blob":"JVBERi0xLjQK"}}]}`)
 	case "error":
 		var in struct{ Error json.RawMessage }
 		if json.Unmarshal(arguments, &in) != nil || in.Error == nil {

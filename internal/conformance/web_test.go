@@ -167,7 +167,7 @@ func TestWebTools(t *testing.T) {
 		Large                           float64
 	}
 	w.see("tools", map[string]any{"server": "page"}, &got)
-	assert.Equal(t, got.Listed, 11)
+	assert.Equal(t, got.Listed, 12)
 	assert.DeepEqual(t, got.JSON, map[string]any{"name": "Ada",
 		"address": map[string]any{"city": "London"}, "tags": []any{"y", "x"}, "color": "green",
 		"size": 2.0, "contact": map[string]any{"phone": 9007199254740993.0}, "count": 3.0,
@@ -211,7 +211,7 @@ func TestWebOddDefinition(t *testing.T) {
 		Result string
 	}
 	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
-	assert.Equal(t, got.Items, 12)
+	assert.Equal(t, got.Items, 13)
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
 

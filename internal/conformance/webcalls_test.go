@@ -140,3 +140,54 @@ func TestWebLogs(t *testing.T) {
 		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 	})
 }
+
+// HTTP requests to servers are listed, with bodies and without secrets.
+func TestWebNetwork(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		path, err := everything()
+		assert.NilError(t, err)
+		b := newNodeBench(t)
+		s := b.serving(path, "-http")
+		w := openWeb(t, b, "--era", era, "--url", s.direct, "--header", "X-Key: hunter2")
+		host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+		var got struct {
+			Lines, Findings []string
+			Open            string
+		}
+		w.seeIn("webcalls.mjs", "network", map[string]any{
+			"server": strings.ReplaceAll(host, ":", "-")}, &got)
+		all := strings.Join(got.Lines, "\n")
+		assert.Assert(t, cmp.Contains(all, "200 OK"))
+		if era == "legacy" { // the stream of the server, and a notification
+			assert.Assert(t, cmp.Contains(all, "GET"))
+			assert.Assert(t, cmp.Contains(all, "202 Accepted"))
+		}
+		assert.Assert(t, cmp.Contains(got.Open, "Body of the request"))
+		assert.Assert(t, cmp.Contains(got.Open, `"jsonrpc":"2.0"`))
+		assert.Assert(t, cmp.Contains(got.Open, "(not shown)"))
+		assert.Assert(t, !strings.Contains(got.Open+all, "hunter2"))
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}
+
+// HTML of a result is text, and its preview neither runs scripts nor fetches nor leaves its frame.
+func TestWebDocuments(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Text, Shown, File      string
+		Frames, Alone, Blocked int
+		Other                  bool
+		Findings               []string
+	}
+	w.seeIn("webcalls.mjs", "documents", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Assert(t, cmp.Contains(got.Text, "<h1>Heading</h1>"))
+	assert.Assert(t, cmp.Contains(got.Text, "application/pdf, 9 B"))
+	assert.Equal(t, got.Frames, 0)
+	assert.Assert(t, got.Other)
+	assert.Equal(t, got.Shown, "before")
+	assert.Assert(t, got.Blocked > 0)
+	assert.Equal(t, got.File, "paper")
+	assert.Equal(t, got.Alone, 403)
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}

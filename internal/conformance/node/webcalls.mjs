@@ -168,5 +168,52 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       await page.waitForSelector('.message-panel .tree');
       seen.message = await text('.message-panel h3');
     },
+
+    // HTTP requests, with those that carry no message.
+    async network() {
+      await tool(given.server, 'test_simple_text');
+      await run();
+      await go('#/network');
+      const lines = page.getByTestId('network').locator('> li');
+      await lines.filter({ hasText: '200 OK' }).first().waitFor();
+      seen.lines = await lines.allInnerTexts();
+      await page.waitForFunction(() => document.querySelectorAll('[data-testid=network] > li').length > 0);
+      for (const one of (await lines.filter({ hasText: 'POST' }).all()).slice(0, 1)) {
+        await one.locator('summary').click();
+        await one.getByText('Body of the request').waitFor();
+        seen.open = await one.innerText();
+      }
+      await serious();
+    },
+
+    // HTML as text, and in a frame that can do nothing; a PDF to save.
+    async documents() {
+      await tool(given.server, 'documents');
+      seen.text = await run();
+      seen.frames = await page.locator('.result iframe').count();
+      const stopped = new Set(); // what the browser has not sent because of the policy
+      context.on('requestfailed', request => {
+        if (request.failure().errorText === 'csp') stopped.add(request.url());
+      });
+      await button('Preview').click();
+      const frame = page.frameLocator('.result iframe');
+      await frame.locator('h1').waitFor();
+      const src = await page.locator('.result iframe').getAttribute('src');
+      seen.other = new URL(src).origin !== new URL(page.url()).origin;
+      await page.waitForTimeout(1500); // for the refresh, which is blocked
+      seen.shown = await frame.locator('#p').innerText();
+      await shoot('preview');
+      await frame.locator('#a').click(); // the browser shows that it was blocked
+      await page.waitForTimeout(300);
+      seen.elsewhere = seen.elsewhere.filter(one => new URL(one).origin !== new URL(src).origin && !stopped.has(one));
+      const blocked = /Content Security Policy|sandboxed|Blocked|blocked/;
+      seen.blocked = seen.errors.filter(one => blocked.test(one)).length;
+      seen.errors = seen.errors.filter(one => !blocked.test(one));
+      const [file] = await Promise.all([page.waitForEvent('download'), button('Save').last().click()]);
+      seen.file = file.suggestedFilename();
+      // nobody else can look at it
+      seen.alone = (await context.request.get(src, { headers: { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Dest': 'document' } })).status();
+      await serious();
+    },
   };
 };

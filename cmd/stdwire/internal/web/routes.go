@@ -190,6 +190,7 @@ func (s *site) routes() http.Handler {
 	s.addRoutes(mux)
 	s.servers.skillRoutes(mux)
 	s.servers.taskRoutes(mux)
+	s.traffic.network.routes(mux)
 	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
 	return mux

@@ -14,6 +14,7 @@
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
 //	logins         logins to servers that the page has begun
+//	network        the latest HTTP requests to servers
 //	loads          calls that are repeated while the page reads how long they take
 //	frames         the apps that the page shows, as views of package apps
 //

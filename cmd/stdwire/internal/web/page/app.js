@@ -5,6 +5,7 @@ import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
 import { logs } from './logs.js';
 import { monitor } from './monitor.js';
+import { network } from './network.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
@@ -15,7 +16,7 @@ import { timeline } from './timeline.js';
 const views = [
   ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
   ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['tasks', 'Tasks', tasks], ['timeline', 'Timeline', timeline],
-  ['logs', 'Logs', logs], ['saved', 'Saved calls', saved],
+  ['logs', 'Logs', logs], ['network', 'HTTP', network], ['saved', 'Saved calls', saved],
 ];
 
 const $ = id => document.getElementById(id);

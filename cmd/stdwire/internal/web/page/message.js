@@ -8,6 +8,16 @@ import { server } from './store.js';
 
 let marked; // the message that others are compared with
 
+// sentBytes shows bytes, in base64.
+export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
+
+// exchange shows the headers of an HTTP request and its response.
+export function exchange(all) {
+  const headers = (title, header) => header && [element('h4', {}, title), element('dl', { class: 'facts' },
+    Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
+  return element('div', {}, headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
+}
+
 export function messagePanel(place, select) {
   let end = () => {};
   async function show(message) {
@@ -47,14 +57,7 @@ export function messagePanel(place, select) {
       .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
   }
 
-  // http shows the HTTP request that carried the message, and the header of the response.
-  function http(exchange) {
-    if (!exchange) return null;
-    const headers = (title, all) => all && [element('h4', {}, title), element('dl', { class: 'facts' },
-      Object.entries(all).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
-    return element('details', { class: 'http' }, element('summary', {}, `HTTP: ${exchange.method}, ${exchange.status ?? exchange.error}, header after ${duration(exchange.ms)}`),
-      headers('Request', exchange.request), headers(`Response, ${exchange.proto ?? ''}`, exchange.response));
-  }
+  const http = all => all && element('details', { class: 'http' }, element('summary', {}, `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
 
   function actions(message, whole, outcome, shown) {
     const compare = other => attempt(outcome, async () => {
@@ -94,7 +97,7 @@ export function messagePanel(place, select) {
     try {
       value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
     } catch { /* it is shown as it was sent */ }
-    const sent = () => whole.bytes ? long(atob(whole.bytes).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`))
+    const sent = () => whole.bytes ? sentBytes(whole.bytes)
       : long(`${whole.by_length ? `Content-Length: ${whole.size}\r\n\r\n` : ''}${whole.text}`);
     const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
     const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
