@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -35,6 +36,9 @@ const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http:
 // not what the specification says.
 const PageOdd = "odd"
 
+// PagePaged is the description of [ServePage] for which its list of tools has pages of four.
+const PagePaged = "paged"
+
 const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
 
 // A pageServer is the server of one client of [ServePage].
@@ -58,6 +62,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			Result struct{ Action string }
 			Params struct {
 				Name      string
+				Cursor    string
 				Arguments json.RawMessage
 				Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
@@ -72,6 +77,10 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			tools := strings.Replace(pageTools, "DESCRIPTION", description, 1)
 			if description == PageOdd {
 				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTool + "]"
+			}
+			if description == PagePaged {
+				s.answer(m.ID, toolPage(tools, m.Params.Cursor))
+				continue
 			}
 			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
 		case "tools/call":
@@ -88,6 +97,19 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 		}
 	}
 	return lines.Err()
+}
+
+// toolPage returns the page after a cursor of tools that are on a line each.
+func toolPage(tools, cursor string) string {
+	const size = 4
+	lines := strings.Split(strings.Trim(tools, "[]\n"), "\n")
+	from, _ := strconv.Atoi(cursor) // the client has it from here
+	to := min(from+size, len(lines))
+	page := `{"tools":[` + strings.TrimSuffix(strings.Join(lines[from:to], ""), ",") + "]"
+	if to < len(lines) {
+		page += fmt.Sprintf(`,"nextCursor":"%d"`, to)
+	}
+	return page + "}"
 }
 
 // call answers a call of a tool.

@@ -4,8 +4,11 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +18,8 @@ import (
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // webSecret is in files, and never on the page.
@@ -271,4 +276,57 @@ func TestWebLinks(t *testing.T) {
 	assert.Equal(t, got.Again, `{"name": "Ada"}`)
 	assert.Equal(t, got.Called, 0)
 	assert.Equal(t, got.Run, 1)
+}
+
+// A list is shown page by page, beside the whole list.
+func TestWebPages(t *testing.T) {
+	w := openWeb(t, newNodeBench(t), append([]string{"--"},
+		pageServer(t, conformance.PagePaged)...)...)
+	var got struct {
+		First, Last string
+		Next        int
+	}
+	w.change("pages", nil, &got)
+	assert.Assert(t, cmp.Contains(got.First, "The next one has the cursor 4"))
+	assert.Assert(t, cmp.Contains(got.First, "echo"))
+	assert.Assert(t, !strings.Contains(got.First, "misfit"), "%s", got.First)
+	assert.Assert(t, cmp.Contains(got.Last, "It is the last one."))
+	assert.Assert(t, cmp.Contains(got.Last, "visit"))
+	assert.Equal(t, got.Next, 0)
+}
+
+// The GET stream of a legacy session is left out if that is chosen on the page.
+func TestWebWithoutGETStream(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	s := b.serving(path, "-http")
+	at, err := url.Parse(strings.TrimSuffix(s.direct, "/mcp"))
+	assert.NilError(t, err)
+	proxy := &httputil.ReverseProxy{FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	var streams atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/count":
+			_, _ = fmt.Fprint(w, streams.Load())
+			return
+		case r.Method == http.MethodGet:
+			streams.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	w := openWeb(t, b, "--era", "legacy", "--url", front.URL+"/mcp")
+	var got struct {
+		Counts  []int
+		Checked bool
+	}
+	w.change("stream", map[string]any{"counter": front.URL + "/count",
+		"server": strings.ReplaceAll(strings.TrimPrefix(front.URL, "http://"), ":", "-")}, &got)
+	assert.DeepEqual(t, got.Counts, []int{1, 1, 2})
+	assert.Assert(t, got.Checked)
 }

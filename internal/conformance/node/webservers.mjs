@@ -334,6 +334,61 @@ const scenarios = {
     await page.getByText('There are no servers here').waitFor();
   },
 
+  // A list page by page.
+  async pages() {
+    await page.goto(given.url);
+    await page.evaluate(() => { location.hash = '#/tools'; });
+    const box = page.getByTestId('pages');
+    await page.getByTestId('definitions').getByRole('link').nth(8).waitFor();
+    await box.getByText('Page by page').click();
+    await box.getByRole('button', { name: 'First page' }).click();
+    await box.getByText('Page 1: 4 tools').waitFor();
+    seen.first = await box.innerText();
+    await examine('pages');
+    await page.keyboard.press('Enter'); // the button for the next page has the focus
+    await box.getByText('Page 2: 4 tools, after the cursor 4').waitFor();
+    await box.getByRole('button', { name: 'Next page' }).click();
+    await box.getByText('Page 3: 1 tools').waitFor();
+    seen.last = await box.innerText();
+    seen.next = await box.getByRole('button', { name: 'Next page' }).count();
+  },
+
+  // The GET stream of a legacy session is left out.
+  async stream() {
+    await page.goto(given.url);
+    await page.evaluate(() => { location.hash = '#/servers'; });
+    const one = page.locator('.card');
+    const box = one.getByLabel('Without the GET stream');
+    const get = async path => page.evaluate(async to => (await fetch(`api/${to}`,
+      { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json(), path);
+    // streams returns how many streams were opened after a call, for which the client waits for its stream.
+    const streams = async () => {
+      await page.evaluate(to => { location.hash = to; }, `#/tools/${encodeURIComponent(given.server)}/test_simple_text`);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByTestId('call').locator('.result').waitFor();
+      await page.evaluate(() => { location.hash = '#/servers'; });
+      await box.waitFor();
+      return Number(await (await fetch(given.counter)).text());
+    };
+    const change = async action => {
+      const [{ since }] = await get('servers');
+      await action();
+      for (;;) {
+        const [now] = await get('servers');
+        if (now.state === 'ready' && now.since !== since) return;
+        await new Promise(resolve => { setTimeout(resolve, 20); });
+      }
+    };
+    await one.locator('.state-ready').waitFor();
+    seen.counts = [await streams()];
+    await change(() => box.check());
+    seen.counts.push(await streams());
+    seen.checked = await box.isChecked();
+    await examine('stream');
+    await change(() => box.uncheck());
+    seen.counts.push(await streams());
+  },
+
   async closed() {
     await page.goto(given.url);
     await page.evaluate(() => { location.hash = '#/servers'; });

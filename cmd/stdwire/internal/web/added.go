@@ -59,7 +59,7 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 		one.id = name[:min(len(name), 32-len(suffix))] + suffix
 	}
 	one.upstream.ID = one.id
-	t.Observe = s.traffic.observe(one.id)
+	t.Observe = s.observe(one.id)
 	if err := s.add(one); err != nil {
 		return "", err
 	}
@@ -76,6 +76,7 @@ func (s *servers) forget(id string) error {
 	if i >= 0 {
 		s.all = slices.Concat(s.all[:i], s.all[i+1:])
 		delete(s.state, id)
+		delete(s.noStream, id)
 	}
 	s.mu.Unlock()
 	if i < 0 {

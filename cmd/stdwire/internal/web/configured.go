@@ -109,7 +109,7 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 				return nil, err
 			}
 			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
-				Observe: s.traffic.observe(each.ID)}
+				Observe: s.observe(each.ID)}
 			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
 				cmd.Stderr, cmd.Started = written, written.Started
 			})

@@ -145,6 +145,9 @@ func (s *site) routes() http.Handler {
 			func(_ *server, c *client.Client) error { return c.RootsChanged(r.Context()) })
 	})
 	post(mux, "/api/servers/{id}/complete", s.complete)
+	post(mux, "/api/servers/{id}/stream", func(r *http.Request, in struct{ Omit bool }) (any, error) {
+		return nil, s.servers.omitStream(r.PathValue("id"), in.Omit)
+	})
 	post(mux, "/api/calls", func(_ *http.Request, in callRequest) (any, error) {
 		id, err := s.calls.start(in)
 		return map[string]int64{"id": id}, err

@@ -54,6 +54,7 @@ type servers struct {
 	state      map[string]*connected // by server
 	updates    []update
 	undeclared map[string]bool // extensions that are not declared, by id
+	noStream   map[string]bool // servers whose GET stream is left out, by id
 	closed     string          // why the page adds no servers; "" if it can
 }
 
@@ -88,7 +89,7 @@ const maxUpdates = 1000
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
 	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{},
-		undeclared: map[string]bool{}}
+		undeclared: map[string]bool{}, noStream: map[string]bool{}}
 	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
 	return s
 }
@@ -252,8 +253,9 @@ type serverStatus struct {
 	Selector string     `json:"selector"`
 	URL      string     `json:"url,omitempty"`
 	Source   string     `json:"source,omitempty"`
-	File     string     `json:"file,omitempty"`    // of Source
-	Added    bool       `json:"added,omitempty"`   // by the page
+	File     string     `json:"file,omitempty"`  // of Source
+	Added    bool       `json:"added,omitempty"` // by the page
+	NoStream bool       `json:"no_stream,omitempty"`
 	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, which is called for it
 	Gateway  bool       `json:"gateway,omitempty"` // it is that gateway
 	State    host.State `json:"state"`
@@ -279,7 +281,8 @@ func (s *servers) statuses() []serverStatus {
 		now := states[one.id]
 		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
 			Source: one.source, File: one.file, Added: one.added, State: now.State, Uses: now.Uses,
-			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway}
+			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway,
+			NoStream: s.noStream[one.id]}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
 			status.Problem = newProblem(one.explain(now.Err))
@@ -322,7 +325,7 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 // configuration.
 func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
 	one := s.targetServer(t, std)
-	t.Observe = s.traffic.observe(one.id)
+	t.Observe = s.observe(one.id)
 	return s.add(one)
 }
 

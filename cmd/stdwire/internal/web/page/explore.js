@@ -3,6 +3,7 @@ import * as api from './api.js';
 import { hasApp } from './apps.js';
 import { attempt, button, element, problem, replace, select } from './dom.js';
 import { diff, tree } from './json.js';
+import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { definitions, on, server, state } from './store.js';
 
@@ -61,11 +62,12 @@ export function explore(root, view) {
   let known = false; // the server of the panel is connected, so what it can do is known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
+  const byPage = pages(view);
   const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
   const notes = element('div');
   const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
-    chooser, search, notes, items), detail));
+    chooser, search, notes, byPage.node, items), detail));
 
   const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
 
@@ -75,6 +77,7 @@ export function explore(root, view) {
     const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
     replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(one => one.id)], chosen ?? '',
       id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+    byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
     const found = [];
     const problems = [];
     if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));

@@ -80,6 +80,10 @@ function card(id) {
   const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
     element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
       button('Ask each time', () => setRoots(null))));
+  const withoutStream = element('input', { type: 'checkbox', onchange: () => attempt(outcome, () =>
+    api.post(`servers/${api.segments(id)}/stream`, { omit: withoutStream.checked })) });
+  const stream = element('p', { hidden: true }, element('label', {}, withoutStream, ' Without the GET stream'),
+    element('span', { class: 'hint' }, ' The server can say nothing between calls. A change restarts it.'));
   const actions = element('div', { class: 'row' });
   // tidy removes a problem of an action that the state of the server shows, or has overcome.
   const tidy = ready => {
@@ -106,7 +110,7 @@ function card(id) {
     change.hidden = !editable.includes(file);
     for (const [step, one] of moves) one.setAttribute('aria-disabled', String(!beside(step)));
   };
-  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, more);
+  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, stream, more);
   return { node, close: () => authorized?.close(), files(all) {
     editable = all;
     changes();
@@ -133,6 +137,8 @@ function card(id) {
       access.append(authorized.node);
     }
     access.hidden = !server.url;
+    stream.hidden = !server.no_stream && (!server.url || server.watched || details?.era !== 'legacy');
+    withoutStream.checked = Boolean(server.no_stream);
     const ready = server.state === 'ready';
     tidy();
     if (connection !== (connection = `${server.state} ${server.since} ${server.url}`)) {
