@@ -30,6 +30,7 @@ type outbox struct {
 	mu           sync.Mutex
 	queue        []*buffer.Buffer // encoded frames; each buffer is one Write
 	open         bool             // the last buffer of the queue takes more frames
+	spare        *buffer.Buffer   // memory for the next buffer of small frames
 	queued       int              // bytes in the queue
 	writing      bool             // a writer runs or is due
 	err          error            // if not nil, nothing more is sent
@@ -133,11 +134,9 @@ func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
 			return 0, err
 		}
 	}
-	var last *buffer.Buffer
+	last := o.spare
 	if o.open {
 		last = o.queue[len(o.queue)-1]
-	} else {
-		last = buffer.Get(0)
 	}
 	last.Grow(len(message.B) + maxFraming)
 	o.parts[0] = message.B
@@ -148,7 +147,7 @@ func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
 	}
 	size = len(frames) - len(last.B)
 	if last.B = frames; !o.open {
-		o.queue, o.open = append(o.queue, last), true
+		o.queue, o.open, o.spare = append(o.queue, last), true, new(buffer.Buffer)
 	}
 	return size, nil
 }
@@ -200,7 +199,12 @@ func (o *outbox) write() {
 		if o.writeFrames(frames.B) == nil {
 			o.writtenTotal += int64(len(frames.B))
 		}
-		frames.Free()
+		if cap(frames.B) <= buffer.Small {
+			frames.B = frames.B[:0]
+			o.spare = frames
+		} else {
+			frames.Free()
+		}
 	}
 	o.writing = false
 	o.broadcast()
