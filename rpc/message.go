@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
@@ -109,11 +110,15 @@ func AppendResponse(
 
 // encodeResult appends the response with a result.
 func encodeResult(dst []byte, req *Request, result any) (response []byte, err error) {
-	response = appendResultHead(dst, req.ID)
-	size := len(response) + jsonSize(result) + 1
-	if size > cap(response) && size > buffer.Small {
-		response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
+	const head = 64 // enough for what precedes and follows the result, unless the id is long
+	switch size := jsonSize(result) + head; {
+	case len(dst)+size <= cap(dst):
+	case len(dst)+size > buffer.Small:
+		dst = append(buffer.Get(len(dst)+size).B, dst...) // freed by the caller, if at all
+	default:
+		dst = slices.Grow(dst, size)
 	}
+	response = appendResultHead(dst, req.ID)
 	if response, err = appendValue(response, result); err != nil {
 		return response, fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
 	}
