@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
@@ -109,9 +110,12 @@ func AppendResponse(
 
 // encodeResult appends the response with a result.
 func encodeResult(dst []byte, req *Request, result any) (response []byte, err error) {
-	size := len(dst) + jsonSize(result) + envelopeSize
-	if size > cap(dst) && size > buffer.Small {
-		dst = append(buffer.Get(size).B, dst...) // freed by the caller, if at all
+	switch size := jsonSize(result) + envelopeSize; {
+	case len(dst)+size <= cap(dst):
+	case len(dst)+size > buffer.Small:
+		dst = append(buffer.Get(len(dst)+size).B, dst...) // freed by the caller, if at all
+	default:
+		dst = slices.Grow(dst, size)
 	}
 	return appendResult(dst, req.ID, req.Method, result)
 }
