@@ -209,7 +209,7 @@ type ModeError struct{ Mode string }
 func (e *ModeError) Error() string { return "apps: the app does not support the mode " + e.Mode }
 
 // Teardown asks the app to save what it must, and then closes the view. It waits for the app until
-// ctx ends; an app that has not said hello is not asked. The error is that of the app.
+// ctx ends; an app that has not been initialized is not asked. The error is that of the app.
 func (v *View) Teardown(ctx context.Context) error {
 	var err error
 	select {

@@ -66,6 +66,17 @@ func newHandler(o Options, s *server.Server) *Handler {
 	return h
 }
 
+// Stats are numbers of what a [Handler] serves now.
+type Stats struct {
+	Sessions int // of legacy clients; those of the modern era have none
+	Streams  int // opened with GET, and subscriptions of the modern era
+}
+
+// Stats returns the numbers of this moment.
+func (h *Handler) Stats() Stats {
+	return Stats{int(h.sessionSlots.Used()), int(h.streamSlots.Used())}
+}
+
 // owner returns the quota owner of a principal.
 func (h *Handler) owner(principal string) string {
 	if principal == "" && h.o.Authorize != nil {

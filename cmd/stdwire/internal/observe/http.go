@@ -6,6 +6,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
+// Metrics returns a handler that serves the metrics for Prometheus.
+func (r *Recorder) Metrics() http.Handler { return prometheusHandler(r.Telemetry) }
+
 // Handler makes the requests to a handler belong to the trace of their header traceparent.
 func (r *Recorder) Handler(next http.Handler) http.Handler {
 	if !r.records() {

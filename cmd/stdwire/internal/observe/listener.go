@@ -65,10 +65,7 @@ func (l *listener) close() {
 // the command line, which may have secrets.
 func metricsHandler(t *telemetry.Telemetry) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", telemetry.PrometheusContentType)
-		_ = t.WritePrometheus(w)
-	})
+	mux.Handle("GET /metrics", prometheusHandler(t))
 	mux.HandleFunc("GET /debug/vars", func(w http.ResponseWriter, _ *http.Request) {
 		var memory runtime.MemStats
 		runtime.ReadMemStats(&memory)
@@ -77,6 +74,13 @@ func metricsHandler(t *telemetry.Telemetry) *http.ServeMux {
 			"mcp": json.RawMessage(t.String())})
 	})
 	return mux
+}
+
+func prometheusHandler(t *telemetry.Telemetry) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", telemetry.PrometheusContentType)
+		_ = t.WritePrometheus(w)
+	})
 }
 
 // localOnly refuses requests for names of other machines, with which a web page could read the

@@ -22,6 +22,7 @@ import (
 type Flags struct {
 	endpoint string // of --otlp
 	metrics  string // of --metrics
+	served   bool   // see ServeMetrics
 }
 
 // Given returns the name of a given flag, or "".
@@ -34,6 +35,9 @@ func (f *Flags) Given() string {
 	}
 	return ""
 }
+
+// ServeMetrics makes metrics be recorded for [Recorder.Metrics], if for nothing else.
+func (f *Flags) ServeMetrics() { f.served = true }
 
 // Flags returns the flags.
 func (f *Flags) Flags() []command.Flag {
@@ -79,7 +83,7 @@ func (f *Flags) Open(std *term.Streams, log *slog.Logger) (*Recorder, error) {
 		return nil, command.Usagef("telemetry: %v", err)
 	}
 	r := &Recorder{config: config}
-	if config.Disabled || !config.Enabled() && f.metrics == "" {
+	if config.Disabled || !config.Enabled() && f.metrics == "" && !f.served {
 		return r, nil
 	}
 	for _, w := range warnings {

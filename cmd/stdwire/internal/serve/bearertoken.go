@@ -22,22 +22,27 @@ func (b *bearerToken) flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--token-env", Value: "NAME",
 			Help: "environment variable that holds the bearer token for --http, 16 bytes or more (default: a random token, which is printed)",
-			Set: func(value string) error {
-				switch token := os.Getenv(value); {
-				case token == "":
-					return command.Usagef("--token-env: the environment variable %s is empty",
-						value)
-				case len(token) < target.MinToken:
-					return command.Usagef(
-						"--token-env: the token in %s has fewer than %d bytes and could be guessed",
-						value, target.MinToken).WithHint("create one with: openssl rand -hex 16")
+			Set: func(value string) (err error) {
+				if _, err = tokenOf("--token-env", value); err == nil {
+					b.env = value
 				}
-				b.env = value
-				return nil
+				return err
 			}},
 		command.FileFlag(&b.file, target.TokenFileFlag,
 			"a file with the bearer token for --http, which others cannot read; it is read again when it changes"),
 	}
+}
+
+// tokenOf returns the token in the environment variable that a flag names.
+func tokenOf(flag, variable string) (token string, err error) {
+	switch token = os.Getenv(variable); {
+	case token == "":
+		return "", command.Usagef("%s: the environment variable %s is empty", flag, variable)
+	case len(token) < target.MinToken:
+		return "", command.Usagef("%s: the token in %s has fewer than %d bytes and could be guessed",
+			flag, variable, target.MinToken).WithHint("create one with: openssl rand -hex 16")
+	}
+	return token, nil
 }
 
 // given returns the name of a given flag, or "".
@@ -57,7 +62,6 @@ var errToken = errors.New("the bearer token is missing or wrong")
 // token.
 func (b *bearerToken) check(std *term.Streams, log *slog.Logger) (func(*http.Request) error,
 	error) {
-	digest := func(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 	var want func() [sha256.Size]byte
 	switch {
 	case b.file != "":
@@ -65,7 +69,7 @@ func (b *bearerToken) check(std *term.Streams, log *slog.Logger) (func(*http.Req
 			read: target.ReadSecret, log: log,
 			parse: func(contents [][]byte) (sum [sha256.Size]byte, err error) {
 				token, err := target.ParseToken(b.file, contents[0])
-				return digest(token), err
+				return tokenDigest(token), err
 			}}
 		if err := file.load(); err != nil {
 			return nil, command.Usagef("%s: %v", target.TokenFileFlag, err)
@@ -77,16 +81,21 @@ func (b *bearerToken) check(std *term.Streams, log *slog.Logger) (func(*http.Req
 			token = rand.Text()
 			std.Err.Printf("stdwire: the bearer token is %s", token)
 		}
-		sum := digest(token)
+		sum := tokenDigest(token)
 		want = func() [sha256.Size]byte { return sum }
 	}
-	return func(r *http.Request) error {
-		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		got, want := digest(strings.TrimSpace(given)), want()
-		if !strings.EqualFold(scheme, "Bearer") ||
-			subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			return errToken
-		}
-		return nil
-	}, nil
+	return func(r *http.Request) error { return checkBearer(r, want()) }, nil
+}
+
+// tokenDigest returns what is compared in place of a token, in a time that does not depend on it.
+func tokenDigest(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+
+// checkBearer returns an error unless a request has the bearer token with this digest.
+func checkBearer(r *http.Request, want [sha256.Size]byte) error {
+	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	got := tokenDigest(strings.TrimSpace(given))
+	if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		return errToken
+	}
+	return nil
 }

@@ -133,6 +133,22 @@ func (e *endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
+// stats adds up the numbers of all endpoints.
+func (e *endpoints) stats() (sum streamable.Stats) {
+	e.mu.Lock()
+	registered := e.options != nil
+	e.mu.Unlock()
+	if !registered {
+		return sum
+	}
+	for _, p := range e.all() {
+		now := p.handler.Stats()
+		sum.Sessions += now.Sessions
+		sum.Streams += now.Streams
+	}
+	return sum
+}
+
 // stop closes all streams, within ctx. Later changes of profiles have no effect.
 func (e *endpoints) stop(ctx context.Context) {
 	e.mu.Lock()

@@ -29,6 +29,7 @@ type httpServer struct {
 	address  string // "" means HTTP is not served
 	noAuth   bool
 	token    bearerToken
+	metrics  metricsToken
 	tls      tlsFlags
 	oauth    oauthFlags
 	card     cardFlags
@@ -72,7 +73,8 @@ func (w *httpServer) flags() []command.Flag {
 		command.SwitchFlag(&w.sse, "--http-sse",
 			"also serve the HTTP+SSE transport of 2024-11-05 at /mcp"),
 	}
-	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags())
+	return slices.Concat(flags, w.token.flags(), w.tls.flags(), w.oauth.flags(), w.card.flags(),
+		[]command.Flag{w.metrics.flag()})
 }
 
 // given returns the name of a given flag that needs --http, or "".
@@ -85,7 +87,8 @@ func (w *httpServer) given() string {
 	case w.sse:
 		return "--http-sse"
 	}
-	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given())
+	return cmp.Or(w.token.given(), w.tls.given(), w.oauth.given(), w.card.given(),
+		w.metrics.given())
 }
 
 // serve serves until ctx ends: MCP, and the catalog as an HTTP API unless it is nil.
@@ -153,6 +156,10 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 		_, _ = w.Write([]byte("ok\n"))
 	})
 	mux.HandleFunc("GET /readyz", w.serveReadiness(ctx))
+	if w.metrics != "" && w.recorder.Telemetry != nil { // nil: OTEL_SDK_DISABLED
+		mux.Handle("GET /metrics", w.metrics.guard(w.recorder.Metrics(), failures))
+	}
+	addConnectionMetrics(w.recorder.Telemetry, listener, e)
 	if w.listening != nil {
 		w.listening(bound.base + mainPath)
 	}
@@ -195,7 +202,7 @@ func (w *httpServer) serve(ctx context.Context, std *term.Streams, e *endpoints,
 
 // checkToken returns an error if the flags for tokens and TLS contradict each other.
 func (w *httpServer) checkToken() error {
-	given := cmp.Or(w.token.given(), w.tls.given(), w.card.given())
+	given := cmp.Or(w.token.given(), w.tls.given(), w.card.given(), w.metrics.given())
 	switch {
 	case w.address == "" && given != "":
 		return command.Usagef("%s is for clients over HTTP", given).WithHint("add --http ADDR")

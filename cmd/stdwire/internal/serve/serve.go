@@ -64,6 +64,9 @@ this.
 			return command.Grammar{Flags: flags},
 				func(ctx context.Context, std *term.Streams) error {
 					log, failed := l.open(std)
+					if w.metrics != "" {
+						observed.ServeMetrics()
+					}
 					recorder, err := observed.Open(std, log)
 					if err == nil {
 						m.recorder, w.recorder = recorder, recorder
@@ -127,6 +130,10 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 	defer k.close()
 	k.watch(ctx)
 	e := &endpoints{main: &endpoint{server: s}}
+	transports := map[string]func() int{"stdio": func() int { return 1 }}
+	if w.address != "" {
+		transports = map[string]func() int{"http": func() int { return e.stats().Sessions }}
+	}
 	operations := o.Catalog // for the HTTP API, which also has the tools of configured servers
 	if m.isEnabled() {
 		starting.announce = s.Integration().DeferListChanged()
@@ -153,7 +160,9 @@ func serveMCP(ctx context.Context, std *term.Streams, b *target.BuiltinFlags, k 
 		w.servers = st.Gateway.Manager()
 		addGatewayMetrics(m.recorder.Telemetry, st.Gateway)
 		st.start(ctx, starting)
+		transports["socket"] = st.clients.open
 	}
+	addSessionMetrics(m.recorder.Telemetry, transports)
 	if w.address != "" {
 		return errors.Join(w.serve(ctx, std, e, operations, log), o.Close())
 	}

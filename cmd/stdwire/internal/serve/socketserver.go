@@ -92,6 +92,16 @@ func (s *socketServer) count(delta int) {
 	}
 }
 
+// open returns the number of connections. It is 0 if s is nil.
+func (s *socketServer) open() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conns
+}
+
 // close stops the server, cancels running calls and waits for its goroutines.
 func (s *socketServer) close() {
 	_ = os.Remove(s.path) // first, so that no command finds a closed socket

@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
+)
+
+// addSessionMetrics adds the number of sessions to t, which may be nil. transports return how many
+// there are now.
+func addSessionMetrics(t *telemetry.Telemetry, transports map[string]func() int) {
+	t.Gauge(telemetry.Instrument{Name: "stdwire.server.sessions", Unit: "{session}",
+		Description: "Clients with a stream of their own, or a session over HTTP, by transport. Clients of the modern era have no sessions over HTTP.",
+		Labels:      []string{"transport"}},
+		func(set func(value float64, labels ...string)) {
+			for name, open := range transports {
+				set(float64(open()), name)
+			}
+		})
+}
+
+// addConnectionMetrics adds what an HTTP server has open to t, which may be nil.
+func addConnectionMetrics(t *telemetry.Telemetry, l *limitListener, e *endpoints) {
+	for _, m := range []struct {
+		telemetry.Instrument
+		open func() int
+	}{
+		{telemetry.Instrument{Name: "stdwire.http.connections", Unit: "{connection}",
+			Description: "Open connections of HTTP clients."},
+			func() int { return int(l.places.Used()) }},
+		{telemetry.Instrument{Name: "stdwire.http.streams", Unit: "{stream}",
+			Description: "Open streams of sessions, and subscriptions of clients of the modern era."},
+			func() int { return e.stats().Streams }},
+	} {
+		t.Gauge(m.Instrument, func(set func(value float64, labels ...string)) {
+			set(float64(m.open()))
+		})
+	}
+}
