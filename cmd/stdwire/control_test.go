@@ -158,7 +158,8 @@ func TestControl(t *testing.T) {
 	var servers map[string]ops.Status
 	waitFor(t, func() string { // the gateway serves while they start
 		about, servers = statuses(t, g.pid)
-		if a := servers["alpha"]; a.State != "ready" || a.Uses > 0 || servers["beta"].Error == "" {
+		if a := servers["alpha"]; a.State != "ready" || a.Uses > 0 || a.Tools == nil ||
+			*a.Tools == 0 || servers["beta"].Error == "" {
 			return "the servers are still starting"
 		}
 		return ""

@@ -121,7 +121,8 @@ func TestMetricsToken(t *testing.T) {
 	_, metrics = get("Bearer " + token)
 	assert.Assert(t, cmp.Contains(metrics, `stdwire_server_sessions{transport="http"} 1`))
 	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_streams 1\n"))
-	assert.Assert(t, cmp.Contains(metrics, "stdwire_http_connections 2\n"))
+	// the connection of the first requests may have been closed meanwhile, or serve the stream
+	assert.Assert(t, cmp.Regexp(`(?m)^stdwire_http_connections [1-9]`, metrics))
 
 	for _, tt := range []struct{ token, want string }{{"", "is empty"},
 		{"short", "has fewer than 16 bytes"}, {token, "add --http ADDR"}} {

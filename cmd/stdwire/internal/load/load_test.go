@@ -17,10 +17,10 @@ import (
 )
 
 // lasting returns a call that lasts some time, unless it is cancelled, and counts those in flight.
-func lasting(d time.Duration, flying, most *atomic.Int32) func(context.Context) error {
+func lasting(d time.Duration, inFlight, most *atomic.Int32) func(context.Context) error {
 	return func(ctx context.Context) error {
-		most.Store(max(most.Load(), flying.Add(1)))
-		defer flying.Add(-1)
+		most.Store(max(most.Load(), inFlight.Add(1)))
+		defer inFlight.Add(-1)
 		select {
 		case <-time.After(d):
 			return nil
@@ -32,10 +32,10 @@ func lasting(d time.Duration, flying, most *atomic.Int32) func(context.Context) 
 
 func TestRunCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var flying, most atomic.Int32
+		var inFlight, most atomic.Int32
 		shown := 0
 		got := Run(t.Context(), Plan{Calls: 20, Concurrency: 4, Time: time.Minute},
-			lasting(200*time.Millisecond, &flying, &most), func(r Report) {
+			lasting(200*time.Millisecond, &inFlight, &most), func(r Report) {
 				shown++
 				assert.Assert(t, !r.Done && r.Calls < 20)
 			})
@@ -49,16 +49,16 @@ func TestRunCounts(t *testing.T) {
 // When the time is over no call begins, and those that last too long after it are cancelled.
 func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var flying, most atomic.Int32
+		var inFlight, most atomic.Int32
 		began := time.Now()
 		plan := Plan{Calls: MaxCalls, Concurrency: 2, Time: 10 * time.Second}
-		got := Run(t.Context(), plan, lasting(3*time.Second, &flying, &most), func(Report) {})
+		got := Run(t.Context(), plan, lasting(3*time.Second, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), 12*time.Second)
 		assert.Equal(t, got.Calls, 8)
 		assert.Equal(t, got.Unanswered, 0)
 
 		began = time.Now()
-		got = Run(t.Context(), plan, lasting(time.Hour, &flying, &most), func(Report) {})
+		got = Run(t.Context(), plan, lasting(time.Hour, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), plan.Time+drain)
 		assert.Equal(t, got.Calls, 0)
 		assert.Equal(t, got.Unanswered, 2)
@@ -67,16 +67,16 @@ func TestRunEnds(t *testing.T) {
 
 func TestRunStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var flying, most atomic.Int32
+		var inFlight, most atomic.Int32
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2500*time.Millisecond, cancel)
 		began := time.Now()
 		got := Run(ctx, Plan{Calls: 100, Concurrency: 3, Time: time.Minute},
-			lasting(time.Second, &flying, &most), func(Report) {})
+			lasting(time.Second, &inFlight, &most), func(Report) {})
 		assert.Equal(t, time.Since(began), 2500*time.Millisecond)
 		assert.Equal(t, got.Calls, 6)
 		assert.Equal(t, got.Unanswered, 3)
-		assert.Equal(t, flying.Load(), int32(0))
+		assert.Equal(t, inFlight.Load(), int32(0))
 	})
 }
 
