@@ -274,7 +274,13 @@ func (c *Client) waitCall(ctx context.Context, r *call, ready <-chan struct{},
 	var expired, over <-chan time.Time
 	var expiry *time.Timer
 	if !r.expires.IsZero() {
-		expiry = time.NewTimer(max(0, time.Until(r.expires)))
+		left, ok := max(0, time.Until(r.expires)), false
+		if expiry, ok = c.timers.Get().(*time.Timer); ok {
+			expiry.Reset(left)
+		} else {
+			expiry = time.NewTimer(left)
+		}
+		defer c.timers.Put(expiry)
 		defer expiry.Stop()
 		expired = expiry.C
 	}

@@ -47,6 +47,9 @@ type Client struct {
 	routes          map[string]func(params []byte) // notification handlers by method
 	inputHandlers   map[string]inputHandler        // input request handlers by method
 
+	// stopped timers of calls; of each client, because timers belong to a synctest bubble
+	timers sync.Pool
+
 	mu        sync.Mutex
 	abandoned int // number of tasks being cancelled
 

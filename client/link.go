@@ -96,6 +96,11 @@ func (k *codec) ReadFrame(dst []byte) ([]byte, error) {
 	return frame, convertReadError(err)
 }
 
+// FinishFrame implements [framing.Finisher].
+func (k *codec) FinishFrame(payload []byte) ([]byte, error) {
+	return k.Codec.(framing.Finisher).FinishFrame(payload)
+}
+
 // frames adapts a Transport to the peer, which reads through the codec.
 type frames struct{ Transport }
 

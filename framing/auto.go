@@ -2,6 +2,7 @@ package framing
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"sync/atomic"
 )
@@ -42,6 +43,13 @@ func (a *auto) ReadFrame(dst []byte) ([]byte, error) {
 
 func (a *auto) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
 	return a.current().AppendFrame(dst, parts...)
+}
+
+func (a *auto) FinishFrame(payload []byte) ([]byte, error) {
+	if a.byLength.Load() {
+		return payload, errors.ErrUnsupported
+	}
+	return a.newline.FinishFrame(payload)
 }
 
 func (a *auto) current() Codec {

@@ -1,6 +1,7 @@
 package framing_test
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync"
@@ -121,4 +122,17 @@ func TestAutoConcurrent(t *testing.T) {
 	assert.Equal(t, err, io.EOF)
 	close(stop)
 	appenders.Wait()
+}
+
+// Only a newline frame can be finished in place.
+func TestAutoFinishFrame(t *testing.T) {
+	c := framing.Auto(strings.NewReader("Content-Length: 2\r\n\r\n{}"), framing.Limits{})
+	frame, err := c.(framing.Finisher).FinishFrame([]byte("{}"))
+	assert.NilError(t, err)
+	assert.Equal(t, string(frame), "{}\n")
+	_, err = c.ReadFrame(nil)
+	assert.NilError(t, err)
+	frame, err = c.(framing.Finisher).FinishFrame([]byte("{}"))
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+	assert.Equal(t, string(frame), "{}")
 }

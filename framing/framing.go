@@ -106,6 +106,15 @@ type Codec interface {
 	AppendFrame(dst []byte, parts ...[]byte) ([]byte, error)
 }
 
+// A Finisher is a Codec that can make a frame of a payload in place, which saves copying a large
+// one.
+type Finisher interface {
+	// FinishFrame appends to payload what a frame has after it, and returns the frame. It checks
+	// the payload as AppendFrame does. With an error the payload is unchanged; the error is
+	// [errors.ErrUnsupported] if a frame has something before its payload.
+	FinishFrame(payload []byte) ([]byte, error)
+}
+
 // A Framing returns a Codec that reads from r. [Newline], [ContentLength] and [Auto] are Framings.
 // The codec reads ahead, so nothing else may read from r. It never closes r, and reads only in
 // ReadFrame, so r may be nil if nothing is read.

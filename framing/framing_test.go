@@ -103,6 +103,15 @@ func testAppends(t *testing.T, framed framing.Framing, cases []appendCase) {
 				assert.Equal(t, string(before[:cap(before)][len(before):]),
 					strings.Repeat("\x00", 64-len(before)), "spare room was written to")
 			}
+			if c, ok := c.(framing.Finisher); ok {
+				payload := strings.Join(tc.parts, "")
+				frame, finishErr := c.FinishFrame([]byte(payload))
+				if err == nil {
+					payload = tc.want
+				}
+				assert.Equal(t, string(frame), payload)
+				assert.Equal(t, fmt.Sprint(finishErr), fmt.Sprint(err))
+			}
 		})
 	}
 }

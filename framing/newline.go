@@ -80,28 +80,43 @@ func (c *newline) readLong(dst, head []byte) (_ []byte, size int64, err error) {
 }
 
 func (c *newline) AppendFrame(dst []byte, parts ...[]byte) ([]byte, error) {
-	size, err := c.limits.checkSize(parts)
+	size, err := c.check(parts)
 	if err != nil {
 		return dst, err
-	}
-	offset, blank := 0, true
-	for _, p := range parts {
-		for _, br := range [...]byte{'\n', '\r'} {
-			if i := bytes.IndexByte(p, br); i >= 0 {
-				return dst, &FrameError{Err: ErrLineBreak, Offset: offset + i}
-			}
-		}
-		offset += len(p)
-		blank = blank && isBlank(p)
-	}
-	if blank {
-		return dst, &FrameError{Err: ErrEmpty}
 	}
 	dst = slices.Grow(dst, size+1)
 	for _, p := range parts {
 		dst = append(dst, p...)
 	}
 	return append(dst, '\n'), nil
+}
+
+func (c *newline) FinishFrame(payload []byte) ([]byte, error) {
+	if _, err := c.check([][]byte{payload}); err != nil {
+		return payload, err
+	}
+	return append(payload, '\n'), nil
+}
+
+// check returns the size of a payload, or an error if it must not be appended.
+func (c *newline) check(parts [][]byte) (size int, err error) {
+	if size, err = c.limits.checkSize(parts); err != nil {
+		return 0, err
+	}
+	offset, blank := 0, true
+	for _, p := range parts {
+		for _, br := range [...]byte{'\n', '\r'} {
+			if i := bytes.IndexByte(p, br); i >= 0 {
+				return 0, &FrameError{Err: ErrLineBreak, Offset: offset + i}
+			}
+		}
+		offset += len(p)
+		blank = blank && isBlank(p)
+	}
+	if blank {
+		return 0, &FrameError{Err: ErrEmpty}
+	}
+	return size, nil
 }
 
 // trimLineEnd removes LF or CRLF, or a CR at the end of the stream.

@@ -100,10 +100,10 @@ func (p *Peer) batchReply(ctx context.Context, b *batch, id ID, response []byte)
 		return // the batch had notifications only
 	}
 	b.responses[0] = '['
-	err := p.post(ctx, b.responses, nil, []byte("]"))
+	err := p.post(ctx, &buffer.Buffer{B: append(b.responses, ']')})
 	if _, ok := errors.AsType[*framing.FrameError](err); ok {
 		failure := Errorf(CodeInternalError, "the answers of the batch cannot be sent: %v", err)
-		_ = p.post(ctx, appendError(nil, ID{}, failure), nil, nil)
+		_ = p.post(ctx, &buffer.Buffer{B: appendError(nil, ID{}, failure)})
 	}
 }
 
@@ -138,26 +138,25 @@ func (p *Peer) Batch(ctx context.Context, calls []*BatchCall) error {
 		return err
 	}
 	for i, call := range calls {
-		params, err := encodeParams(call.Method, call.Params)
+		var id ID
+		c := &Call{p: p, method: call.Method, done: make(chan struct{}), start: p.o.Hooks.now()}
+		if !call.Notify {
+			c.id = p.lastID.Add(1)
+			id = c.ID()
+		}
+		var err error
+		message, err = appendRequest(append(message, ','), id, call.Method, call.Params)
+		if err == nil && !call.Notify {
+			if err = p.addPending(c); err == nil {
+				pending[i] = c
+			}
+		}
 		if err != nil {
 			return fail(err)
 		}
-		var id ID
-		if !call.Notify {
-			c := &Call{p: p, method: call.Method, done: make(chan struct{}),
-				start: p.o.Hooks.now()}
-			if err := p.addPending(c); err != nil {
-				params.Free()
-				return fail(err)
-			}
-			pending[i], id = c, c.ID()
-		}
-		message = appendRequestHead(append(message, ','), id, call.Method, params != nil)
-		message = append(append(message, params.Bytes()...), '}')
-		params.Free()
 	}
 	message[0] = '['
-	if err := p.post(ctx, message, nil, []byte("]")); err != nil {
+	if err := p.post(ctx, &buffer.Buffer{B: append(message, ']')}); err != nil {
 		return fail(fmt.Errorf("rpc: batch: %w", err))
 	}
 	for i, c := range pending {

@@ -60,27 +60,30 @@ func (p *Peer) Start(ctx context.Context, method string, params any) (*Call, err
 
 // start is Start with a Call that has nothing but done.
 func (p *Peer) start(ctx context.Context, c *Call, method string, params any) error {
-	b, err := encodeParams(method, params)
+	c.id = p.lastID.Add(1)
+	pending := false
+	defer func() { // deferred, because a method of params may panic
+		if !pending { // the next call may have the id
+			p.lastID.CompareAndSwap(c.id, c.id-1)
+		}
+	}()
+	message, err := encodeRequest(c.ID(), method, params)
 	if err != nil {
 		return err
 	}
-	defer b.Free()
+	defer message.Free()
 	c.p, c.method, c.start = p, method, p.o.Hooks.now()
 	if err := p.addPending(c); err != nil {
 		return err
 	}
-	head := buffer.Get(0)
-	defer head.Free()
-	head.B = appendRequestHead(head.B, c.ID(), method, b != nil)
-	if err := p.post(ctx, head.B, b.Bytes(), closeBrace); err != nil {
+	pending = true
+	if err := p.post(ctx, message); err != nil {
 		return c.failSend(err)
 	}
 	return nil
 }
 
-var closeBrace = []byte("}")
-
-// addPending assigns an id to a call and registers it for the response.
+// addPending registers a call for the response.
 func (p *Peer) addPending(c *Call) (err error) {
 	p.update(func(s *state) {
 		switch {
@@ -91,8 +94,6 @@ func (p *Peer) addPending(c *Call) (err error) {
 		case len(s.pending) >= p.o.Limits.MaxPending:
 			err = fmt.Errorf("%d calls wait for an answer already: %w", len(s.pending), ErrBusy)
 		default:
-			s.lastID++
-			c.id = s.lastID
 			s.pending[c.id] = c
 		}
 	})
@@ -247,15 +248,12 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 
 // notify is Notify that does not wait if ctx is nil.
 func (p *Peer) notify(ctx context.Context, method string, params any) error {
-	b, err := encodeParams(method, params)
+	message, err := encodeRequest(ID{}, method, params)
 	if err != nil {
 		return err
 	}
-	defer b.Free()
-	head := buffer.Get(0)
-	defer head.Free()
-	head.B = appendRequestHead(head.B, ID{}, method, b != nil)
-	if err := p.post(ctx, head.B, b.Bytes(), closeBrace); err != nil {
+	defer message.Free()
+	if err := p.post(ctx, message); err != nil {
 		return fmt.Errorf("rpc: %s: %w", method, err)
 	}
 	return nil

@@ -22,7 +22,7 @@
 //	                             notification ──┼─► notifications run ─► (none)
 //	                                            │   requests start ────► Handler ─┐
 //	                                            └── refusals ─────────────────────┤
-//	bytes ◄─ one Write for all queued frames ◄─────────── outbox ◄────────────────┘
+//	bytes ◄─ one Write for all small frames ◄──────────── outbox ◄────────────────┘
 //
 // A message is scanned once. The scan validates every byte and finds the id, the method and the
 // params. Params are decoded by the handler, which knows their type. A result is encoded once and

@@ -37,44 +37,68 @@ func appendValue(dst []byte, v any) ([]byte, error) {
 	return jsonexact.Append(dst, v)
 }
 
-// encodeParams returns params as JSON in a pooled buffer, or nil for none. JSON-RPC allows only an
-// object or an array (section 4.2). What encodes as null, such as the nil Params of a request that
-// is forwarded, is sent as no params.
-func encodeParams(method string, params any) (*buffer.Buffer, error) {
-	if params == nil {
-		return nil, nil
+// envelopeSize is about how many bytes a message has besides its params or result.
+const envelopeSize = 128
+
+// messageBuffer returns a buffer for a message with v as its params or result.
+func messageBuffer(v any) *buffer.Buffer {
+	size := jsonSize(v)
+	if size > 0 {
+		size += envelopeSize
 	}
-	b := buffer.Get(jsonSize(params))
-	var err error
-	if b.B, err = appendValue(b.B, params); err == nil && string(b.B) == "null" {
+	return buffer.Get(size)
+}
+
+// encodeRequest is appendRequest into a pooled buffer.
+func encodeRequest(id ID, method string, params any) (b *buffer.Buffer, err error) {
+	b = messageBuffer(params)
+	if b.B, err = appendRequest(b.B, id, method, params); err != nil {
 		b.Free()
-		return nil, nil
-	}
-	if err == nil && (len(b.B) == 0 || b.B[0] != '{' && b.B[0] != '[') {
-		err = fmt.Errorf("params must be an object or an array, not %.20q", b.B)
-	}
-	if err != nil {
-		b.Free()
-		return nil, fmt.Errorf("rpc: %s: encoding params: %w", method, err)
+		return nil, err
 	}
 	return b, nil
 }
 
-// appendRequestHead appends a request up to its params; a notification if id is the zero ID.
-func appendRequestHead(dst []byte, id ID, method string, params bool) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0"`...)
+// appendRequest appends a request, or a notification if id is the zero ID. JSON-RPC allows only an
+// object or an array as params (section 4.2). What encodes as null, such as the nil Params of a
+// request that is forwarded, is sent as no params. With an error it returns dst.
+func appendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
+	message := append(dst, `{"jsonrpc":"2.0"`...)
 	if !id.IsZero() {
-		dst = id.AppendJSON(append(dst, `,"id":`...))
+		message = id.AppendJSON(append(message, `,"id":`...))
 	}
-	dst = jsonscan.AppendString(append(dst, `,"method":`...), method)
-	if params {
-		dst = append(dst, `,"params":`...)
+	message = jsonscan.AppendString(append(message, `,"method":`...), method)
+	if params != nil {
+		without := len(message)
+		message = append(message, `,"params":`...)
+		start := len(message)
+		var err error
+		message, err = appendValue(message, params)
+		switch encoded := message[min(start, len(message)):]; {
+		case err != nil:
+		case string(encoded) == "null":
+			message = message[:without]
+		case len(encoded) == 0 || encoded[0] != '{' && encoded[0] != '[':
+			err = fmt.Errorf("params must be an object or an array, not %.20q", encoded)
+		}
+		if err != nil {
+			return dst, fmt.Errorf("rpc: %s: encoding params: %w", method, err)
+		}
 	}
-	return dst
+	return append(message, '}'), nil
 }
 
 func appendResultHead(dst []byte, id ID) []byte {
 	return append(id.AppendJSON(append(dst, `{"jsonrpc":"2.0","id":`...)), `,"result":`...)
+}
+
+// appendResult appends the response with a result. With an error it returns dst.
+func appendResult(dst []byte, id ID, method string, result any) ([]byte, error) {
+	response, err := appendValue(appendResultHead(dst, id), result)
+	if err != nil {
+		return dst, fmt.Errorf("rpc: %s: encoding the result: %w", method, err)
+	}
+	return append(response, '}'), nil
 }
 
 // appendError appends an error response.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
@@ -109,15 +110,14 @@ func AppendResponse(
 
 // encodeResult appends the response with a result.
 func encodeResult(dst []byte, req *Request, result any) (response []byte, err error) {
-	response = appendResultHead(dst, req.ID)
-	size := len(response) + jsonSize(result) + 1
-	if size > cap(response) && size > buffer.Small {
-		response = append(buffer.Get(size).B, response...) // freed by the caller, if at all
+	switch size := jsonSize(result) + envelopeSize; {
+	case len(dst)+size <= cap(dst):
+	case len(dst)+size > buffer.Small:
+		dst = append(buffer.Get(len(dst)+size).B, dst...) // freed by the caller, if at all
+	default:
+		dst = slices.Grow(dst, size)
 	}
-	if response, err = appendValue(response, result); err != nil {
-		return response, fmt.Errorf("rpc: %s: encoding the result: %w", req.Method, err)
-	}
-	return append(response, '}'), nil
+	return appendResult(dst, req.ID, req.Method, result)
 }
 
 // A PanicError is what [AppendResponse] returns if the handler panicked.
@@ -140,13 +140,7 @@ func AppendError(dst []byte, id ID, err error) []byte {
 // AppendRequest appends a request, or a notification if id is the zero ID. Params are as for
 // [Peer.Call].
 func AppendRequest(dst []byte, id ID, method string, params any) ([]byte, error) {
-	encoded, err := encodeParams(method, params)
-	if err != nil {
-		return dst, err
-	}
-	defer encoded.Free()
-	dst = appendRequestHead(dst, id, method, encoded != nil)
-	return append(append(dst, encoded.Bytes()...), '}'), nil
+	return appendRequest(dst, id, method, params)
 }
 
 // Decode decodes the result of a response as [Peer.Call] does. If the response is an error, Decode

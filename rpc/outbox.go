@@ -10,14 +10,16 @@ import (
 	"sync"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// An outbox queues frames and writes all queued frames with one Write. At most one goroutine
-// writes, and only while frames are queued. When put reports that a writer is due, its caller must
-// call write.
+// An outbox queues frames and writes all that are queued with one Write, except that a large frame
+// has a Write of its own, from the memory of its message. At most one goroutine writes, and only
+// while frames are queued. When put reports that a writer is due, its caller must call write.
 type outbox struct {
 	codec        framing.Codec
+	finisher     framing.Finisher // codec, or nil if that is not a Finisher
 	w            io.Writer
 	maxUnsent    int             // bytes queued before senders wait
 	maxResponses int             // bytes of responses that may wait for room
@@ -26,18 +28,20 @@ type outbox struct {
 	othersRun    func() bool     // whether more frames are likely to be queued soon
 
 	mu           sync.Mutex
-	queued       []byte        // encoded frames
-	spare        []byte        // memory to queue in while queued is written
-	writing      bool          // a writer runs or is due
-	err          error         // if not nil, nothing more is sent
-	changed      chan struct{} // closed when queued, writing or err changes; made by whoever waits
-	queuedTotal  int64         // bytes ever queued
-	writtenTotal int64         // of these, bytes written
-	waitingBytes int           // bytes of responses that wait for room
-	parts        [3][]byte     // so that the variadic call does not allocate
+	queue        []*buffer.Buffer // encoded frames; each buffer is one Write
+	open         bool             // the last buffer of the queue takes more frames
+	spare        *buffer.Buffer   // memory for the next buffer of small frames
+	queued       int              // bytes in the queue
+	writing      bool             // a writer runs or is due
+	err          error            // if not nil, nothing more is sent
+	changed      chan struct{}    // closed when queued, writing or err changes; made on demand
+	queuedTotal  int64            // bytes ever queued
+	writtenTotal int64            // of these, bytes written
+	waitingBytes int              // bytes of responses that wait for room
+	parts        [1][]byte        // so that the variadic call does not allocate
 }
 
-// maxKeptBuffer is the largest buffer that a connection keeps: one to read into, two to write.
+// maxKeptBuffer is the largest buffer that a connection keeps to read into.
 const maxKeptBuffer = 4 << 20
 
 // overflowFactor times maxUnsent queued bytes end the connection.
@@ -47,41 +51,43 @@ const overflowFactor = 16
 var errTooManyResponses = errors.New(
 	"rpc: too many bytes of answers wait for the other side to read")
 
-// put queues one frame made of parts. It waits for room until ctx ends. With a nil ctx it does not
-// wait, and fails the connection if too much is queued. If due is true, the caller must call write.
-// A *framing.FrameError means that this frame cannot be sent; any other error is final.
-func (o *outbox) put(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
+// put queues a message. It waits for room until ctx ends. With a nil ctx it does not wait, and
+// fails the connection if too much is queued. If due is true, the caller must call write. A
+// *framing.FrameError means that this message cannot be sent; any other error is final.
+//
+// The caller must free the message. Without an error, put may have taken its memory.
+func (o *outbox) put(ctx context.Context, message *buffer.Buffer) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.add(ctx, head, payload, tail)
+	return o.add(ctx, message)
 }
 
 // putResponse is put for a response. It returns errTooManyResponses if the response would have to
 // wait and too many bytes of others wait already. One may always wait.
 func (o *outbox) putResponse(
-	ctx context.Context, head, payload, tail []byte,
+	ctx context.Context, message *buffer.Buffer,
 ) (due bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil && len(o.queued) >= o.maxUnsent {
-		size := len(head) + cap(payload)
+	if o.err == nil && o.queued >= o.maxUnsent {
+		size := cap(message.B)
 		if o.waitingBytes > 0 && o.waitingBytes+size > o.maxResponses {
 			return false, errTooManyResponses
 		}
 		o.waitingBytes += size
 		defer func() { o.waitingBytes -= size }()
 	}
-	return o.add(ctx, head, payload, tail)
+	return o.add(ctx, message)
 }
 
 // add is put with mu held.
-func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool, err error) {
-	size := len(head) + len(payload) + len(tail)
+func (o *outbox) add(ctx context.Context, message *buffer.Buffer) (due bool, err error) {
+	size := len(message.B)
 	// The size of this frame does not count: many small frames could keep a large one waiting
 	// forever.
-	for o.err == nil && len(o.queued) >= o.maxUnsent {
+	for o.err == nil && o.queued >= o.maxUnsent {
 		if ctx == nil {
-			if len(o.queued)+size > overflowFactor*o.maxUnsent {
+			if o.queued+size > overflowFactor*o.maxUnsent {
 				o.err = &closedError{ErrSlowPeer}
 				o.wg.Go(func() { o.fail(ErrSlowPeer) }) // on a goroutine, because fail locks mu
 			}
@@ -94,13 +100,8 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	if o.err != nil {
 		return false, o.err
 	}
-	o.parts = [3][]byte{head, payload, tail}
-	before := len(o.queued)
-	o.queued = slices.Grow(o.queued, size+64)
-	failure := contain.Call(func() { o.queued, err = o.codec.AppendFrame(o.queued, o.parts[:]...) })
-	o.parts = [3][]byte{}
-	if failure != nil {
-		o.queued = o.queued[:before]
+	var added int
+	if failure := contain.Call(func() { added, err = o.appendFrame(message) }); failure != nil {
 		o.err = &closedError{failure}
 		o.wg.Go(func() { o.fail(failure) }) // on a goroutine, because fail locks mu
 		return false, o.err
@@ -108,7 +109,8 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	if err != nil {
 		return false, err
 	}
-	o.queuedTotal += int64(len(o.queued) - before)
+	o.queued += added
+	o.queuedTotal += int64(added)
 	if o.writing {
 		return false, nil
 	}
@@ -116,6 +118,42 @@ func (o *outbox) add(ctx context.Context, head, payload, tail []byte) (due bool,
 	o.wg.Add(1)
 	return true, nil
 }
+
+// appendFrame appends the frame of a message to the queue and returns its size.
+func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
+	// A small message in much memory is copied, because only its size counts against maxUnsent.
+	if size := len(message.B); o.finisher != nil && size > buffer.Small &&
+		cap(message.B) <= size+size/2 {
+		frame, err := o.finisher.FinishFrame(message.B)
+		if err == nil {
+			message.B = frame
+			o.queue, o.open = append(o.queue, message.Take()), false
+			return len(frame), nil
+		}
+		if err != errors.ErrUnsupported {
+			return 0, err
+		}
+	}
+	last := o.spare
+	if o.open {
+		last = o.queue[len(o.queue)-1]
+	}
+	last.Grow(len(message.B) + maxFraming)
+	o.parts[0] = message.B
+	frames, err := o.codec.AppendFrame(last.B, o.parts[:]...)
+	o.parts[0] = nil
+	if err != nil {
+		return 0, err
+	}
+	size = len(frames) - len(last.B)
+	if last.B = frames; !o.open {
+		o.queue, o.open, o.spare = append(o.queue, last), true, new(buffer.Buffer)
+	}
+	return size, nil
+}
+
+// maxFraming is about how many bytes a frame has besides its payload.
+const maxFraming = 64
 
 // await waits for changed, with mu unlocked. It returns with mu held.
 func (o *outbox) await(ctx context.Context) error {
@@ -145,18 +183,27 @@ func (o *outbox) write() {
 	defer o.wg.Done()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for len(o.queued) > 0 && o.err == nil {
-		if len(o.queued) < smallWrite && o.othersRun() {
+	for o.queued > 0 && o.err == nil {
+		if o.queued < smallWrite && o.othersRun() {
 			o.yield()
+			if o.err != nil {
+				break // close has dropped the queue
+			}
 		}
-		frames := o.queued
-		o.queued, o.spare = o.spare[:0], nil
+		frames := o.queue[0]
+		if o.queue = slices.Delete(o.queue, 0, 1); len(o.queue) == 0 {
+			o.open = false
+		}
+		o.queued -= len(frames.B)
 		o.broadcast()
-		if o.writeFrames(frames) == nil {
-			o.writtenTotal += int64(len(frames))
+		if o.writeFrames(frames.B) == nil {
+			o.writtenTotal += int64(len(frames.B))
 		}
-		if cap(frames) <= maxKeptBuffer {
-			o.spare = frames[:0]
+		if cap(frames.B) <= buffer.Small {
+			frames.B = frames.B[:0]
+			o.spare = frames
+		} else {
+			frames.Free()
 		}
 	}
 	o.writing = false
@@ -213,6 +260,6 @@ func (o *outbox) close(err error) {
 	if o.err == nil {
 		o.err = err
 	}
-	o.queued = nil
+	o.queue, o.open, o.queued = nil, false, 0
 	o.broadcast()
 }

@@ -1,16 +1,17 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/stdwire/stdwire/framing"
+	"github.com/stdwire/stdwire/internal/buffer"
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
@@ -23,6 +24,7 @@ type Peer struct {
 	out          outbox
 	roomFreed    chan struct{}   // signals the waiting reader that a message finished
 	batch        atomic.Bool     // whether batches are accepted
+	lastID       atomic.Int64    // of the calls of this side
 	ctx          context.Context // parent of the context of every handler
 	cancel       context.CancelCauseFunc
 	wg           sync.WaitGroup // all goroutines but the reader
@@ -40,7 +42,6 @@ type Peer struct {
 // state holds what changes while a peer lives.
 type state struct {
 	// Calls of this side.
-	lastID  int64
 	pending map[int64]*Call
 	// Calls of the other side.
 	inflight      map[ID]*inboundMessage // requests without a response
@@ -107,9 +108,11 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	p.batch.Store(o.Batch)
 	p.out = outbox{
-		codec: codec, w: stream, wg: &p.wg, fail: p.fail, othersRun: p.othersRun,
+		codec: codec, w: stream, spare: new(buffer.Buffer), wg: &p.wg,
+		fail: p.fail, othersRun: p.othersRun,
 		maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses,
 	}
+	p.out.finisher, _ = codec.(framing.Finisher)
 	// The end of o.Context reaches handlers through fail, so that the cause they see matches
 	// ErrClosed.
 	p.ctx, p.cancel = context.WithCancelCause(
@@ -285,15 +288,15 @@ func (p *Peer) Flush(ctx context.Context) error { return p.out.flush(ctx) }
 // only after the first message.
 func (p *Peer) AllowBatch(on bool) { p.batch.Store(on) }
 
-// post queues a frame and starts a writer if none runs.
-func (p *Peer) post(ctx context.Context, head, payload, tail []byte) error {
+// post queues a message and starts a writer if none runs. The caller must free the message.
+func (p *Peer) post(ctx context.Context, message *buffer.Buffer) error {
 	if ctx != nil && ctx.Err() != nil {
 		return ctxError(ctx)
 	}
 	if p.o.Hooks.CallsFrame() {
-		p.o.Hooks.Frame(p.ctx, Outbound, slices.Concat(head, payload, tail))
+		p.o.Hooks.Frame(p.ctx, Outbound, bytes.Clone(message.B))
 	}
-	due, err := p.out.put(ctx, head, payload, tail)
+	due, err := p.out.put(ctx, message)
 	if due {
 		go p.out.write()
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,10 +81,10 @@ type inboundMessage struct {
 // read processes messages until the stream ends, and returns why.
 func (p *Peer) read() error {
 	methods := make(map[string]string)
-	var next []byte
+	next := buffer.Get(0)
 	for {
 		var err error
-		next, err = p.codec.ReadFrame(next)
+		next.B, err = p.codec.ReadFrame(next.B)
 		if p.readerLeft.Load() {
 			return ErrClosed
 		}
@@ -94,13 +95,8 @@ func (p *Peer) read() error {
 			}
 			return err
 		}
-		// Copied, because the codec doubles its buffer as a message arrives. The copy takes at most
-		// a quarter more memory than the message.
-		frame := buffer.Get(len(next))
-		frame.B = append(frame.B, next...)
-		if cap(next) > maxKeptBuffer {
-			next = nil
-		}
+		var frame *buffer.Buffer
+		frame, next = takeFrame(next)
 		if p.o.Hooks.CallsFrame() {
 			p.o.Hooks.Frame(p.ctx, Inbound, frame.B)
 		}
@@ -110,6 +106,26 @@ func (p *Peer) read() error {
 		}
 		p.receive(frame, methods, nil)
 	}
+}
+
+// takeFrame returns the frame in next, and a buffer to read the next frame into. The frame takes at
+// most a quarter more memory than it needs: the codec doubles its buffer as a message arrives, so
+// that the first large one is copied. Others of its size are read into a buffer that fits.
+func takeFrame(next *buffer.Buffer) (frame, after *buffer.Buffer) {
+	size, capacity := len(next.B), cap(next.B)
+	const slack = 64 // for the end of the line, and for a longer id
+	if frame = next; size <= buffer.Small || size+size/4+2*slack < capacity {
+		frame = buffer.Get(size)
+		frame.B = append(frame.B, next.B...)
+		if capacity <= buffer.Small || size <= capacity/4 && capacity <= maxKeptBuffer {
+			return frame, next
+		}
+		next.Free()
+	}
+	if size > maxKeptBuffer {
+		return frame, buffer.Get(0)
+	}
+	return frame, buffer.Get(size + slack)
 }
 
 // receive processes one message. It owns frame. Methods is the reader's table of method names seen,
@@ -282,24 +298,24 @@ func (p *Peer) handle(in *inboundMessage) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method})
 	}
-	var result *buffer.Buffer
+	var response *buffer.Buffer
 	err := errExited
-	defer func() { p.finish(in, result, err) }()
-	result, err = p.invoke(in)
+	defer func() { p.finish(in, response, err) }()
+	response, err = p.invoke(in)
 }
 
 // finish sends the response and releases the memory and the slot of the message.
-func (p *Peer) finish(in *inboundMessage, result *buffer.Buffer, err error) {
+func (p *Peer) finish(in *inboundMessage, response *buffer.Buffer, err error) {
 	if hook := p.o.Hooks.Call; hook != nil {
 		hook(CallEvent{ID: in.ID, Method: in.Method, End: true, Duration: time.Since(in.start),
 			Err: err})
 	}
 	due := false
 	if !in.IsNotification() {
-		due = p.reply(in, result, err)
+		due = p.reply(in, response, err)
 		in.request.cancel(nil)
 	}
-	result.Free()
+	response.Free()
 	p.update(func(s *state) {
 		s.active--
 		p.release(s, in)
@@ -321,14 +337,14 @@ func (p *Peer) finish(in *inboundMessage, result *buffer.Buffer, err error) {
 	}
 }
 
-// invoke calls the handler and encodes its result. It recovers from panics.
-func (p *Peer) invoke(in *inboundMessage) (encoded *buffer.Buffer, err error) {
-	if failure := contain.Call(func() { encoded, err = p.callHandler(in) }); failure != nil {
+// invoke calls the handler and encodes its response. It recovers from panics.
+func (p *Peer) invoke(in *inboundMessage) (response *buffer.Buffer, err error) {
+	if failure := contain.Call(func() { response, err = p.callHandler(in) }); failure != nil {
 		p.reportPanic(in.Method, failure)
 		// %v, not %w: a value that is an *Error must not become the response
 		return nil, fmt.Errorf("rpc: the handler of %s: %v", in.Method, failure)
 	}
-	return encoded, err
+	return response, err
 }
 
 func (p *Peer) reportPanic(method string, failure *contain.PanicError) {
@@ -350,17 +366,18 @@ func (p *Peer) callHandler(in *inboundMessage) (*buffer.Buffer, error) {
 	if err != nil || in.IsNotification() {
 		return nil, err
 	}
-	b := buffer.Get(jsonSize(result))
-	if b.B, err = appendValue(b.B, result); err != nil {
-		b.Free()
-		return nil, fmt.Errorf("rpc: %s: encoding the result: %w", in.Method, err)
+	response := messageBuffer(result)
+	if response.B, err = appendResult(response.B, in.ID, in.Method, result); err != nil {
+		response.Free()
+		return nil, err
 	}
-	return b, nil
+	return response, nil
 }
 
-// reply queues the response to a request. It waits while the other side does not read. If due is
-// true, the caller must write the outbox.
-func (p *Peer) reply(in *inboundMessage, result *buffer.Buffer, err error) (due bool) {
+// reply queues the response to a request, which is an error response if err is not nil. It waits
+// while the other side does not read. If due is true, the caller must write the outbox. The caller
+// must free the response.
+func (p *Peer) reply(in *inboundMessage, response *buffer.Buffer, err error) (due bool) {
 	var cancelled bool
 	p.update(func(s *state) {
 		// Before the response is sent: then the other side may use the id again.
@@ -379,44 +396,42 @@ func (p *Peer) reply(in *inboundMessage, result *buffer.Buffer, err error) (due 
 	case err != nil:
 		failure = wireError(err)
 	}
-	head := buffer.Get(0)
-	defer head.Free()
-	var payload, tail []byte
-	if failure == nil {
-		head.B, payload, tail = appendResultHead(head.B, in.ID), result.Bytes(), closeBrace
-	} else {
-		head.B = appendError(head.B, in.ID, failure)
+	if failure != nil {
+		response = buffer.Get(0)
+		defer response.Free()
+		response.B = appendError(response.B, in.ID, failure)
 	}
 	if in.batch != nil {
-		head.B = append(append(head.B, payload...), tail...)
-		p.batchReply(p.ctx, in.batch, in.ID, head.B)
+		p.batchReply(p.ctx, in.batch, in.ID, response.B)
 		return false
 	}
-	due, err = p.sendResponse(head.B, payload, tail)
+	due, err = p.sendResponse(response)
 	if err == errTooManyResponses {
-		size := len(payload)
-		if payload = nil; result != nil {
-			result.B = nil // free its memory
-		}
-		head.B = appendError(head.B[:0], in.ID, Errorf(CodeBusy,
+		size := len(response.B) - len(appendResultHead(nil, in.ID)) - len("}")
+		response.B = nil // free its memory
+		instead := &buffer.Buffer{B: appendError(nil, in.ID, Errorf(CodeBusy,
 			"the request was served, but its answer of %d bytes cannot wait: too many others do already. Read them, and ask again",
-			size))
-		_ = p.post(p.ctx, head.B, nil, nil) // fails only if the connection has ended
+			size))}
+		_ = p.post(p.ctx, instead) // fails only if the connection has ended
 		return false
 	}
 	if broken, ok := errors.AsType[*framing.FrameError](err); ok {
-		head.B = appendError(head.B[:0], in.ID,
+		response.B = appendError(response.B[:0], in.ID,
 			Errorf(CodeInternalError, "the answer cannot be sent: %v", broken))
-		due, _ = p.sendResponse(head.B, nil, nil)
+		due, _ = p.sendResponse(response)
 	}
 	return due
 }
 
 // sendResponse queues a response. It waits for room until the connection ends.
-func (p *Peer) sendResponse(head, payload, tail []byte) (due bool, err error) {
-	due, err = p.out.putResponse(p.ctx, head, payload, tail)
-	if err == nil && p.o.Hooks.CallsFrame() {
-		p.o.Hooks.Frame(p.ctx, Outbound, slices.Concat(head, payload, tail))
+func (p *Peer) sendResponse(response *buffer.Buffer) (due bool, err error) {
+	var sent []byte
+	if p.o.Hooks.CallsFrame() {
+		sent = bytes.Clone(response.B)
+	}
+	due, err = p.out.putResponse(p.ctx, response)
+	if err == nil && sent != nil {
+		p.o.Hooks.Frame(p.ctx, Outbound, sent)
 	}
 	return due, err
 }
@@ -463,7 +478,7 @@ func (p *Peer) refuse(frame *buffer.Buffer, id ID, b *batch, e *Error) {
 		p.batchReply(nil, b, id, response.B)
 		return
 	}
-	_ = p.post(nil, response.B, nil, nil)
+	_ = p.post(nil, response)
 }
 
 func (p *Peer) reportStray(frame []byte, reason string) {

@@ -54,7 +54,7 @@ func (c *Conn) notifyChange(n changeNotification) {
 	wanted := c.wantsChange(n)
 	for _, sub := range c.subscriptions {
 		switch {
-		case !sub.wants[n]:
+		case !sub.wants(n):
 		case sub.active:
 			wanted = true
 		case !slices.Contains(sub.missed, n):
@@ -113,7 +113,7 @@ func (c *Conn) sendChanges() {
 				messages = append(messages, message{c.link, n, nil})
 			}
 			for _, sub := range c.subscriptions {
-				if sub.active && sub.wants[n] {
+				if sub.active && sub.wants(n) {
 					messages = append(messages, message{sub.link, n, sub.meta})
 				}
 			}

@@ -32,7 +32,7 @@ type Conn struct {
 
 	mu            sync.Mutex
 	link          Link // for messages outside of requests; nil before a legacy handshake
-	subscriptions map[rpc.ID]*subscription
+	subscriptions []*subscription
 	// by resources/subscribe of a legacy client, by URI
 	subscribed       map[string]bool
 	subscribedMemory *quota.Account                  // for these URIs; nil: none yet

@@ -8,26 +8,26 @@ import (
 
 // handle is the [rpc.Handler] of all connections, inside of Options.Middleware.
 func (s *Server) handle(ctx context.Context, req *rpc.Request) (any, error) {
-	from, _ := ctx.Value(connKey{}).(*connContext)
-	c := from.conn
 	if req.IsNotification() {
+		from, _ := ctx.Value(connKey{}).(*connContext)
 		if handle, ok := notifications[req.Method]; ok {
-			handle(c, req)
+			handle(from.conn, req)
 		} else {
-			s.notifyExtension(ctx, c, from.link, req)
+			s.notifyExtension(ctx, from.conn, from.link, req)
 		}
 		return nil, nil
 	}
-	r := &request{Context: ctx, Request: req, conn: c, link: from.link}
+	r, err := s.request(ctx, req)
 	defer r.close()
+	if err != nil {
+		return nil, err
+	}
+	c := r.conn
 	if r.link == nil {
 		r.link = noLink{}
 		if peer := req.Peer(); peer != nil {
 			r.link = s.wrapLink(peer)
 		}
-	}
-	if err := r.read(); err != nil {
-		return nil, err
 	}
 	era, err := classify(r, c.legacy.Load())
 	if err != nil {

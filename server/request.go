@@ -95,6 +95,13 @@ type meta struct {
 	traceparent, tracestate, baggage, app          []byte
 }
 
+// open makes r the request of a message with the context ctx, and reads its params.
+func (r *request) open(ctx context.Context, req *rpc.Request) error {
+	from, _ := ctx.Value(connKey{}).(*connContext)
+	r.Context, r.Request, r.conn, r.link = ctx, req, from.conn, from.link
+	return r.read()
+}
+
 // read finds the members of params, and refuses duplicates.
 func (r *request) read() error {
 	if len(r.Params) > 0 && r.Params[0] != '{' {
@@ -146,6 +153,29 @@ func (r *request) text(name []byte) ([]byte, error) {
 	return text, nil
 }
 
+// member returns where the value of a key is, or nil if the protocol does not define it.
+func (m *meta) member(key []byte) *[]byte {
+	switch string(key) {
+	case mcp.MetaProtocolVersion:
+		return &m.version
+	case mcp.MetaClientCapabilities:
+		return &m.capabilities
+	case mcp.MetaLogLevel:
+		return &m.logLevel
+	case mcp.MetaProgressToken:
+		return &m.progressToken
+	case mcp.MetaTraceparent:
+		return &m.traceparent
+	case mcp.MetaTracestate:
+		return &m.tracestate
+	case mcp.MetaBaggage:
+		return &m.baggage
+	case mcp.MetaApp:
+		return &m.app
+	}
+	return nil
+}
+
 func (m *meta) read(raw []byte) error {
 	if raw == nil {
 		return nil
@@ -155,25 +185,8 @@ func (m *meta) read(raw []byte) error {
 	}
 	for token, value := range jsonscan.Members(raw) {
 		name, _ := jsonscan.Unquote(token)
-		var slot *[]byte
-		switch string(name) {
-		case mcp.MetaProtocolVersion:
-			slot = &m.version
-		case mcp.MetaClientCapabilities:
-			slot = &m.capabilities
-		case mcp.MetaLogLevel:
-			slot = &m.logLevel
-		case mcp.MetaProgressToken:
-			slot = &m.progressToken
-		case mcp.MetaTraceparent:
-			slot = &m.traceparent
-		case mcp.MetaTracestate:
-			slot = &m.tracestate
-		case mcp.MetaBaggage:
-			slot = &m.baggage
-		case mcp.MetaApp:
-			slot = &m.app
-		default:
+		slot := m.member(name)
+		if slot == nil {
 			continue
 		}
 		if *slot != nil {

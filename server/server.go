@@ -176,7 +176,8 @@ type Options struct {
 	// Middleware wraps the handling of each incoming message, Outgoing the sending of each request
 	// and notification; the first is the outermost. The handler that Outgoing wraps sends the
 	// message and returns the client's result. [dispatch.PrincipalFrom] returns the client's
-	// principal.
+	// principal, and [mcp.RequestParamsKey] finds the members of a request's params. Middleware
+	// that changes params replaces them, and leaves the bytes as they are.
 	Middleware, Outgoing []rpc.Middleware
 	// Interceptors wrap each tools/call, prompts/get and resources/read of something that exists,
 	// whether an operation, a typed or a raw tool, on every transport; the first is the outermost.
@@ -272,7 +273,10 @@ func (o Options) New(info Info, catalog *dispatch.Catalog) *Server {
 	if _, err := mcp.Marshal(s.capabilities(&era{modern: true, revision: mcp.Latest})); err != nil {
 		panic("server: the Extensions cannot be encoded: " + err.Error())
 	}
-	s.handler = rpc.Chain(s.handle, o.Middleware...)
+	s.handler = s.handle
+	if len(o.Middleware) > 0 {
+		s.handler = scan(rpc.Chain(s.handle, o.Middleware...))
+	}
 	s.intercepted = interceptedBy(o.Interceptors)
 	s.setResourceSource()
 	return s

@@ -14,14 +14,30 @@ import (
 
 // A subscription is an open subscriptions/listen request.
 type subscription struct {
-	id       rpc.ID
 	link     Link
-	meta     rawJSON // of its notifications, without the closing brace
-	accepted rawJSON // the filter in the acknowledgment; nil after it
-	wants    map[changeNotification]bool
-	uris     []string             // the resources among them
+	meta     rawJSON  // of its notifications, without the closing brace
+	accepted rawJSON  // the filter in the acknowledgment; nil after it
+	lists    []string // the methods of the list changes that it wants
+	subjects map[changeNotification]bool
+	uris     []string             // the resources among the subjects
 	active   bool                 // the acknowledgment was sent
 	missed   []changeNotification // that came before the acknowledgment
+}
+
+// wants reports whether the subscription is for a notification.
+func (sub *subscription) wants(n changeNotification) bool {
+	if n.subject == "" {
+		return slices.Contains(sub.lists, n.method)
+	}
+	return sub.subjects[n]
+}
+
+// addSubject adds a notification about one resource or task.
+func (sub *subscription) addSubject(n changeNotification) {
+	if sub.subjects == nil { // most subscriptions are for lists only
+		sub.subjects = map[changeNotification]bool{}
+	}
+	sub.subjects[n] = true
 }
 
 // listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
@@ -35,9 +51,7 @@ func listen(r *request) (any, error) {
 	}
 	defer c.removeSubscription(sub)
 	r.Detach()
-	ctx, cancel := r.readable()
-	defer cancel()
-	if err := sub.acknowledge(ctx); err != nil {
+	if err := r.acknowledge(sub); err != nil {
 		return nil, err
 	}
 	c.activateSubscription(sub)
@@ -45,7 +59,7 @@ func listen(r *request) (any, error) {
 	case <-r.Done():
 	case <-c.closing:
 	}
-	return r.endSubscription(ctx, sub)
+	return r.endSubscription(sub)
 }
 
 // subscribe adds the subscription that the request asks for to the connection.
@@ -60,7 +74,7 @@ func (r *request) subscribe() (*subscription, error) {
 	if err := mcp.Unmarshal(raw, &filter); err != nil {
 		return nil, rpc.Errorf(rpc.CodeInvalidParams, "Invalid params: notifications: %v", err)
 	}
-	sub := &subscription{id: r.ID, link: r.link,
+	sub := &subscription{link: r.link,
 		meta: rawJSON(`{"` + mcp.MetaSubscriptionID + `":` + r.ID.String())}
 	var err error
 	if sub.accepted, err = c.server.accept(r, sub, &filter); err != nil {
@@ -83,22 +97,25 @@ func (r *request) subscribe() (*subscription, error) {
 
 // acknowledge sends the acknowledgment. It comes first; changes that happen while it is sent follow
 // it.
-func (sub *subscription) acknowledge(ctx context.Context) error {
+func (r *request) acknowledge(sub *subscription) error {
+	ctx, cancel := r.readable()
+	defer cancel()
 	params := rawJSON(`{"notifications":` + string(sub.accepted) + `,"_meta":` + string(sub.meta) +
 		`}}`)
 	sub.accepted = nil
 	return sub.link.Notify(ctx, mcp.NotificationSubscriptionsAcknowledged, params)
 }
 
-// endSubscription returns the result of a subscription that has ended, and sends what precedes it
-// within ctx.
-func (r *request) endSubscription(ctx context.Context, sub *subscription) (any, error) {
+// endSubscription returns the result of a subscription that has ended, and sends what precedes it.
+func (r *request) endSubscription(sub *subscription) (any, error) {
 	c := r.conn
 	cause := context.Cause(r)
 	if errors.Is(cause, rpc.ErrCancelled) || cause != nil && !errors.Is(cause, io.EOF) &&
 		!c.isFinishing() {
 		return nil, cause // the client has cancelled it or disconnected
 	}
+	ctx, cancel := r.readable()
+	defer cancel()
 	// The specification requires both: basic/patterns/cancellation this notification, and
 	// basic/patterns/subscriptions the result.
 	_ = r.link.Notify(ctx, mcp.NotificationCancelled,
@@ -134,14 +151,18 @@ func (s *Server) accept(r *request, sub *subscription,
 		return nil, rpc.Errorf(rpc.CodeInvalidParams,
 			"Invalid params: more than %d resources and tasks in one subscription", s.o.MaxWatched)
 	}
-	sub.wants = map[changeNotification]bool{
-		{method: mcp.NotificationToolListChanged}:     got.ToolsListChanged,
-		{method: mcp.NotificationPromptListChanged}:   got.PromptsListChanged,
-		{method: mcp.NotificationResourceListChanged}: got.ResourcesListChanged,
+	if got.ToolsListChanged {
+		sub.lists = append(sub.lists, mcp.NotificationToolListChanged)
+	}
+	if got.PromptsListChanged {
+		sub.lists = append(sub.lists, mcp.NotificationPromptListChanged)
+	}
+	if got.ResourcesListChanged {
+		sub.lists = append(sub.lists, mcp.NotificationResourceListChanged)
 	}
 	for _, uri := range filter.ResourceSubscriptions {
 		if has.resources && s.visible(r, KindResource, uri) {
-			sub.wants[changeNotification{mcp.NotificationResourceUpdated, uri}] = true
+			sub.addSubject(changeNotification{mcp.NotificationResourceUpdated, uri})
 			sub.uris = append(sub.uris, uri)
 		}
 	}
@@ -172,10 +193,7 @@ func (c *Conn) addSubscription(sub *subscription) bool {
 	if len(c.subscriptions) >= c.server.o.MaxSubscriptions {
 		return false
 	}
-	if c.subscriptions == nil {
-		c.subscriptions = map[rpc.ID]*subscription{}
-	}
-	c.subscriptions[sub.id] = sub
+	c.subscriptions = append(c.subscriptions, sub)
 	c.server.watchers.add(c, sub.uris...)
 	return true
 }
@@ -193,7 +211,8 @@ func (c *Conn) activateSubscription(sub *subscription) {
 func (c *Conn) removeSubscription(sub *subscription) {
 	defer c.server.subscriptionsChanged()
 	defer c.lockWithServer()()
-	delete(c.subscriptions, sub.id)
+	c.subscriptions = slices.DeleteFunc(c.subscriptions,
+		func(other *subscription) bool { return other == sub })
 	c.server.watchers.remove(c, sub.uris...)
 }
 

@@ -3,9 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
-	"regexp"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -29,13 +29,13 @@ func TraceFrom(ctx context.Context) Trace {
 
 // traceparents matches the values that may be sent; all versions begin like the first (W3C Trace
 // Context, traceparent Header).
-var traceparents = regexp.MustCompile(
+var traceparents = lazyregexp.New(
 	`^"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[^"\\]*)?"$`)
 
 // traced returns a question with the request's trace context. It returns the question unchanged if
 // it has its own, or if the client's is invalid.
 func (r *request) traced(question mcp.InputRequest) mcp.InputRequest {
-	if !traceparents.Match(r.meta.traceparent) {
+	if !traceparents().Match(r.meta.traceparent) {
 		return question
 	}
 	var params struct {

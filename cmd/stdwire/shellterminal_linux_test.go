@@ -328,6 +328,20 @@ func TestShellCompletionIsBounded(t *testing.T) {
 	assert.Equal(t, s.wait(), 0)
 }
 
+func TestShellCompletesSkills(t *testing.T) {
+	dir := skillDir(t)
+	assert.NilError(t, os.RemoveAll(filepath.Join(dir, "a"))) // the other skill of that name
+	s := newSession(t, append([]string{"shell"}, skillServer(t, dir)...)...)
+	s.expect(ready)
+	s.typeText(".skill p\t")
+	s.expect(ready + ".skill pdf ")
+	s.typeText("\r")
+	s.expect("# PDF")
+	s.expect(ready)
+	s.typeText("\x04")
+	assert.Equal(t, s.wait(), 0)
+}
+
 func TestShellIsTerminated(t *testing.T) {
 	s := newSession(t, words("shell", fixture("rich")...)...)
 	s.expect(ready)

@@ -13,6 +13,7 @@ import (
 	"gotest.tools/v3/assert/cmp"
 
 	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/termtest"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/server"
 )
@@ -80,6 +81,32 @@ func TestSkillCommands(t *testing.T) {
 	text, err := os.ReadFile(saved[0])
 	assert.NilError(t, err)
 	assert.Equal(t, string(text), "A form has fields.\n")
+}
+
+func TestSkillsInTheShell(t *testing.T) {
+	dir := skillDir(t)
+	for _, test := range []struct {
+		script         string
+		code           int
+		stdout, stderr string
+	}{
+		{".skills", 0, "pdf skill://pdf/SKILL.md (2 files, 69 B)\n    Fills forms.\n", ""},
+		{".skill skill://pdf/SKILL.md", 0, "description: Fills forms.\n---\n# PDF\n", ""},
+		{".output raw\n.skill skill://pdf/SKILL.md references/FORMS.md", 0, "A form has fields.\n", ""},
+		{".skill pdf", 2, "", "2 skills of this name: skill://a/pdf/SKILL.md, skill://pdf/SKILL.md"},
+		{".skill nothing", 5, "", "there is no such skill"},
+		{".skill", 2, "", ".skill NAME|URI [FILE]"},
+	} {
+		c := termtest.Capture(false)
+		c.In = strings.NewReader(test.script)
+		got := runWith(t.Context(), c, append([]string{"shell"}, skillServer(t, dir)...)...)
+		assert.Equal(t, got.code, test.code, "%s: %s", test.script, got)
+		assert.Assert(t, cmp.Contains(got.stdout, test.stdout), test.script)
+		assert.Assert(t, cmp.Contains(got.stderr, test.stderr), test.script)
+	}
+	got := scripted(t, "", ".skills", "good")
+	assert.Assert(t, cmp.Contains(got.stderr, "skills"), got.stderr)
+	assert.Assert(t, got.code != 0)
 }
 
 // serveTamperedSkill serves a skill with a file that is not what the entry says.

@@ -1,10 +1,10 @@
 package schema
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // isDateTime checks date-time of RFC 3339, section 5.6.
@@ -65,9 +65,7 @@ const (
 	durationDate = `(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)`
 )
 
-var duration = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` +
-		durationTime + `)$`)
-})
+var duration = lazyregexp.New(`^P(?:\d+W|` + durationDate + `(?:` + durationTime + `)?|` +
+	durationTime + `)$`)
 
 func isDuration(text string) bool { return duration().MatchString(text) }

@@ -18,8 +18,12 @@ var httpEcho = []byte(strings.Repeat("x", 64))
 
 // httpRequest returns a complete modern request. params ends with a comma.
 func httpRequest(address, method, name, params string) []byte {
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + modernMeta +
-		`}}`
+	return httpPost(address, method, name, `{"jsonrpc":"2.0","id":1,"method":"`+method+
+		`","params":{`+params+modernMeta+`}}`)
+}
+
+// httpPost returns a complete modern request with a body.
+func httpPost(address, method, name, body string) []byte {
 	if name != "" {
 		name = "Mcp-Name: " + name + "\r\n"
 	}

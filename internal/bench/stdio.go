@@ -144,6 +144,17 @@ func (l stdioLoad) run(
 func (p *process) inFlight(
 	n int, frame []byte, d time.Duration,
 ) (calls int, took, cpu time.Duration, err error) {
+	if calls, took, err = p.keepInFlight(n, frame, d); err != nil {
+		return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
+	}
+	return calls, took, p.stop(), nil
+}
+
+// keepInFlight keeps n calls in flight for about d, and then reads the responses that are left. The
+// id in frame is 1.
+func (p *process) keepInFlight(
+	n int, frame []byte, d time.Duration,
+) (calls int, took time.Duration, err error) {
 	// One goroutine writes requests up to n in flight, with one Write for several; the other reads
 	// responses, one for each value of sent.
 	sent := make(chan struct{}, n-1)
@@ -171,17 +182,16 @@ func (p *process) inFlight(
 	}()
 	for range sent {
 		if _, err := p.response(); err != nil {
-			return 0, 0, 0, errors.Join(err, p.cmd.Process.Kill())
+			return 0, 0, err
 		}
 		calls++
 	}
 	took = time.Since(begin)
-	cpu = p.stop()
 	select {
 	case err = <-failed:
 	default:
 	}
-	return calls, took, cpu, err
+	return calls, took, err
 }
 
 // A numberedCall is a call that is sent with different ids, because a server refuses an id that is

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -23,22 +22,24 @@ import (
 // A recorder is what an echo server records of its calls.
 type recorder struct {
 	name    string // "stdwire" records nothing
-	sampler string // of OTEL_TRACES_SAMPLER
-	encodes bool   // spans are encoded as OTLP, which an exporter then sends
+	sampler string // of OTEL_TRACES_SAMPLER; "" records no spans
 }
 
 var recorders = []recorder{
-	{name: "stdwire"},
-	{name: "stdwire, metrics", sampler: "always_off"},
-	{name: "stdwire, metrics and spans", sampler: "always_on"},
-	{name: "stdwire, OTLP encoded", sampler: "always_on", encodes: true},
+	{"stdwire", ""},
+	{"stdwire, metrics", ""},
+	{"stdwire, traces that the caller does not sample", "parentbased_always_on"},
+	{"stdwire, traces, all sampled", "always_on"},
 }
 
-// start returns the telemetry, and takes its spans in the background. The telemetry of "stdwire" is
-// nil.
+// start returns the telemetry, whose spans it takes and encodes in the background, as an exporter
+// does. The telemetry of "stdwire" is nil.
 func (r recorder) start() (*telemetry.Telemetry, error) {
-	if r.sampler == "" {
+	switch {
+	case r.name == "stdwire":
 		return nil, nil
+	case r.sampler == "":
+		return telemetry.Options{MaxSpans: -1}.New(), nil
 	}
 	sampler, err := telemetry.ParseSampler(r.sampler, "")
 	if err != nil {
@@ -51,9 +52,7 @@ func (r recorder) start() (*telemetry.Telemetry, error) {
 		for range t.SpansReady() {
 			spans = t.TakeSpans(spans[:0], 512)
 			for ; len(spans) > 0; spans = t.TakeSpans(spans[:0], 512) {
-				if r.encodes {
-					body = t.AppendTraces(body[:0], spans)
-				}
+				body = t.AppendTraces(body[:0], spans)
 			}
 		}
 	}()
@@ -94,112 +93,122 @@ func serveRecorded(name, transport string) error {
 }
 
 // telemetrySuite measures the processor time of a server for each call, with and without telemetry.
-// It is the least of many short turns, in which the servers alternate.
+// All servers run at the same time, and are called by turns.
 func telemetrySuite(o options) ([]measure, error) {
-	const turns = 10
 	var all []measure
 	for _, load := range recordedLoads {
-		best := make([]recordedRun, len(recorders))
-		for turn := range turns {
-			for i, r := range recorders {
-				run, err := load.run(r.name, o.time/turns)
-				if err != nil {
-					return nil, fmt.Errorf("%s: %s: %w", load.what, r.name, err)
-				}
-				if turn == 0 {
-					best[i] = run
-				}
-				best[i].cpu = min(best[i].cpu, run.cpu)
-				best[i].took = min(best[i].took, run.took)
-			}
+		rows, err := load.measure(o.time)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", load.what, err)
 		}
-		for i, r := range recorders {
-			all = append(all, measure{load.what, r.name, microseconds(best[i].cpu),
-				"µs CPU a call", false, fmt.Sprintf("%+.1f %%, %.1f µs a call",
-					100*(float64(best[i].cpu)/float64(best[0].cpu)-1), microseconds(best[i].took))})
-		}
+		all = append(all, rows...)
 	}
 	return all, nil
 }
 
-// A recordedRun is the processor time and the duration of a call. The latter is the median for
-// calls one at a time.
-type recordedRun struct{ cpu, took time.Duration }
+// recordedParams are the params of the calls. Their trace is not sampled, which only some samplers
+// respect.
+var recordedParams = `{"name":"echo","arguments":{"text":"` + string(httpEcho) + `"},` +
+	strings.Replace(modernMeta, `{`, `{"traceparent":`+
+		`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",`, 1) + `}`
 
-var recordedLoads = []struct {
-	what string
-	run  func(recorder string, d time.Duration) (recordedRun, error)
-}{
-	{"stdio, 64 B, one at a time", runRecordedSingle},
-	{"stdio, 64 B, 64 in flight, modern", runRecordedStdio},
-	{"HTTP, 64 B, 1 connection", runRecordedHTTP},
+var recordedCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":` + recordedParams + `}`
+
+// A recordedLoad calls servers. Its function open returns one that calls a server for some time,
+// and returns the number of calls.
+type recordedLoad struct {
+	what, transport string
+	open            func(p *process) (func(time.Duration) (int, error), error)
 }
 
-func startRecorded(recorder, transport string) (*process, error) {
+var recordedLoads = []recordedLoad{
+	{"stdio, 64 B, one at a time", "stdio", openRecordedSingle},
+	{"stdio, 64 B, 64 in flight", "stdio", openRecordedStdio},
+	{"HTTP, 64 B, 32 connections", "http", openRecordedHTTP},
+}
+
+// measure calls the server of each recorder for about d.
+func (l recordedLoad) measure(d time.Duration) (all []measure, err error) {
+	const turns = 40
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	return start(self, "-recorder", recorder, "-transport", transport)
-}
-
-func runRecordedSingle(recorder string, d time.Duration) (r recordedRun, err error) {
-	p, err := startRecorded(recorder, "stdio")
-	if err != nil {
-		return r, err
-	}
-	frame := callFrame("echo", 1, strings.Repeat("x", 64))
-	if err := p.open(); err != nil {
-		return r, errors.Join(err, p.cmd.Process.Kill())
-	}
-	var times []time.Duration
-	for begin := time.Now(); time.Since(begin) < d || len(times) < 20; {
-		before := time.Now()
-		if _, err := p.exchange(frame); err != nil {
-			return r, errors.Join(err, p.cmd.Process.Kill())
+	servers := make([]*process, len(recorders))
+	defer func() {
+		for _, p := range servers {
+			if p != nil && err != nil {
+				p.stop()
+			}
 		}
-		times = append(times, time.Since(before))
+	}()
+	call := make([]func(time.Duration) (int, error), len(recorders))
+	for i, r := range recorders {
+		if servers[i], err = start(self, "-recorder", r.name, "-transport",
+			l.transport); err != nil {
+			return nil, err
+		}
+		if call[i], err = l.open(servers[i]); err != nil {
+			return nil, err
+		}
 	}
-	slices.Sort(times)
-	return recordedRun{p.stop() / time.Duration(len(times)), times[len(times)/2]}, nil
+	calls := make([]int, len(recorders))
+	for turn := range turns {
+		for n := range recorders {
+			i := (turn + n) % len(recorders)
+			n, err := call[i](d / turns)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", recorders[i].name, err)
+			}
+			calls[i] += n
+		}
+	}
+	for i, r := range recorders {
+		cpu := servers[i].stop() / time.Duration(calls[i])
+		servers[i] = nil
+		m := measure{what: l.what, program: r.name, value: microseconds(cpu),
+			unit: "µs CPU a call"}
+		if i > 0 {
+			m.extra = fmt.Sprintf("%+.1f %%", 100*(m.value/all[0].value-1))
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
-func runRecordedStdio(recorder string, d time.Duration) (r recordedRun, err error) {
-	p, err := startRecorded(recorder, "stdio")
-	if err != nil {
-		return r, err
-	}
-	frame := callFrame("echo", 1, strings.Repeat("x", 64))
-	frame = bytes.Replace(frame, []byte(`"name"`), []byte(modernMeta+`,"name"`), 1)
-	calls, took, cpu, err := p.inFlight(64, frame, d)
-	if err != nil {
-		return r, err
-	}
-	return recordedRun{cpu / time.Duration(calls), took / time.Duration(calls)}, nil
+func openRecordedSingle(p *process) (func(time.Duration) (int, error), error) {
+	frame := []byte(recordedCall + "\n")
+	return func(d time.Duration) (calls int, err error) {
+		for begin := time.Now(); err == nil && time.Since(begin) < d; calls++ {
+			_, err = p.exchange(frame)
+		}
+		return calls, err
+	}, nil
 }
 
-func runRecordedHTTP(recorder string, d time.Duration) (r recordedRun, err error) {
-	p, err := startRecorded(recorder, "http")
-	if err != nil {
-		return r, err
-	}
-	clients := []*httpClient{}
+func openRecordedStdio(p *process) (func(time.Duration) (int, error), error) {
+	frame := []byte(recordedCall + "\n")
+	return func(d time.Duration) (calls int, err error) {
+		calls, _, err = p.keepInFlight(64, frame, d)
+		return calls, err
+	}, nil
+}
+
+func openRecordedHTTP(p *process) (func(time.Duration) (int, error), error) {
 	address, err := p.line()
-	if err == nil {
-		clients, err = dialAll(address, 1, func(c *httpClient) error {
-			c.call = httpCall(address, httpEcho)
-			return nil
-		})
-	}
-	var times []time.Duration
-	if err == nil {
-		times, _, err = load(clients, d)
-	}
-	closeAll(clients)
-	cpu := p.stop()
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	slices.Sort(times)
-	return recordedRun{cpu / time.Duration(len(times)), times[len(times)/2]}, nil
+	clients, err := dialAll(address, 32, func(c *httpClient) error {
+		c.call = httpPost(address, "tools/call", "echo", recordedCall)
+		return nil
+	})
+	if err != nil {
+		closeAll(clients)
+		return nil, err
+	}
+	return func(d time.Duration) (int, error) {
+		times, _, err := load(clients, d)
+		return len(times), err
+	}, nil
 }

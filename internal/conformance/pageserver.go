@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -19,12 +20,24 @@ const pageTools = `[
 {"name":"rows","description":"Returns rows.","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}},
 {"name":"slow","description":"Reports progress, and waits for release.","inputSchema":{"type":"object"}},
 {"name":"release","description":"Ends all calls of slow.","inputSchema":{"type":"object"}},
+{"name":"documents","description":"Returns HTML and a PDF.","inputSchema":{"type":"object"}},
+{"name":"error","description":"Fails with the error that it is given.","inputSchema":{"type":"object","properties":{"error":{"type":"object","additionalProperties":true}}}},
+{"name":"not.portable","description":"Has a schema that some refuse.","inputSchema":{"type":"object","oneOf":[{"required":["list"]},{"required":["where"]}],"properties":{"list":{"type":"array"},"where":{"type":["object","null"],"x-mcp-header":"Where"},"kind":{"const":"<b>x</b>"}}}},
 {"name":"visit","description":"Asks to visit a page.","inputSchema":{"type":"object"}}
 ]`
+
+// pageHTML is a page that tries to run scripts, to fetch and to leave.
+const pageHTML = `<!doctype html><meta http-equiv="refresh" content="1;url=http://127.0.0.1:9/left"><style>h1 { color: rgb(1, 2, 3) }</style>
+<h1>Heading</h1><p id="p">before</p><script>document.getElementById('p').textContent = 'script'; parent.postMessage('x', '*');</script>
+<img src="http://127.0.0.1:9/image.png" onerror="document.getElementById('p').textContent = 'handler'"><a href="http://127.0.0.1:9/link" id="a">leave</a>
+<iframe src="http://127.0.0.1:9/frame"></iframe><form action="http://127.0.0.1:9/form"><button>send</button></form>`
 
 // PageOdd is the description of [ServePage] for which there is one more tool, whose definition is
 // not what the specification says.
 const PageOdd = "odd"
+
+// PagePaged is the description of [ServePage] for which its list of tools has pages of four.
+const PagePaged = "paged"
 
 const pageOddTool = `{"name":"odd","description":"Has a definition that is none.","icons":{"x":1},"annotations":{"title":7},"inputSchema":{"type":"object","required":"x","properties":{"a":{"enum":"x"},"b":{"type":7},"c":null,"d":{"$ref":"#/nowhere"},"e":{"allOf":[{"$ref":"#/properties/e"}]}}}}`
 
@@ -49,6 +62,7 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			Result struct{ Action string }
 			Params struct {
 				Name      string
+				Cursor    string
 				Arguments json.RawMessage
 				Meta      struct{ ProgressToken json.RawMessage } `json:"_meta"`
 			}
@@ -63,6 +77,10 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 			tools := strings.Replace(pageTools, "DESCRIPTION", description, 1)
 			if description == PageOdd {
 				tools = strings.TrimSuffix(tools, "]") + "," + pageOddTool + "]"
+			}
+			if description == PagePaged {
+				s.answer(m.ID, toolPage(tools, m.Params.Cursor))
+				continue
 			}
 			s.answer(m.ID, `{"tools":`+strings.ReplaceAll(tools, "\n", "")+"}")
 		case "tools/call":
@@ -81,12 +99,34 @@ func ServePage(in io.Reader, out io.Writer, description string) error {
 	return lines.Err()
 }
 
+// toolPage returns the page after a cursor of tools that are on a line each.
+func toolPage(tools, cursor string) string {
+	const size = 4
+	lines := strings.Split(strings.Trim(tools, "[]\n"), "\n")
+	from, _ := strconv.Atoi(cursor) // the client has it from here
+	to := min(from+size, len(lines))
+	page := `{"tools":[` + strings.TrimSuffix(strings.Join(lines[from:to], ""), ",") + "]"
+	if to < len(lines) {
+		page += fmt.Sprintf(`,"nextCursor":"%d"`, to)
+	}
+	return page + "}"
+}
+
 // call answers a call of a tool.
 func (s *pageServer) call(id json.RawMessage, tool string, arguments, token json.RawMessage) {
 	switch tool {
 	case "echo", "arguments":
 		text, _ := json.Marshal(string(arguments)) // a string always encodes
 		s.answer(id, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+	case "documents":
+		html, _ := json.Marshal(pageHTML)
+		s.answer(id, `{"content":[{"type":"resource","resource":{"uri":"test://page.html","mimeType":"text/html","text":`+string(html)+`}},{"type":"resource","resource":{"uri":"test://paper","mimeType":"application/pdf","blob":"JVBERi0xLjQK"}}]}`)
+	case "error":
+		var in struct{ Error json.RawMessage }
+		if json.Unmarshal(arguments, &in) != nil || in.Error == nil {
+			in.Error = json.RawMessage(`{"code":-32602,"message":"no error is given"}`)
+		}
+		s.write(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":` + string(in.Error) + `}`)
 	case "large":
 		s.answer(id, `{"content":[{"type":"text","text":"`+strings.Repeat("0123456789abcdef", 1<<19)+`"}]}`)
 	case "misfit":

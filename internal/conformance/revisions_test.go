@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 
 	"gotest.tools/v3/assert"
 
@@ -54,12 +56,11 @@ func drive(t *testing.T, revision mcp.Revision) (*driver, *conformance.Conversat
 			}
 		}},
 	}
+	srv := options.New(server.Info{Name: "fixture", Version: "1"}, conformance.Fixture())
+	addItems(t, srv)
 	near, far := net.Pipe()
 	ended := make(chan error, 1)
-	go func() {
-		ended <- options.New(server.Info{Name: "fixture", Version: "1"},
-			conformance.Fixture()).Serve(context.Background(), far)
-	}()
+	go func() { ended <- srv.Serve(context.Background(), far) }()
 	t.Cleanup(func() {
 		go io.Copy(io.Discard, near) // what running subscriptions say at the end
 		near.Close()
@@ -73,9 +74,10 @@ func (d *driver) modern() bool { return mcp.EraOf(d.revision) == mcp.Modern }
 // params adds to the members of params what every request of the revision has.
 func (d *driver) params(members string, meta ...string) string {
 	if d.modern() {
+		extensions := fmt.Sprintf(`{"extensions":{%q:{},%q:{}}}`, mcp.ExtensionTasks, mcp.ExtensionSkills)
 		meta = append(meta,
-			fmt.Sprintf(`"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"driver","version":"1"}`,
-				d.revision))
+			fmt.Sprintf(`%q:%q,%q:%s,%q:{"name":"driver","version":"1"}`, mcp.MetaProtocolVersion,
+				d.revision, mcp.MetaClientCapabilities, extensions, mcp.MetaClientInfo))
 	}
 	if len(meta) > 0 {
 		members = strings.TrimPrefix(members+`,"_meta":{`+strings.Join(meta, ",")+`}`, ",")
@@ -197,20 +199,32 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 			d.fails(-32602, mcp.MethodCallTool, `"arguments":{}`)
 			d.fails(-32602, mcp.MethodListTools, `"cursor":"!"`)
 			d.fails(-32601, "no/such", "")
+			d.items()
+			_, tasks := mcp.MethodAt(mcp.MethodGetTask, revision)
+			if tasks {
+				d.tasks()
+			}
 			d.cancel()
 			d.changes()
 
-			// A result and an error for each request, and each notification: so nothing above went
-			// unchecked.
+			// The schema has validated a result of each request of the revision, these errors, and
+			// these notifications.
 			want := []string{"notifications/message", "notifications/progress",
-				"notifications/tools/list_changed", "tools/call error", "tools/call result",
-				"tools/list error", "tools/list result"}
+				"notifications/tools/list_changed", "tools/call error", "tools/list error"}
 			if d.modern() {
 				want = append(want, "notifications/subscriptions/acknowledged",
-					"server/discover error", "server/discover result", "subscriptions/listen error")
+					"server/discover error", "subscriptions/listen error")
 			} else {
-				want = append(want, "initialize result", "logging/setLevel error",
-					"logging/setLevel result", "ping result")
+				want = append(want, "logging/setLevel error")
+			}
+			if tasks && !d.modern() {
+				want = append(want, "notifications/tasks/status")
+			}
+			for m := range mcp.Methods(revision) {
+				// the result of subscriptions/listen comes when the subscription ends
+				if m.Sender&mcp.ByClient != 0 && !m.Notification && m.Name != mcp.MethodListen {
+					want = append(want, m.Name+" result")
+				}
 			}
 			slices.Sort(want)
 			got := maps.Clone(talk.Checked)
@@ -218,6 +232,114 @@ func TestEveryMethodInEveryRevision(t *testing.T) {
 			assert.DeepEqual(t, slices.Sorted(maps.Keys(got)), want)
 		})
 	}
+}
+
+// addItems adds what the fixture's catalog does not have: resources, a prompt, completion, a skill,
+// and tools whose calls become tasks: job ends at once, wait when it is cancelled.
+func addItems(t *testing.T, s *server.Server) {
+	t.Helper()
+	read := func(_ context.Context, uri string) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{
+			Contents: []mcp.ResourceContents{{URI: uri, Text: "text of " + uri}}}, nil
+	}
+	complete := func(context.Context, string, string, map[string]string) (mcp.Completion, error) {
+		return mcp.Completion{Values: []string{"blue"}}, nil
+	}
+	job := func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
+	}
+	wait := func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
+	for _, err := range []error{
+		s.AddResource(server.Resource{Resource: mcp.Resource{URI: "test://one", Name: "One"},
+			Read: read}),
+		s.AddResourceTemplate(server.ResourceTemplate{
+			ResourceTemplate: mcp.ResourceTemplate{URITemplate: "test://{colour}", Name: "Colours"},
+			Read: func(ctx context.Context, uri string,
+				_ map[string]string) (*mcp.ReadResourceResult, error) {
+				return read(ctx, uri)
+			},
+			Complete: complete}),
+		s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "paint",
+			Arguments: []mcp.PromptArgument{{Name: "colour", Required: true}}},
+			Get: func(_ context.Context, a map[string]string) (*mcp.GetPromptResult, error) {
+				return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+					{Role: mcp.RoleUser, Content: mcp.Text("Paint it " + a["colour"])}}}, nil
+			},
+			Complete: complete}),
+		s.AddSkills(fstest.MapFS{
+			"painting/SKILL.md": {Data: []byte("---\nname: painting\ndescription: Paints.\n---\nPaint.\n")},
+			"painting/more/a":   {Data: []byte("more")}}),
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "job"}, Call: job, Tasks: mcp.TaskOptional}),
+		s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "wait"}, Call: wait,
+			Tasks: mcp.TaskOptional}),
+	} {
+		assert.NilError(t, err)
+	}
+}
+
+// items lists and reads resources, prompts and skills, and completes their arguments.
+func (d *driver) items() {
+	d.t.Helper()
+	for _, one := range []struct{ method, members, want string }{
+		{mcp.MethodListResources, "", `"test://one"`},
+		{mcp.MethodListResourceTemplates, "", `"test://{colour}"`},
+		{mcp.MethodReadResource, `"uri":"test://one"`, "text of test://one"},
+		{mcp.MethodReadResource, `"uri":"test://red"`, "text of test://red"},
+		{mcp.MethodListPrompts, "", `"paint"`},
+		{mcp.MethodGetPrompt, `"name":"paint","arguments":{"colour":"red"}`, "Paint it red"},
+		{mcp.MethodComplete,
+			`"ref":{"type":"ref/prompt","name":"paint"},"argument":{"name":"colour","value":"b"}`,
+			`"blue"`},
+		{mcp.MethodComplete,
+			`"ref":{"type":"ref/resource","uri":"test://{colour}"},"argument":{"name":"colour","value":"b"}`,
+			`"blue"`},
+		{mcp.MethodSubscribe, `"uri":"test://one"`, ""},
+		{mcp.MethodUnsubscribe, `"uri":"test://one"`, ""},
+		{mcp.MethodListSkills, "", `"Paints."`},
+		{mcp.MethodGetSkill, `"uri":"skill://painting/SKILL.md"`, `"sha256:`},
+		{mcp.MethodReadDirectory, `"uri":"skill://painting"`, `"inode/directory"`},
+	} {
+		if _, has := mcp.MethodAt(one.method, d.revision); !has {
+			continue
+		}
+		got := d.result(one.method, one.members)
+		assert.Assert(d.t, strings.Contains(got, one.want), "%s: %s", one.method, got)
+	}
+}
+
+// tasks starts two calls as tasks, reads the result of one, and cancels the other.
+func (d *driver) tasks() {
+	d.t.Helper()
+	start := func(tool string) string {
+		d.t.Helper()
+		var created struct {
+			TaskID string // of the extension
+			Task   struct{ TaskID string }
+		}
+		members := fmt.Sprintf(`"name":%q`, tool)
+		if !d.modern() {
+			members += `,"task":{"ttl":60000}`
+		}
+		assert.NilError(d.t,
+			json.Unmarshal([]byte(d.result(mcp.MethodCallTool, members)), &created))
+		id := cmp.Or(created.TaskID, created.Task.TaskID)
+		assert.Assert(d.t, id != "", "no task was created")
+		return fmt.Sprintf(`"taskId":%q`, id)
+	}
+	job, wait := start("job"), start("wait")
+	if d.modern() {
+		d.result(mcp.MethodUpdateTask, wait+`,"inputResponses":{}`)
+	} else {
+		assert.Assert(d.t, strings.Contains(d.result(mcp.MethodTaskResult, job), `"done"`))
+		d.result(mcp.MethodListTasks, "")
+		d.until(mcp.NotificationTaskStatus)
+	}
+	assert.Assert(d.t, strings.Contains(d.result(mcp.MethodGetTask, wait), `"working"`))
+	d.result(mcp.MethodCancelTask, wait)
+	assert.Assert(d.t, strings.Contains(d.result(mcp.MethodGetTask, wait), `"cancelled"`))
 }
 
 // pages reads the list of tools page by page.
@@ -239,7 +361,7 @@ func (d *driver) pages() {
 		cursor = fmt.Sprintf(`"cursor":%q`, page.NextCursor)
 	}
 	assert.DeepEqual(d.t, names,
-		[]string{"add", "block", "ended", "fail", "grow", "panic", "steps"})
+		[]string{"add", "block", "ended", "fail", "grow", "job", "panic", "steps", "wait"})
 }
 
 // cancel calls a tool, cancels it, and waits until it has ended. No answer may come for it: await

@@ -101,7 +101,8 @@ func (w *webPage) seeIn(name, scenario string, more map[string]any, into any) {
 	assert.Equal(w.t, always.Broken, "")
 	provoked := func(text string) bool {
 		// the browser reports each answer that is an error
-		return slices.Contains([]string{"servers", "saved", "badskills"}, scenario) && strings.HasPrefix(text, "Failed to load resource") ||
+		return slices.Contains([]string{"servers", "saved", "badskills", "tasks", "load"}, scenario) &&
+			strings.HasPrefix(text, "Failed to load resource") ||
 			scenario == "security" && (strings.Contains(text, "TrustedHTML") ||
 				strings.Contains(text, "Trusted Type"))
 	}
@@ -157,7 +158,7 @@ func TestWebTools(t *testing.T) {
 	w := openWeb(t, b, "-s", "page", "--config", "config.json")
 	var got struct {
 		Listed, Shown, Icons            int
-		JSON                            map[string]any
+		JSON, Meta                      map[string]any
 		Sent, Name, Exact, Misfit, Diff string
 		Page, Link, Visited             string
 		Progress, Released, Cancelled   string
@@ -166,12 +167,13 @@ func TestWebTools(t *testing.T) {
 		Large                           float64
 	}
 	w.see("tools", map[string]any{"server": "page"}, &got)
-	assert.Equal(t, got.Listed, 9)
+	assert.Equal(t, got.Listed, 12)
 	assert.DeepEqual(t, got.JSON, map[string]any{"name": "Ada",
 		"address": map[string]any{"city": "London"}, "tags": []any{"y", "x"}, "color": "green",
 		"size": 2.0, "contact": map[string]any{"phone": 9007199254740993.0}, "count": 3.0,
 		"data": "aGVsbG8=", "more": map[string]any{"ratio": 1.5}})
 	assert.Assert(t, cmp.Contains(got.Sent, "9007199254740993"))
+	assert.Equal(t, got.Meta["example.com/x"], 7.0)
 	assert.Equal(t, got.Name, "Alan")
 	assert.Assert(t, cmp.Contains(got.Exact, "12345678901234567890"))
 	assert.Assert(t, cmp.Contains(got.Code["stdwire"], "stdwire call arguments -d '{"))
@@ -209,7 +211,7 @@ func TestWebOddDefinition(t *testing.T) {
 		Result string
 	}
 	w.see("odd", map[string]any{"server": filepath.Base(server[0])}, &got)
-	assert.Equal(t, got.Items, 10)
+	assert.Equal(t, got.Items, 13)
 	assert.Assert(t, cmp.Contains(got.Result, "called"))
 }
 

@@ -4,14 +4,22 @@ package conformance_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gotest.tools/v3/assert"
 	"gotest.tools/v3/assert/cmp"
+
+	"github.com/stdwire/stdwire/internal/conformance"
 )
 
 // webSecret is in files, and never on the page.
@@ -89,6 +97,48 @@ func TestWebChangesServers(t *testing.T) {
 	}
 }
 
+// Servers are moved with the keyboard, and the file is otherwise as it was.
+func TestWebMovesServers(t *testing.T) {
+	b := newNodeBench(t)
+	server, err := json.Marshal(pageServer(t, "Echoes."))
+	assert.NilError(t, err)
+	var command []json.RawMessage
+	assert.NilError(t, json.Unmarshal(server, &command))
+	args, err := json.Marshal(command[1:])
+	assert.NilError(t, err)
+	three := `"three": {"command": ` + string(command[0]) + `, "args": ` + string(args) + `}`
+	b.write("config.json", `{
+  "mcpServers": {
+    // the first
+    "one": {"command": "first", "env": {"KEY": "`+webSecret+`"}}, // stays
+    "two": {"command": "second"},
+    `+three+`
+  }
+}
+`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Diff, Focused, Content string
+		Order                  []string
+		Dialogs, Ready         int
+	}
+	w.change("move", map[string]any{"file": b.path("config.json")}, &got)
+	assert.Assert(t, cmp.Contains(got.Diff, `-    "two": {"command": "second"},`))
+	assert.Equal(t, got.Focused, "Move one down")
+	assert.DeepEqual(t, got.Order, []string{"two", "three", "one"})
+	assert.Equal(t, got.Dialogs, 0)
+	assert.Equal(t, got.Ready, 1) // it was not started again
+	assert.Equal(t, got.Content, `{
+  "mcpServers": {
+    "two": {"command": "second"},
+    `+three+`,
+    // the first
+    "one": {"command": "first", "env": {"KEY": "`+webSecret+`"}} // stays
+  }
+}
+`)
+}
+
 // A page for a server that no file defines changes none, and says so.
 func TestWebChangesNothing(t *testing.T) {
 	server := pageServer(t, "Echoes.")
@@ -119,4 +169,164 @@ func TestWebServerSettings(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.Roots, "3"))
 	assert.Assert(t, cmp.Contains(got.Sampled, "the command says"))
 	assert.Assert(t, cmp.Contains(got.Headers, "(Zürich)"))
+}
+
+// The fields of oauth are in the form; the secret stays in the file, and a new one in the
+// environment.
+func TestWebOAuthFields(t *testing.T) {
+	b := newNodeBench(t)
+	const docs = `    "docs": {"url": "https://docs.example/mcp", "oauth": {"clientId": "me",
+      "clientSecret": "` + webSecret + `", // secret
+      "issuer": "https://issuer.example", "scope": ["a", "b"]}}`
+	b.write("config.json", "{\n  \"mcpServers\": {\n"+docs+"\n  }\n}\n")
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Refused, Added, Scopes, Edited, Content string
+		Shown                                   []string
+	}
+	w.change("oauth", map[string]any{"file": b.path("config.json")}, &got)
+	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is no variable"))
+	for _, line := range []string{`"clientId": "me"`, `"clientSecret": "${CLIENT_SECRET}"`,
+		`"issuer": "https://issuer.example"`, `"scope": "read write"`} {
+		assert.Assert(t, cmp.Contains(got.Added, line))
+	}
+	assert.DeepEqual(t, got.Shown, []string{"me", "…1", "https://issuer.example"})
+	assert.Equal(t, strings.Join(strings.Fields(got.Scopes), ""), `["a","b"]`)
+	assert.Assert(t, cmp.Contains(got.Content, strings.Replace(docs, `"me"`, `"other"`, 1)))
+	assert.Assert(t, !strings.Contains(got.Content, "typed-in"))
+}
+
+// The user of the page logs in to a server at the authorization server's page, and out again.
+func TestWebAuthorization(t *testing.T) {
+	b := newNodeBench(t)
+	f := newFront(t)
+	i := b.issuer(map[string]any{"resources": map[string]target{f.url: {"jwt", "mcp"}},
+		"scopes": []string{"mcp"}})
+	b.protect(f, i)
+	b.write("config.json", `{"mcpServers": {"docs": {"url": "`+f.url+`"}}}`)
+	count := i.since()
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Problem, Command, Facts          string
+		Messages, Problems, Leaked, Left int
+	}
+	w.change("authorize", map[string]any{"state": b.path("state")}, &got)
+	assert.Assert(t, cmp.Contains(got.Problem, "terminal: stdwire auth login docs"))
+	assert.Equal(t, got.Problems, 0)
+	assert.Equal(t, got.Command, "stdwire auth login docs")
+	assert.Assert(t, cmp.Contains(got.Facts, i.url))
+	assert.Assert(t, cmp.Contains(got.Facts, "is valid until"))
+	assert.Assert(t, cmp.Contains(got.Facts, "mcp"))
+	assert.Assert(t, got.Messages > 0)
+	assert.Equal(t, got.Leaked, 0)
+	assert.Equal(t, got.Left, 0)
+	assert.Equal(t, count("granted authorization_code"), 1)
+	assert.Equal(t, count("POST /token/revocation"), 1)
+}
+
+// A list that has changed since it was looked at is marked, and what is new in it.
+func TestWebListsChanged(t *testing.T) {
+	path, err := everything()
+	assert.NilError(t, err)
+	for _, era := range []string{"modern", "legacy"} {
+		t.Run(era, func(t *testing.T) {
+			w := openWeb(t, newNodeBench(t), "--era", era, "--", path)
+			var got struct {
+				Marked, Unmarked, Own string
+				Fresh, Left           []string
+			}
+			w.change("lists", map[string]any{"server": filepath.Base(path)}, &got)
+			assert.Equal(t, strings.Count(got.Marked, "changed"), 1, "%s", got.Marked)
+			assert.DeepEqual(t, got.Fresh, []string{"just added"})
+			assert.Assert(t, !strings.Contains(got.Unmarked, "changed"), "%s", got.Unmarked)
+			assert.Assert(t, !strings.Contains(got.Own, "changed"), "%s", got.Own)
+			assert.Equal(t, len(got.Left), 0, "%q", got.Left)
+		})
+	}
+}
+
+// A link names a server, or a tool and its arguments. Nothing is sent before the user has agreed.
+func TestWebLinks(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	s := b.serving(path, "-http")
+	var asked atomic.Int32
+	trap := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		asked.Add(1)
+	}))
+	defer trap.Close()
+	b.write("config.json", `{"mcpServers": {}}`)
+	w := openWeb(t, b, "--config", "config.json")
+	var got struct {
+		Asked, Focused, After, Filled, Again string
+		Strangers, Before, Called, Run       int
+		Buttons                              []string
+	}
+	w.change("links", map[string]any{"trap": trap.URL + "/<b>mcp", "at": s.direct,
+		"tool": "test_simple_text"}, &got)
+	assert.Equal(t, got.Strangers, 0)
+	assert.Assert(t, cmp.Contains(got.Asked, trap.URL+"/<b>mcp"))
+	assert.Equal(t, got.Focused, "Cancel")
+	assert.Assert(t, strings.HasSuffix(got.After, "/#/servers"), "%s", got.After)
+	assert.DeepEqual(t, got.Buttons, []string{"Cancel"})
+	assert.Equal(t, got.Before, 0)
+	assert.Equal(t, asked.Load(), int32(0))
+	assert.Equal(t, got.Filled, `{"name": "Ada"}`)
+	assert.Equal(t, got.Again, `{"name": "Ada"}`)
+	assert.Equal(t, got.Called, 0)
+	assert.Equal(t, got.Run, 1)
+}
+
+// A list is shown page by page, beside the whole list.
+func TestWebPages(t *testing.T) {
+	w := openWeb(t, newNodeBench(t), append([]string{"--"},
+		pageServer(t, conformance.PagePaged)...)...)
+	var got struct {
+		First, Last string
+		Next        int
+	}
+	w.change("pages", nil, &got)
+	assert.Assert(t, cmp.Contains(got.First, "The next one has the cursor 4"))
+	assert.Assert(t, cmp.Contains(got.First, "echo"))
+	assert.Assert(t, !strings.Contains(got.First, "misfit"), "%s", got.First)
+	assert.Assert(t, cmp.Contains(got.Last, "It is the last one."))
+	assert.Assert(t, cmp.Contains(got.Last, "visit"))
+	assert.Equal(t, got.Next, 0)
+}
+
+// The GET stream of a legacy session is left out if that is chosen on the page.
+func TestWebWithoutGETStream(t *testing.T) {
+	b := newNodeBench(t)
+	path, err := everything()
+	assert.NilError(t, err)
+	s := b.serving(path, "-http")
+	at, err := url.Parse(strings.TrimSuffix(s.direct, "/mcp"))
+	assert.NilError(t, err)
+	proxy := &httputil.ReverseProxy{FlushInterval: -1,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(at) }}
+	var streams atomic.Int32
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/count":
+			_, _ = fmt.Fprint(w, streams.Load())
+			return
+		case r.Method == http.MethodGet:
+			streams.Add(1)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+	})
+	w := openWeb(t, b, "--era", "legacy", "--url", front.URL+"/mcp")
+	var got struct {
+		Counts  []int
+		Checked bool
+	}
+	w.change("stream", map[string]any{"counter": front.URL + "/count",
+		"server": strings.ReplaceAll(strings.TrimPrefix(front.URL, "http://"), ":", "-")}, &got)
+	assert.DeepEqual(t, got.Counts, []int{1, 1, 2})
+	assert.Assert(t, got.Checked)
 }

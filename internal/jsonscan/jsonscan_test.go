@@ -61,6 +61,10 @@ func TestMembersAndElements(t *testing.T) {
 	var got []string
 	for name, value := range Members(object) {
 		got = append(got, string(name)+"="+string(value))
+		for _, part := range [][]byte{name, value} {
+			at := Offset(object, part)
+			assert.Assert(t, &object[at] == &part[0])
+		}
 	}
 	assert.DeepEqual(t, got,
 		[]string{`"a"=1`, `"b\"\\"={ "x":"}" }`, `"c"=[ "]" , [ ] ]`, `"d"="\\"`})
@@ -68,8 +72,10 @@ func TestMembersAndElements(t *testing.T) {
 	assert.Assert(t, Member(object, "z") == nil)
 
 	got = nil
-	for element := range Elements([]byte(` [ 1 , "a,]" , [2,[3]] , {} , true]`)) {
+	array := []byte(` [ 1 , "a,]" , [2,[3]] , {} , true]`)
+	for element := range Elements(array) {
 		got = append(got, string(element))
+		assert.Assert(t, &array[Offset(array, element)] == &element[0])
 	}
 	assert.DeepEqual(t, got, []string{"1", `"a,]"`, "[2,[3]]", "{}", "true"})
 	for range Elements([]byte(`[]`)) {

@@ -26,6 +26,10 @@ func Members(object []byte) iter.Seq2[[]byte, []byte] {
 	}
 }
 
+// Offset returns where part begins in data. It must be a slice of data that has kept the capacity,
+// as those that Members and Elements yield.
+func Offset(data, part []byte) int { return cap(data) - cap(part) }
+
 // Elements yields the elements of an array in order, as slices of array without surrounding white
 // space. The array must be valid. If it is not an array, Elements yields nothing.
 func Elements(array []byte) iter.Seq[[]byte] {

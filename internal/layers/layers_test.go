@@ -31,6 +31,7 @@ var layers = []struct {
 	{"internal/contain", nil},
 	{"internal/httpdeadline", nil},
 	{"internal/jsonscan", nil},
+	{"internal/lazyregexp", nil},
 	{"internal/printable", nil},
 	{"internal/jsonexact", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/jose", []string{"internal/jsonscan", "internal/jsonexact"}},
@@ -40,7 +41,7 @@ var layers = []struct {
 	{"internal/shellwords", nil},
 	{"internal/terminal", []string{"internal/printable"}},
 	{"internal/form", []string{"internal/jsonscan"}},
-	{"internal/yaml", []string{"internal/jsonscan"}},
+	{"internal/yaml", []string{"internal/jsonscan", "internal/lazyregexp"}},
 	{"internal/render", []string{"internal/jsonscan", "internal/printable", "internal/terminal"}},
 	{"internal/jsondiff", []string{"internal/jsonscan", "internal/printable"}},
 	{"internal/processgroup", nil},
@@ -50,7 +51,8 @@ var layers = []struct {
 	{"internal/oauth", []string{"internal/jsonexact"}},
 	{"internal/uritemplate", nil},
 	{"framing", nil},
-	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/near"}},
+	{"dispatch/schema", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp",
+		"internal/near"}},
 	{"dispatch/quota", nil},
 
 	{"rpc", []string{"internal/buffer", "internal/contain", "internal/jsonscan",
@@ -60,10 +62,11 @@ var layers = []struct {
 
 	{"rpc/socket", []string{"internal/contain", "rpc"}},
 	{"rpc/lsp", []string{"internal/jsonscan", "rpc"}},
-	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "rpc"}},
+	{"rpc/mcp", []string{"internal/jsonscan", "internal/jsonexact", "internal/lazyregexp", "rpc"}},
 	{"rpc/mcp/telemetry",
 		[]string{"internal/contain", "internal/jsonscan", "rpc", "rpc/mcp", "dispatch"}},
-	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/yaml", "rpc/mcp"}},
+	{"rpc/mcp/skill", []string{"internal/jsonscan", "internal/lazyregexp", "internal/yaml",
+		"rpc/mcp"}},
 	{"dispatch/cli",
 		[]string{"internal/contain", "internal/near", "internal/printable", "internal/shellwords",
 			"internal/terminal", "internal/render", "internal/form", "internal/jsonscan",
@@ -74,7 +77,7 @@ var layers = []struct {
 			"dispatch"}},
 
 	{"server", []string{"internal/contain", "rpc/mcp/skill", "internal/printable", "internal/jsonscan",
-		"internal/jsonexact",
+		"internal/jsonexact", "internal/lazyregexp",
 		"internal/uritemplate", "framing", "rpc", "rpc/mcp", "dispatch", "dispatch/schema",
 		"dispatch/quota"}},
 	{"server/streamable",
@@ -118,7 +121,7 @@ var layers = []struct {
 		"rpc/mcp", "rpc/mcp/telemetry",
 	}},
 	{"cmd/stdwire/internal/scan", []string{
-		"internal/jsonscan", "internal/printable",
+		"internal/jsonscan", "internal/lazyregexp", "internal/printable",
 	}},
 	{"cmd/stdwire/internal/otlp", []string{"internal/printable", "rpc/mcp/telemetry"}},
 	{"cmd/stdwire/internal/bundle", []string{
@@ -176,6 +179,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/savedcall", []string{
 		"internal/jsonscan", "internal/printable", "dispatch/schema", "rpc", "rpc/mcp",
 	}},
+	{"cmd/stdwire/internal/load", []string{
+		"internal/jsonscan", "internal/printable", "rpc", "cmd/stdwire/internal/tap",
+		"cmd/stdwire/internal/command", "cmd/stdwire/internal/target",
+	}},
 	{"cmd/stdwire/internal/calls", []string{
 		"rpc/mcp/telemetry", "cmd/stdwire/internal/observe",
 		"internal/atomicfile", "rpc/mcp/skill", "internal/terminal",
@@ -183,7 +190,7 @@ var layers = []struct {
 		"rpc/mcp", "client", "client/apps", "cmd/stdwire/internal/term", "cmd/stdwire/internal/command",
 		"cmd/stdwire/internal/arguments", "cmd/stdwire/internal/output",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/elicit",
-		"cmd/stdwire/internal/savedcall",
+		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load",
 	}},
 	{"cmd/stdwire/internal/configcmd", []string{
 		"internal/printable", "internal/near", "internal/atomicfile", "client", "client/host/pin",
@@ -252,10 +259,10 @@ var layers = []struct {
 	{"cmd/stdwire/internal/web", []string{
 		"internal/atomicfile", "internal/httpdeadline", "internal/jsondiff", "internal/jsonscan",
 		"rpc", "rpc/mcp", "rpc/mcp/skill", "client", "client/apps", "client/host", "client/host/pin", "client/host/gateway",
-		"client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
+		"client/auth", "client/host/config", "cmd/stdwire/internal/tap", "cmd/stdwire/internal/scan",
 		"cmd/stdwire/internal/term", "cmd/stdwire/internal/command", "cmd/stdwire/internal/elicit",
 		"cmd/stdwire/internal/target", "cmd/stdwire/internal/relay",
-		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/doctor",
+		"cmd/stdwire/internal/savedcall", "cmd/stdwire/internal/load", "cmd/stdwire/internal/doctor",
 		"cmd/stdwire/internal/control", "cmd/stdwire/internal/ops/host",
 		"cmd/stdwire/internal/serve", "cmd/stdwire/internal/configfile",
 		"cmd/stdwire/internal/registry",

@@ -2,11 +2,11 @@ package yaml
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // scalar reads a scalar or a flow collection. Its further lines are indented by more than parent.
@@ -115,11 +115,11 @@ func fold(b *strings.Builder, blank int) {
 
 // The plain scalars of the core schema that are no strings (YAML 1.2.2, section 10.3.2).
 var (
-	decimal = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	octal   = regexp.MustCompile(`^0o[0-7]+$`)
-	hex     = regexp.MustCompile(`^0x[0-9a-fA-F]+$`)
-	float   = regexp.MustCompile(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
-	noJSON  = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$`)
+	decimal = lazyregexp.New(`^[-+]?[0-9]+$`)
+	octal   = lazyregexp.New(`^0o[0-7]+$`)
+	hex     = lazyregexp.New(`^0x[0-9a-fA-F]+$`)
+	float   = lazyregexp.New(`^([-+]?)([0-9]*)(?:\.([0-9]*))?([eE][-+]?[0-9]+)?$`)
+	noJSON  = lazyregexp.New(`^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$`)
 )
 
 // resolve returns the JSON of a plain scalar.
@@ -133,15 +133,15 @@ func (p *parser) resolve(s string) []byte {
 		return []byte("false")
 	}
 	switch {
-	case octal.MatchString(s), hex.MatchString(s):
+	case octal().MatchString(s), hex().MatchString(s):
 		n, err := strconv.ParseUint(s, 0, 64)
 		if err != nil {
 			p.fail("the number %s is too large; put it in quotes", s)
 		}
 		return strconv.AppendUint(nil, n, 10)
-	case noJSON.MatchString(s):
+	case noJSON().MatchString(s):
 		p.fail("JSON has no number %s; put it in quotes", s)
-	case decimal.MatchString(s), strings.ContainsAny(s, "0123456789") && float.MatchString(s):
+	case decimal().MatchString(s), strings.ContainsAny(s, "0123456789") && float().MatchString(s):
 		return p.number(s)
 	}
 	return jsonscan.AppendString(nil, s)
@@ -149,7 +149,7 @@ func (p *parser) resolve(s string) []byte {
 
 // number returns the JSON of a decimal number.
 func (p *parser) number(s string) []byte {
-	part := float.FindStringSubmatch(s)
+	part := float().FindStringSubmatch(s)
 	sign, whole, fraction, exponent := part[1], part[2], part[3], part[4]
 	if whole == "" && fraction == "" {
 		return jsonscan.AppendString(nil, s) // ".e1" is a string

@@ -3,10 +3,11 @@ package mcp
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // The locations and media types of server cards (SEP-2127).
@@ -56,8 +57,8 @@ type CatalogEntry struct {
 }
 
 var (
-	cardName   = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
-	cardRemote = regexp.MustCompile(`^(https?://[^\s]+|\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s]*)$`)
+	cardName   = lazyregexp.New(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+	cardRemote = lazyregexp.New(`^(https?://[^\s]+|\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s]*)$`)
 )
 
 // Check returns an error unless the card is valid.
@@ -66,7 +67,7 @@ func (c *ServerCard) Check() error {
 	switch {
 	case c.Schema != ServerCardSchema:
 		return fmt.Errorf("server card: $schema must be %s, not %.100q", ServerCardSchema, c.Schema)
-	case !cardName.MatchString(c.Name) || len(c.Name) < 3 || len(c.Name) > 200:
+	case !cardName().MatchString(c.Name) || len(c.Name) < 3 || len(c.Name) > 200:
 		return fmt.Errorf("server card: the name %.100q is not NAMESPACE/NAME, such as com.example/weather",
 			c.Name)
 	case c.Version == "" || len(c.Version) > 255 || strings.ContainsAny(c.Version, "^~<>*"):
@@ -84,7 +85,7 @@ func (c *ServerCard) Check() error {
 			return fmt.Errorf("server card: remotes[%d]: the type %.50q is not streamable-http or sse", i,
 				r.Type)
 		}
-		if !cardRemote.MatchString(r.URL) {
+		if !cardRemote().MatchString(r.URL) {
 			return fmt.Errorf("server card: remotes[%d]: %.100q is not an http: or https: URL", i, r.URL)
 		}
 	}

@@ -31,6 +31,8 @@ type Handler struct {
 	card          *cardDocuments // nil: none
 	running       sync.WaitGroup // requests and streams
 	workers       workers        // for requests in sessions
+	// stopped timers of streams; of each handler, because timers belong to a synctest bubble
+	timers sync.Pool
 
 	mu sync.Mutex
 	// closed when the last request has been answered; nil: not shutting down

@@ -94,7 +94,7 @@ func (l *sessionLink) Flush(ctx context.Context) error {
 			l.s.mu.Unlock()
 			return nil
 		}
-		changed := waits.changed
+		changed := waits.nextChange()
 		l.s.mu.Unlock()
 		select {
 		case <-changed:
@@ -115,7 +115,8 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 	}()
 	for {
 		l.s.mu.Lock()
-		st, wait := l.stream, l.s.standaloneOpened
+		st := l.stream
+		var wait <-chan struct{} = l.s.standaloneOpened
 		if st == nil {
 			st = l.s.standaloneStream()
 		}
@@ -141,7 +142,7 @@ func (l *sessionLink) send(ctx context.Context, text []byte, account *quota.Acco
 			l.s.h.evictEvents()
 			return st, nil
 		default:
-			wait = st.changed
+			wait = st.nextChange()
 		}
 		l.s.mu.Unlock()
 		select {

@@ -21,7 +21,7 @@ type stream struct {
 	// starts with an empty event, whose id the client can resume from (2025-11-25)
 	hasPrimingEvent bool
 
-	changed      chan struct{} // closed on every change
+	changed      chan struct{} // closed on the next change; made by whoever waits
 	reader       *reader       // the connection that reads the stream; nil: none
 	started      bool          // the client has been sent the start of the stream
 	next         int64         // number of the next event; the first is 1
@@ -80,7 +80,7 @@ func (s *session) newStream(standalone, acceptsEvents, primingEvent bool) (*stre
 	st := &stream{
 		s: s, number: s.lastStream, isStandalone: standalone, acceptsEvents: acceptsEvents,
 		hasPrimingEvent: primingEvent,
-		started:         standalone, changed: make(chan struct{}), reader: &reader{}, next: 1,
+		started:         standalone, reader: &reader{}, next: 1,
 	}
 	s.streams[st.number] = st
 	if standalone {
@@ -105,8 +105,18 @@ func (s *session) standaloneStream() (found *stream) {
 
 // notifyChange wakes the waiters for a change. s.mu must be held.
 func (st *stream) notifyChange() {
-	close(st.changed)
-	st.changed = make(chan struct{})
+	if st.changed != nil {
+		close(st.changed)
+		st.changed = nil
+	}
+}
+
+// nextChange returns a channel that is closed on the next change. s.mu must be held.
+func (st *stream) nextChange() <-chan struct{} {
+	if st.changed == nil {
+		st.changed = make(chan struct{})
+	}
+	return st.changed
 }
 
 // hasRoom reports whether a message may be added. Without a reader it always may, because the store

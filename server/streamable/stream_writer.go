@@ -20,7 +20,13 @@ func (x *httpRequest) serveStream(st *stream, r *reader, accepts acceptedTypes, 
 			return
 		}
 	}
-	quiet := time.NewTimer(x.o.Heartbeat)
+	quiet, ok := x.timers.Get().(*time.Timer)
+	if ok {
+		quiet.Reset(x.o.Heartbeat)
+	} else {
+		quiet = time.NewTimer(x.o.Heartbeat)
+	}
+	defer x.timers.Put(quiet)
 	defer quiet.Stop()
 	if !accepts.stream {
 		quiet.Stop()
@@ -90,7 +96,7 @@ const (
 )
 
 // nextAction returns the next action and, for actionWait, a channel that is closed on a change.
-func (a *streamWriter) nextAction(accepts acceptedTypes) (action, chan struct{}) {
+func (a *streamWriter) nextAction(accepts acceptedTypes) (action, <-chan struct{}) {
 	s, st := a.st.s, a.st
 	defer s.h.evictEvents()
 	s.mu.Lock()
@@ -117,7 +123,7 @@ func (a *streamWriter) nextAction(accepts acceptedTypes) (action, chan struct{})
 		a.retry, st.started = a.r.retry, true
 		return actionClose, nil
 	}
-	return actionWait, st.changed
+	return actionWait, st.nextChange()
 }
 
 // start writes the header and the priming event, once.

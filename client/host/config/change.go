@@ -127,6 +127,8 @@ func secretValues(server value) (all []value) {
 			if text, _ := m.string(); redactURL(text) != text {
 				all = append(all, m.value)
 			}
+		case m.name == "oauth":
+			all = append(all, secretsOfOAuth(m.value)...)
 		case m.isObject(): // variables, headers, or unknown
 			for _, variable := range m.members() {
 				if text, ok := variable.string(); !ok || redactText(text) != text {
@@ -135,6 +137,36 @@ func secretValues(server value) (all []value) {
 			}
 		default:
 			all = append(all, m.value)
+		}
+	}
+	return all
+}
+
+// plainOAuthFields are the members of oauth without secrets.
+var plainOAuthFields = []string{"grantType", "grant_type", "callbackPort", "callback_port",
+	"allowPrivate", "enabled"}
+
+// secretsOfOAuth returns the values within oauth that may be secret.
+func secretsOfOAuth(v value) (all []value) {
+	if _, ok := v.bool(); ok {
+		return nil
+	}
+	if !v.isObject() {
+		return []value{v}
+	}
+	for _, m := range v.members() {
+		text, isText := m.string()
+		switch m.name {
+		case "clientId", "client_id", "CLIENT_ID", "scope", "scopes":
+			all = append(all, secretWords(m.value)...)
+		case "issuer", "ISSUER", "redirectUri", "redirect_uri", "redirectUrl":
+			if !isText || redactURL(text) != text {
+				all = append(all, m.value)
+			}
+		default:
+			if !slices.Contains(plainOAuthFields, m.name) && (!isText || redactText(text) != text) {
+				all = append(all, m.value)
+			}
 		}
 	}
 	return all

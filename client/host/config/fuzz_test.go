@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 		`{"mcpProxy": {}, "mcpServers": {"a": {"url": "http://x", "timeout": 1500000, "options": {"disabled": true, "toolFilter": {"mode": "block", "list": ["a"]}}}}}`,
 		`{"context_servers": {"a": {"command": ["x"], "timeout": 9, "enabled": false}}}`,
 		"[mcp_servers.a]\ncommand = 'x'\nenv.A = 't0ken'\nenv_vars = ['B']\n[mcp_servers.b]\nurl = 'http://x'\nbearer_token_env_var = 'A'\ntool_timeout_sec = 1.5",
+		"{\"mcpServers\": { // a\n/* b */ \"a\": {\"command\": \"x\"} /* c */, // d\n // e\n \"b\": {\"url\": \"http://x\"} // f\n}}",
 		`{"a": {"url": "http://x"}}`, `{"a":{"command":"x"},"a":{"url":1}}`,
 	} {
 		f.Add([]byte(seed))
@@ -53,6 +54,15 @@ func FuzzParse(f *testing.F) {
 		}
 		if file.Err() != nil {
 			return
+		}
+		if n := len(file.Servers); n > 1 {
+			c, err := file.Swap(file.Servers[0].ID, file.Servers[n-1].ID)
+			if err != nil && file.text.toml == nil {
+				t.Fatalf("%v", err)
+			}
+			if err == nil && len(Parse(env, file.Source, c.After).Servers) != n {
+				t.Fatalf("%q became %q", data, c.After)
+			}
 		}
 		text := Encode(usable, file.Inputs, nil)
 		again := Parse(env, Source{Path: "f", Workspace: "/project"}, text)

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -55,6 +57,29 @@ func TestDefinition(t *testing.T) {
 	assert.Assert(t, !c.Changed(), "%s", c.After)
 	_, err = f.Definition("three")
 	assert.ErrorIs(t, err, ErrNotInstalled)
+}
+
+// Of oauth, only what may be secret is hidden.
+func TestDefinitionOAuth(t *testing.T) {
+	for _, tt := range []struct{ oauth, shown string }{
+		{`false`, `false`},
+		{`"hidden1"`, `"…1"`},
+		{`{"clientId":"me","clientSecret":"hidden1","issuer":"https://issuer.example/a","scope":"a b","allowPrivate":true}`,
+			`{"clientId":"me","clientSecret":"…1","issuer":"https://issuer.example/a","scope":"a b","allowPrivate":true}`},
+		{`{"client_id":"${ID}","CLIENT_SECRET":"${SECRET}","scopes":["a","b"],"callbackPort":8123}`,
+			`{"client_id":"${ID}","CLIENT_SECRET":"${SECRET}","scopes":["a","b"],"callbackPort":8123}`},
+		{`{"clientId":5,"issuer":"https://hidden1@issuer.example?a=hidden2","redirectUri":["hidden3"],"unknown":"hidden4"}`,
+			`{"clientId":5,"issuer":"…1","redirectUri":"…2","unknown":"…3"}`},
+		{`{"clientId":"ghp_0123456789abcdefghij","clientSecret":"a${B:-hidden1}"}`,
+			`{"clientId":"…1","clientSecret":"…2"}`},
+	} {
+		f := editedFile(t, `{"mcpServers":{"one":{"url":"https://a.example","oauth":`+tt.oauth+`}}}`)
+		text, err := f.Definition("one")
+		assert.NilError(t, err)
+		var compact bytes.Buffer
+		assert.NilError(t, json.Compact(&compact, text))
+		assert.Equal(t, compact.String(), `{"url":"https://a.example","oauth":`+tt.shown+`}`)
+	}
 }
 
 // What is not changed keeps its comments, its order and its secrets.

@@ -154,6 +154,12 @@ const scenarios = {
     await page.locator('.detail details', { hasText: '_meta' }).locator('summary').first().click();
     await page.getByLabel('Members of _meta, as JSON').fill('{"example.com/x": 7}');
     await run();
+    seen.meta = await page.evaluate(async () => {
+      const get = async path => (await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json();
+      const { messages } = await get('traffic?after=0');
+      const { n } = messages.findLast(one => one.kind === 'request' && one.method === 'tools/call');
+      return JSON.parse((await get(`traffic/${n}`)).text).params._meta;
+    });
     await tool(server, 'visit');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.waitForSelector('#questions .question');

@@ -1,5 +1,5 @@
 // A user who changes servers on the page of stdwire web, in a browser. The argument is that of web.mjs.
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { chromium } from 'playwright-core';
 
@@ -11,10 +11,11 @@ const page = await context.newPage();
 page.setDefaultTimeout(20_000);
 const seen = { errors: [], bodies: [] };
 page.on('pageerror', error => seen.errors.push(error.message));
-// what the page is told, which has no secret
+const told = []; // what the page is told, which has no secret
 page.on('response', async response => {
   if (!new URL(response.url()).pathname.startsWith('/api/') || response.url().endsWith('/changes')) return;
   const text = await response.text().catch(() => '');
+  told.push(text);
   if (text.includes(given.secret)) seen.bodies.push(`${response.url()}: ${text}`);
 });
 
@@ -29,6 +30,25 @@ const write = async () => {
   return diff;
 };
 const content = () => readFile(given.file, 'utf8');
+
+// examine looks whether what is shown is usable at all sizes, and by a screen reader.
+async function examine(name) {
+  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  const session = await context.newCDPSession(page);
+  await session.send('Runtime.evaluate', { expression: axe });
+  seen.findings ??= [];
+  for (const [width, theme] of [[1280, 'light'], [1280, 'dark'], [360, 'light'], [360, 'dark']]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
+    const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
+      expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
+    for (const finding of result.value) seen.findings.push(`${name} ${width} ${theme}: ${finding}`);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (over > 0) seen.findings.push(`${name} ${width}: ${over} px too wide`);
+    if (given.shots) await page.screenshot({ path: `${given.shots}/servers-${name}-${width}-${theme}.png` });
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
 
 const scenarios = {
   async change() {
@@ -94,23 +114,40 @@ const scenarios = {
     seen.exported = await readFile(await file.path(), 'utf8');
     seen.content = await content();
 
-    // the dialog is usable at all sizes, and by a screen reader
-    const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const session = await context.newCDPSession(page);
-    await session.send('Runtime.evaluate', { expression: axe });
     await card('one-copy').getByRole('button', { name: 'Edit' }).click();
     await dialog.getByRole('button', { name: 'Show the change' }).click();
-    seen.findings = [];
-    for (const [width, theme] of [[1280, 'light'], [360, 'dark']]) {
-      await page.setViewportSize({ width, height: 800 });
-      await page.evaluate(one => { document.documentElement.dataset.theme = one; }, theme);
-      const { result } = await session.send('Runtime.evaluate', { awaitPromise: true, returnByValue: true,
-        expression: `axe.run(document, { resultTypes: ['violations'] }).then(r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact)).map(v => v.id + ': ' + v.nodes.slice(0, 3).map(n => n.html.slice(0, 160)).join(' | ')))` });
-      for (const finding of result.value) seen.findings.push(`${width} ${theme}: ${finding}`);
-      const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-      if (over > 0) seen.findings.push(`${width}: ${over} px too wide`);
-      if (given.shots) await page.screenshot({ path: `${given.shots}/servers-edit-${width}.png` });
-    }
+    await examine('edit');
+  },
+
+  // Servers are moved with the keyboard.
+  async move() {
+    await page.goto(given.url);
+    await card('three').getByRole('button', { name: 'Start', exact: true }).click();
+    await card('three').locator('.state-ready').waitFor();
+    const press = async target => {
+      await target.focus();
+      await page.keyboard.press('Enter');
+    };
+    const order = () => page.locator('.card h3').allInnerTexts();
+    const move = async name => {
+      await press(page.getByRole('button', { name, exact: true }));
+      await dialog.getByLabel('What changes').waitFor();
+      const diff = await dialog.getByLabel('What changes').innerText();
+      await press(dialog.getByRole('button', { name: 'Write the file' }));
+      await dialog.waitFor({ state: 'detached' });
+      return diff;
+    };
+    seen.diff = await move('Move one down');
+    await page.waitForFunction(() => document.querySelector('.card h3').textContent === 'two');
+    seen.focused = await page.evaluate(() => document.activeElement.getAttribute('aria-label'));
+    await move('Move three up');
+    await page.waitForFunction(() => document.querySelectorAll('.card h3')[1].textContent === 'three');
+    seen.order = await order();
+    await press(page.getByRole('button', { name: 'Move two up', exact: true })); // it is the first
+    seen.dialogs = await dialog.count();
+    seen.ready = await card('three').locator('.state-ready').count();
+    seen.content = await content();
+    await examine('moved');
   },
 
   // The settings of a server that no file defines: roots, a command that answers for a model, headers.
@@ -143,6 +180,213 @@ const scenarios = {
     await page.getByTestId('monitor').getByRole('link').first().waitFor();
     await page.getByRole('button', { name: 'Latest messages beside the view' }).click();
     await page.getByTestId('monitor').waitFor({ state: 'hidden' });
+  },
+
+  // The client of a server that wants authorization is written in the form.
+  async oauth() {
+    await page.goto(given.url);
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    const input = name => dialog.getByLabel(name, { exact: true });
+    await input('Name').fill('new');
+    await input('Send command').uncheck();
+    await input('url').fill('https://new.example/mcp');
+    await input('clientId').fill('me');
+    await input('issuer').fill('https://issuer.example');
+    await input('scope').fill('read write');
+    await input('clientSecret').fill('typed-in');
+    await dialog.getByRole('button', { name: 'Show the change' }).click();
+    seen.refused = await dialog.locator('.problem').innerText();
+    await input('clientSecret').fill('${CLIENT_SECRET}');
+    await input('clientSecret').scrollIntoViewIfNeeded();
+    await examine('oauth');
+    seen.added = await write();
+    await card('new').waitFor();
+
+    await card('docs').getByRole('button', { name: 'Edit' }).click();
+    seen.shown = await Promise.all(['clientId', 'clientSecret', 'issuer'].map(name => input(name).inputValue()));
+    seen.scopes = await input('scope, as JSON').inputValue(); // a list, which the form has no field for
+    await input('clientId').fill('other');
+    seen.edited = await write();
+    seen.content = await content();
+  },
+
+  // A server that wants authorization: logging in and out.
+  async authorize() {
+    await page.goto(given.url);
+    const one = card('docs');
+    await one.getByRole('button', { name: 'Start', exact: true }).click();
+    await one.locator('.problem').waitFor();
+    seen.problem = await one.locator('.problem').innerText();
+    await one.getByText('Authorization: not logged in').click();
+    seen.command = await one.locator('.authorization code').innerText();
+    await one.getByRole('button', { name: 'Log in' }).click();
+    await one.getByRole('button', { name: 'Cancel the login' }).click();
+    await one.getByRole('button', { name: 'Log in' }).click();
+    const link = one.locator('.authorization a');
+    await link.waitFor();
+    await examine('login');
+    const [popup] = await Promise.all([context.waitForEvent('page'), link.click()]);
+    await popup.getByText('go back to the program').waitFor();
+    await popup.close();
+    await one.locator('.state-ready').waitFor();
+    await one.getByText('Authorization: logged in').waitFor();
+    seen.facts = await one.locator('.authorization').innerText();
+    seen.problems = await one.locator('.problem').count();
+    await examine('logged-in');
+    const [file] = (await readdir(`${given.state}/stdwire/credentials`)).filter(name => name.endsWith('.json'));
+    const { access_token: access, refresh_token: refresh } = JSON.parse(await readFile(`${given.state}/stdwire/credentials/${file}`, 'utf8'));
+    seen.messages = await page.evaluate(async () => {
+      const get = async path => (await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).text();
+      const { messages } = JSON.parse(await get('traffic?after=0'));
+      for (const { n } of messages) await get(`traffic/${n}`);
+      return messages.length;
+    });
+    seen.leaked = [access, refresh].filter(token => !token || told.some(text => text.includes(token))).length;
+    await one.getByRole('button', { name: 'Log out' }).click();
+    await one.locator('.state-stopped').waitFor();
+    await one.getByText('Authorization: not logged in').waitFor();
+    seen.left = (await readdir(`${given.state}/stdwire/credentials`)).filter(name => name.endsWith('.json')).length;
+  },
+
+  // Lists that change while another view is shown, and while they are.
+  async lists() {
+    await page.goto(given.url);
+    const nav = name => page.locator('#views').getByRole('link', { name });
+    const tools = page.getByTestId('definitions');
+    const call = async name => {
+      await page.evaluate(to => { location.hash = to; }, `#/tools/${given.server}/${name}`);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByTestId('call').getByText('Changed', { exact: true }).waitFor();
+    };
+    await nav('Prompts').click();
+    await tools.getByRole('link').first().waitFor();
+    await call('test_trigger_prompt_change');
+    await nav('Prompts changed').waitFor();
+    seen.marked = await page.locator('#views').innerText();
+    await examine('changed');
+    await nav('Prompts changed').click();
+    await tools.getByRole('link', { name: 'transient_prompt just added' }).waitFor();
+    seen.fresh = await tools.locator('.badge').allInnerTexts();
+    seen.unmarked = await page.locator('#views').innerText();
+    await examine('added');
+
+    await call('test_trigger_tool_change'); // in the view of the list itself
+    await tools.getByRole('link', { name: 'transient_tool just added' }).waitFor();
+    seen.own = await page.locator('#views').innerText();
+    await tools.getByRole('link', { name: 'transient_tool' }).click();
+    await page.locator('.detail h2', { hasText: 'transient_tool' }).waitFor();
+    await page.waitForFunction(() => ![...document.querySelectorAll('.items .badge')].some(one => one.textContent.startsWith('just')));
+    await nav('Prompts').click(); // it was left
+    await tools.getByRole('link', { name: 'transient_prompt' }).waitFor();
+    seen.left = await tools.locator('.badge').allInnerTexts();
+  },
+
+  // Links to a server and to a tool, which send nothing before the user does.
+  async links() {
+    const ask = page.getByTestId('connect');
+    const link = (url, more = '') => `serverUrl=${encodeURIComponent(url)}${more}`;
+    const follow = hash => page.evaluate(to => { location.hash = to; }, hash);
+    const called = () => page.evaluate(async () => {
+      const get = async path => (await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json();
+      return (await get('traffic?after=0')).messages.filter(one => one.kind === 'request' && one.method === 'tools/call').length;
+    });
+    // a page that no token opened asks nothing
+    const other = await browser.newContext();
+    const stranger = await other.newPage();
+    await stranger.goto(`${new URL(given.url).origin}/#${link(given.trap)}`);
+    await stranger.locator('body[data-ready=refused]').waitFor();
+    seen.strangers = await stranger.locator('dialog').count();
+    await other.close();
+
+    await page.goto(`${given.url}&${link(given.trap)}`);
+    await ask.waitFor();
+    seen.asked = await ask.innerText();
+    seen.focused = await page.evaluate(() => document.activeElement.textContent);
+    await examine('connect');
+    await page.keyboard.press('Enter');
+    await ask.waitFor({ state: 'detached' });
+    seen.after = page.url();
+    await follow(`#${link('javascript:alert(1)')}`);
+    await ask.getByText('This link names no server').waitFor();
+    seen.buttons = await ask.getByRole('button').allInnerTexts();
+    await page.keyboard.press('Escape');
+    seen.before = await page.locator('.card').count();
+
+    const args = '{"name": "Ada"}';
+    await follow(`#${link(given.at, `&tool=${given.tool}&args=${encodeURIComponent(args)}`)}`);
+    await ask.getByRole('button', { name: 'Connect' }).click();
+    await page.locator('.detail h2', { hasText: given.tool }).waitFor();
+    seen.filled = await page.locator('textarea.json').inputValue();
+    await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy a link' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    await page.goto('about:blank');
+    await page.goto(copied);
+    await page.locator('.detail h2', { hasText: given.tool }).waitFor();
+    seen.again = await page.locator('textarea.json').inputValue();
+    seen.called = await called();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByTestId('call').locator('.result').waitFor();
+    seen.run = await called();
+    await follow('#/servers');
+    await page.getByRole('button', { name: 'Forget' }).click();
+    await page.getByText('There are no servers here').waitFor();
+  },
+
+  // A list page by page.
+  async pages() {
+    await page.goto(given.url);
+    await page.evaluate(() => { location.hash = '#/tools'; });
+    const box = page.getByTestId('pages');
+    await page.getByTestId('definitions').getByRole('link').nth(8).waitFor();
+    await box.getByText('Page by page').click();
+    await box.getByRole('button', { name: 'First page' }).click();
+    await box.getByText('Page 1: 4 tools').waitFor();
+    seen.first = await box.innerText();
+    await examine('pages');
+    await page.keyboard.press('Enter'); // the button for the next page has the focus
+    await box.getByText('Page 2: 4 tools, after the cursor 4').waitFor();
+    await box.getByRole('button', { name: 'Next page' }).click();
+    await box.getByText('Page 3: 1 tools').waitFor();
+    seen.last = await box.innerText();
+    seen.next = await box.getByRole('button', { name: 'Next page' }).count();
+  },
+
+  // The GET stream of a legacy session is left out.
+  async stream() {
+    await page.goto(given.url);
+    await page.evaluate(() => { location.hash = '#/servers'; });
+    const one = page.locator('.card');
+    const box = one.getByLabel('Without the GET stream');
+    const get = async path => page.evaluate(async to => (await fetch(`api/${to}`,
+      { headers: { Authorization: `Bearer ${localStorage.getItem('stdwire key')}` } })).json(), path);
+    // streams returns how many streams were opened after a call, for which the client waits for its stream.
+    const streams = async () => {
+      await page.evaluate(to => { location.hash = to; }, `#/tools/${encodeURIComponent(given.server)}/test_simple_text`);
+      await page.getByRole('button', { name: 'Run', exact: true }).click();
+      await page.getByTestId('call').locator('.result').waitFor();
+      await page.evaluate(() => { location.hash = '#/servers'; });
+      await box.waitFor();
+      return Number(await (await fetch(given.counter)).text());
+    };
+    const change = async action => {
+      const [{ since }] = await get('servers');
+      await action();
+      for (;;) {
+        const [now] = await get('servers');
+        if (now.state === 'ready' && now.since !== since) return;
+        await new Promise(resolve => { setTimeout(resolve, 20); });
+      }
+    };
+    await one.locator('.state-ready').waitFor();
+    seen.counts = [await streams()];
+    await change(() => box.check());
+    seen.counts.push(await streams());
+    seen.checked = await box.isChecked();
+    await examine('stream');
+    await change(() => box.uncheck());
+    seen.counts.push(await streams());
   },
 
   async closed() {

@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/internal/yaml"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -29,13 +29,13 @@ const (
 const maxDescription = 1024
 
 var (
-	name   = regexp.MustCompile(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
-	digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	name   = lazyregexp.New(`^[a-z0-9]+(?:-[a-z0-9]+)*$`)
+	digest = lazyregexp.New(`^sha256:[0-9a-f]{64}$`)
 )
 
 // checkName returns what is wrong with the name of a skill.
 func checkName(s string) error {
-	if len(s) > 64 || !name.MatchString(s) {
+	if len(s) > 64 || !name().MatchString(s) {
 		return fmt.Errorf("the name %.80q is not valid; use 1 to 64 of a-z and 0-9, with single "+
 			"hyphens between them", s)
 	}
@@ -161,7 +161,7 @@ func Check(s *mcp.Skill) error {
 			return fmt.Errorf("the file %.200q is not in the directory of the skill", f.URI)
 		case seen[f.URI]:
 			return fmt.Errorf("the file %.200q is listed twice", f.URI)
-		case !digest.MatchString(f.Digest):
+		case !digest().MatchString(f.Digest):
 			return fmt.Errorf("the digest %.80q of %.200q is not sha256: and 64 hexadecimal digits",
 				f.Digest, f.URI)
 		case f.Size < 0 || f.Size > MaxBytes:

@@ -12,10 +12,10 @@ import (
 	"maps"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -213,7 +213,7 @@ func (w *walker) add(t *Tree, dir string) error {
 
 // authority is what the first directory may be, which is the authority of the URI (RFC 3986,
 // section 3.2.2, without percent-encoding).
-var authority = regexp.MustCompile(`^[A-Za-z0-9._~!$&'()*+,;=-]+$`)
+var authority = lazyregexp.New(`^[A-Za-z0-9._~!$&'()*+,;=-]+$`)
 
 // rootURI returns the URI of the directory of a skill. A skill that is the whole file system has
 // its name for a directory.
@@ -225,7 +225,7 @@ func rootURI(dir, name string) (string, error) {
 		return "", fmt.Errorf("the name %q differs from the directory %q; rename one of them", name,
 			base)
 	}
-	if first, _, _ := strings.Cut(dir, "/"); !authority.MatchString(first) {
+	if first, _, _ := strings.Cut(dir, "/"); !authority().MatchString(first) {
 		return "", fmt.Errorf("the directory %q cannot be the start of a URI; rename it to letters, "+
 			"digits and hyphens", first)
 	}

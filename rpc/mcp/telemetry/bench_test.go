@@ -85,3 +85,70 @@ func BenchmarkEcho(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkHandle measures the handling of a request of the modern era by a server, without a
+// transport.
+func BenchmarkHandle(b *testing.B) {
+	const params = `{"name":"echo","arguments":{"text":"a text of the usual length"},"_meta":{` +
+		`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}`
+	always, err := telemetry.ParseSampler("always_on", "")
+	assert.NilError(b, err)
+	for _, bench := range []struct {
+		name string
+		tel  *telemetry.Telemetry
+	}{
+		{"off", nil},
+		{"metrics", telemetry.Options{MaxSpans: -1}.New()},
+		{"not sampled", telemetry.Options{}.New()},
+		{"sampled", telemetry.Options{Sampler: always}.New()},
+	} {
+		b.Run(bench.name, func(b *testing.B) {
+			b.ReportAllocs()
+			var o server.Options
+			if bench.tel != nil {
+				o.Middleware = []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})}
+			}
+			s := o.New(server.Info{Name: "echo", Version: "1"}, nil)
+			assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "echo"},
+				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+					return json.RawMessage(`{"content":[{"type":"text","text":"an answer"}]}`), nil
+				}}))
+			conn := s.Integration().Stateless("")
+			req := &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodCallTool,
+				Params: json.RawMessage(params)}
+			var spans []telemetry.Span
+			n := 0
+			for b.Loop() {
+				_, err := conn.Handle(b.Context(), req, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if n++; n%512 == 0 && bench.tel != nil {
+					spans = bench.tel.TakeSpans(spans[:0], 512)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAppendTraces measures the encoding of a span.
+func BenchmarkAppendTraces(b *testing.B) {
+	tel := telemetry.Options{}.New()
+	handle := tel.Incoming(telemetry.Endpoint{})(
+		func(context.Context, *rpc.Request) (any, error) { return nil, nil })
+	for i := range 512 {
+		_, _ = handle(b.Context(), &rpc.Request{ID: rpc.IntID(int64(i)),
+			Method: mcp.MethodCallTool, Params: json.RawMessage(echoParams)})
+	}
+	spans := tel.TakeSpans(nil, 512)
+	b.ReportAllocs()
+	var body []byte
+	for n := 0; b.Loop(); n++ {
+		if n%len(spans) == 0 {
+			body = tel.AppendTraces(body[:0], spans)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
@@ -33,9 +34,11 @@ const (
 	otherMethod = "_OTHER"       // the name of a method that is not known
 )
 
-// durationBounds are the upper bounds of the buckets of all durations, in seconds.
-var durationBounds = [...]float64{
-	0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
+// durationBounds are the upper bounds of the buckets of all durations.
+var durationBounds = [...]time.Duration{10 * time.Millisecond, 20 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second,
+	time.Minute, 2 * time.Minute, 5 * time.Minute}
 
 // An Endpoint is what is known of the other side of a connection when its middleware is made. All
 // fields are optional.

@@ -16,7 +16,7 @@ func (t *Telemetry) addDurations() {
 			}})
 		return v
 	}
-	t.durations = map[Kind]*vector[operationKey, histogram]{
+	t.durations = [...]*vector[operationKey, histogram]{
 		Server: add("mcp.server.operation.duration",
 			"How long the receiver of an MCP request or notification took to handle it."),
 		Client: add("mcp.client.operation.duration",
@@ -24,7 +24,7 @@ func (t *Telemetry) addDurations() {
 		Internal: add("stdwire.operation.duration",
 			"How long an operation that was called without MCP took."),
 	}
-	t.sessions = map[Kind]*vector[operationKey, histogram]{
+	t.sessions = [...]*vector[operationKey, histogram]{
 		Server: add("mcp.server.session.duration",
 			"How long an MCP session lasted, as seen by the server."),
 		Client: add("mcp.client.session.duration",

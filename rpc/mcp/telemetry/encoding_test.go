@@ -194,3 +194,45 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken") 
 func TestWritePrometheusError(t *testing.T) {
 	assert.ErrorContains(t, telemetry.Options{}.New().WritePrometheus(brokenWriter{}), "broken")
 }
+
+// Spans that are encoded together share the encoding of attributes, and not a byte of the result
+// differs from that of each one alone.
+func TestAppendTracesTogether(t *testing.T) {
+	tel := telemetry.Options{}.New()
+	in := tel.Incoming(telemetry.Endpoint{})
+	out := tel.Outgoing(telemetry.Endpoint{Transport: "tcp", Address: "a", Port: 1, Service: "b"})
+	for range 2 {
+		for _, params := range []string{`{"name":"x"}`, `{"name":"y"}`, `{}`, `{"uri":"z:1"}`,
+			`{"uri":"z:2","name":"x"}`} {
+			for _, method := range []string{mcp.MethodCallTool, mcp.MethodGetPrompt,
+				mcp.MethodReadResource, mcp.MethodPing, "x/y"} {
+				handle(in, method, params, json.RawMessage(`{}`), nil)
+				handle(in, method, params, nil, rpc.ErrInvalidParams)
+				handle(out, method, params, json.RawMessage(`{"isError":true}`), nil)
+			}
+		}
+		_, span := tel.StartSpan(t.Context(), "work", telemetry.Internal, slog.Int("n", 1))
+		span.End(nil)
+		_, span = tel.StartSpan(t.Context(), "work", telemetry.Internal)
+		span.End(nil)
+	}
+	spans := take(tel)
+	assert.Equal(t, len(spans), 2*(5*5*3+2))
+	begin, end, _ := strings.Cut(string(tel.AppendTraces(nil, nil)), `"spans":[`)
+	begin += `"spans":[`
+	var alone []string
+	var b bytes.Buffer
+	w := tel.NewTraceWriter(&b)
+	for i := range spans {
+		text := string(tel.AppendTraces(nil, spans[i:i+1]))
+		alone = append(alone, strings.TrimSuffix(strings.TrimPrefix(text, begin), end))
+		for _, a := range spans[i].Attributes() {
+			assert.Assert(t, strings.Contains(text, `{"key":"`+a.Key+`","value":{`), text)
+		}
+		assert.NilError(t, w.Write(&spans[i]))
+	}
+	assert.NilError(t, w.Close())
+	want := begin + strings.Join(alone, ",") + end
+	assert.Equal(t, string(tel.AppendTraces(nil, spans)), want)
+	assert.Equal(t, b.String(), want)
+}

@@ -74,7 +74,13 @@ type Point struct {
 }
 
 // Bounds returns the upper bounds of the buckets of histograms, in seconds.
-func Bounds() []float64 { return slices.Clone(durationBounds[:]) }
+func Bounds() []float64 {
+	bounds := make([]float64, len(durationBounds))
+	for i, bound := range durationBounds {
+		bounds[i] = bound.Seconds()
+	}
+	return bounds
+}
 
 // Count returns the number of values of a histogram.
 func (p *Point) Count() (n uint64) {
@@ -180,7 +186,8 @@ func (t *Telemetry) Counter(i Instrument) *Counter {
 // number is wrong. It takes no lock, except for a new series.
 func (c *Counter) Add(n uint64, values ...string) {
 	if c != nil {
-		c.series.at(c.key(values)).Add(n)
+		key := c.key(values)
+		c.series.at(&key).Add(n)
 	}
 }
 

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -28,19 +27,19 @@ func newVector[K comparable, S any](max int, attrs func(K) []slog.Attr) *vector[
 }
 
 // at returns the series of a key. The overflow is one of max series.
-func (v *vector[K, S]) at(key K) *S {
-	if s := v.last.Load(); s != nil && s.key == key {
+func (v *vector[K, S]) at(key *K) *S {
+	if s := v.last.Load(); s != nil && s.key == *key {
 		return &s.value
 	}
-	if s, ok := v.series.get(key); ok {
+	if s, ok := v.series.get(*key); ok {
 		v.last.Store(s)
 		return &s.value
 	}
 	if s := v.overflow.Load(); s != nil {
 		return s
 	}
-	if s, ok := v.series.add(key, v.max-1,
-		func() *series[K, S] { return &series[K, S]{key: key} }); ok {
+	if s, ok := v.series.add(*key, v.max-1,
+		func() *series[K, S] { return &series[K, S]{key: *key} }); ok {
 		return &s.value
 	}
 	v.overflow.CompareAndSwap(nil, new(S))
@@ -61,22 +60,20 @@ func (v *vector[K, S]) each(f func(attrs []slog.Attr, s *S)) {
 
 // A histogram counts durations. The zero value is empty.
 type histogram struct {
-	counts [len(durationBounds) + 1]atomic.Uint64
-	sum    atomic.Uint64 // the bits of a float64, in seconds
+	overflows   atomic.Uint64 // of nanoseconds, which many calls at a time fill within weeks
+	nanoseconds atomic.Uint64 // the sum
+	counts      [len(durationBounds) + 1]atomic.Uint64
 }
 
 func (h *histogram) record(d time.Duration) {
-	seconds := max(d, 0).Seconds()
+	d = max(d, 0)
 	i := 0
-	for i < len(durationBounds) && seconds > durationBounds[i] {
+	for i < len(durationBounds) && d > durationBounds[i] {
 		i++
 	}
 	h.counts[i].Add(1)
-	for {
-		old := h.sum.Load()
-		if h.sum.CompareAndSwap(old, math.Float64bits(math.Float64frombits(old)+seconds)) {
-			return
-		}
+	if h.nanoseconds.Add(uint64(d)) < uint64(d) {
+		h.overflows.Add(1)
 	}
 }
 
@@ -85,5 +82,6 @@ func (h *histogram) buckets() (counts []uint64, sum float64) {
 	for i := range h.counts {
 		counts[i] = h.counts[i].Load()
 	}
-	return counts, math.Float64frombits(h.sum.Load())
+	nanoseconds := float64(h.overflows.Load())*(1<<64) + float64(h.nanoseconds.Load())
+	return counts, nanoseconds / float64(time.Second)
 }

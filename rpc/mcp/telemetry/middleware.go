@@ -30,15 +30,14 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 				endpoint = onHTTP
 			}
 			r := record{t: t}
-			r.open(Server, endpoint, req)
+			members, _ := ctx.Value(mcp.RequestParamsKey{}).(mcp.RequestParams)
+			r.open(Server, endpoint, req, members)
 			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
 			if !parent.IsValid() {
 				parent, ambient = ambient, SpanContext{}
 			}
-			r.begin(parent)
-			if ambient.IsValid() && r.span.Sampled {
-				r.span.Links = []SpanContext{ambient}
-			}
+			r.begin(&parent)
+			r.ambient = ambient
 			defer func() {
 				switch {
 				case !r.returned: // a panic
@@ -49,7 +48,7 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 					r.end(ctx, req, r.resultFailure(result))
 				}
 			}()
-			result, err = next(&spanContext{ctx, r.span.SpanContext}, req)
+			result, err = next(&spanContext{ctx, r.span}, req)
 			r.returned = true
 			return result, err
 		}
@@ -67,18 +66,18 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	return func(next rpc.Handler) rpc.Handler {
 		return func(ctx context.Context, req *rpc.Request) (result any, err error) {
 			r := record{t: t}
-			r.open(Client, endpoint, req)
+			r.open(Client, endpoint, req, nil)
 			parent := SpanContextFrom(ctx)
 			if own := r.params.parent(); own.IsValid() && own.Trace != parent.Trace {
 				parent = own
 			}
-			r.begin(parent)
+			r.begin(&parent)
 			if r.span.IsValid() {
 				sent := &struct { // one allocation
 					spanContext
 					rpc.Request
-				}{spanContext{ctx, r.span.SpanContext}, *req}
-				sent.Params = inject(req.Params, &r.params, r.span.SpanContext)
+				}{spanContext{ctx, r.span}, *req}
+				sent.Params = inject(req.Params, &r.params, &r.span)
 				defer func(req *rpc.Request) { req.ID = sent.ID }(req)
 				ctx, req = &sent.spanContext, &sent.Request
 			}
@@ -99,22 +98,30 @@ func (t *Telemetry) Outgoing(e Endpoint) rpc.Middleware {
 	}
 }
 
-// A record is a message that is being handled.
+// A record is a message that is being handled. Its span is made only when it ends, if it is
+// sampled.
 type record struct {
 	t          *Telemetry
+	kind       Kind
+	start      time.Duration // since t.start
+	message    message
 	params     params
-	span       Span
-	targetText []byte // the target, unless it is known already
+	span       SpanContext
+	parent     SpanID
+	remote     bool        // parent belongs to another process
+	ambient    SpanContext // linked, if it is valid
+	targetText []byte      // the target, unless it is known already
 	notifies   bool
 	returned   bool
 }
 
-// open reads a message that was received or is to be sent. It makes no span.
-func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request) {
+// open reads a message that was received or is to be sent, whose members may be known already. It
+// makes no span.
+func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request, members mcp.RequestParams) {
 	t := r.t
 	r.notifies = isNotification(req.Method)
-	r.span.Kind, r.span.Start = kind, time.Now()
-	m := &r.span.message
+	r.kind, r.start = kind, time.Since(t.start)
+	m := &r.message
 	m.endpoint, m.method = e, req.Method
 	target, known := targets[req.Method]
 	if !known && !mcp.IsMethod(req.Method) {
@@ -125,7 +132,11 @@ func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request) {
 		}
 	}
 	m.targetKey = target.attr
-	r.params = readParams(req.Params, target.param)
+	if members != nil && members.Of(req.Params) {
+		r.params.find(members, target.param)
+	} else {
+		r.params = readParams(req.Params, target.param)
+	}
 	if text, ok := jsonscan.Unquote(r.params.target); ok {
 		if known, ok := t.names(target.attr).find(text); ok {
 			m.target = known
@@ -146,18 +157,18 @@ func (t *Telemetry) names(attr string) *names {
 	return &t.none
 }
 
-// begin makes the span, unless the message is a notification outside of any trace.
-func (r *record) begin(parent SpanContext) {
+// begin gives the message a span, unless it is a notification outside of any trace.
+func (r *record) begin(parent *SpanContext) {
 	if r.notifies && !parent.IsValid() {
 		return
 	}
-	r.span.SpanContext = r.t.o.Sampler.child(parent)
-	r.span.Parent, r.span.RemoteParent = parent.Span, parent.Remote
+	r.span = r.t.o.Sampler.child(parent)
+	r.parent, r.remote = parent.Span, parent.Remote
 }
 
 // resultFailure returns the failure that is within a result.
 func (r *record) resultFailure(result any) failure {
-	if r.span.message.targetKey == attrTool && isToolError(result) {
+	if r.message.targetKey == attrTool && isToolError(result) {
 		return failure{kind: toolError}
 	}
 	return failure{}
@@ -165,47 +176,54 @@ func (r *record) resultFailure(result any) failure {
 
 // end records the duration and the span.
 func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
-	s, m := &r.span, &r.span.message
-	s.Duration = time.Since(s.Start)
+	var now time.Time
+	var duration time.Duration
+	sampled := r.span.Sampled && r.t.queue.keeps()
+	if sampled {
+		now = time.Now()
+		duration = now.Sub(r.t.start) - r.start
+	} else {
+		duration = time.Since(r.t.start) - r.start // reads one clock rather than two
+	}
+	m := &r.message
 	connection, _ := ctx.Value(mcp.ConnectionKey{}).(mcp.Connection)
 	if m.revision = r.params.revision(); m.revision == "" && connection != nil {
 		m.revision = connection.Revision()
 	}
 	r.learn(req.Method, f)
-	key := m.operationKey
-	key.errorType, key.rpcError = f.kind, f.rpc
-	if key.targetKey == attrURI {
-		key.target = ""
-	}
-	r.t.durations[s.Kind].at(key).record(s.Duration)
+	m.errorType, m.rpcError = f.kind, f.rpc
+	r.t.durations[r.kind].at(&m.operationKey).record(duration)
 	if f.kind == "" && connection != nil {
 		r.watchSession(connection, req.Method)
 	}
-	if !s.Sampled {
-		return
+	if sampled {
+		span := r.finished(req.ID, f, now.Add(-duration), duration)
+		r.t.queue.put(&span)
 	}
-	r.describe(req.ID, f)
-	r.t.finish(s)
 }
 
-// describe gives the span its name, its target, the ID of the request and its failure.
-func (r *record) describe(id rpc.ID, f failure) {
-	s, m := &r.span, &r.span.message
-	if m.target == "" {
-		m.target = clip(r.targetText)
+// finished returns the span of the message.
+func (r *record) finished(id rpc.ID, f failure, start time.Time, duration time.Duration) Span {
+	s := Span{SpanContext: r.span, Parent: r.parent, RemoteParent: r.remote, Kind: r.kind,
+		Start: start, Duration: duration, name: r.message.method, message: r.message}
+	if r.ambient.IsValid() {
+		s.Links = []SpanContext{r.ambient}
 	}
-	s.name = m.method
+	if s.message.target == "" {
+		s.message.target = clip(r.targetText)
+	}
 	var room [maxText]byte
 	if len(id.AppendJSON(room[:0])) <= maxText {
-		m.id = id
+		s.message.id = id
 	}
 	s.fail(f)
+	return s
 }
 
 // learn makes the names in a message known. Only a result proves that a method, a tool or a prompt
 // exists.
 func (r *record) learn(method string, f failure) {
-	m := &r.span.message
+	m := &r.message
 	if r.notifies {
 		return
 	}
@@ -223,9 +241,8 @@ func (r *record) learn(method string, f failure) {
 // the legacy era. It begins with initialize for the server, and with the notification after it for
 // the client. A connection counts once, however often its client sends initialize.
 func (r *record) watchSession(c mcp.Connection, method string) {
-	s := &r.span
 	first := mcp.MethodInitialize
-	if s.Kind == Client {
+	if r.kind == Client {
 		first = mcp.NotificationInitialized
 	}
 	if method != first {
@@ -237,10 +254,10 @@ func (r *record) watchSession(c mcp.Connection, method string) {
 	if _, again := r.t.watched.LoadOrStore(c, struct{}{}); again {
 		return
 	}
-	t, start, kind := r.t, s.Start, s.Kind
-	key := operationKey{endpoint: s.message.endpoint, revision: c.Revision()}
+	t, start, kind := r.t, r.start, r.kind
+	key := operationKey{endpoint: r.message.endpoint, revision: c.Revision()}
 	context.AfterFunc(c.Context(), func() {
 		t.watched.Delete(c)
-		t.sessions[kind].at(key).record(time.Since(start))
+		t.sessions[kind].at(&key).record(time.Since(t.start) - start)
 	})
 }

@@ -1,6 +1,9 @@
 package telemetry
 
-import "unicode/utf8"
+import (
+	"sync/atomic"
+	"unicode/utf8"
+)
 
 const (
 	maxNames = 4096
@@ -10,10 +13,22 @@ const (
 // names are the names that are known to exist, as attributes of metrics. The other side chooses the
 // names that it sends, and could otherwise fill the series of an instrument. It also saves a copy
 // of each name in each call. The zero value is empty.
-type names struct{ table[string, string] }
+type names struct {
+	table[string, string]
+	last atomic.Pointer[string] // found last; comparing it costs less than a search
+}
 
 // find returns a known name.
-func (n *names) find(name []byte) (string, bool) { return n.get(string(name)) }
+func (n *names) find(name []byte) (string, bool) {
+	if last := n.last.Load(); last != nil && *last == string(name) {
+		return *last, true
+	}
+	known, ok := n.get(string(name))
+	if ok {
+		n.last.Store(&known)
+	}
+	return known, ok
+}
 
 // learn makes a name known, unless too many are.
 func (n *names) learn(name string) { n.add(name, maxNames, func() string { return name }) }

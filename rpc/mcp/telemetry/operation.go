@@ -27,7 +27,7 @@ func (t *Telemetry) Operation() dispatch.Interceptor {
 				span.end(f)
 				key := m.operationKey
 				key.errorType = f.kind
-				t.durations[Internal].at(key).record(span.span.Duration)
+				t.durations[Internal].at(&key).record(span.span.Duration)
 			}()
 			result = next(ctx, op, call)
 			f = failure{}

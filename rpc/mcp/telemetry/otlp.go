@@ -30,11 +30,12 @@ var version = sync.OnceValue(func() string {
 // of a POST to /v1/traces.
 func (t *Telemetry) AppendTraces(dst []byte, spans []Span) []byte {
 	dst = t.appendTracesHead(dst)
+	var e spanEncoder
 	for i := range spans {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = spans[i].appendOTLP(dst)
+		dst = e.append(dst, &spans[i])
 	}
 	return append(dst, otlpTail...)
 }
@@ -72,7 +73,14 @@ func (t *Telemetry) appendHead(dst []byte, resources, scopes, list string) []byt
 	return append(append(append(dst, `},"`...), list...), `":[`...)
 }
 
-func (s *Span) appendOTLP(dst []byte) []byte {
+// A spanEncoder encodes spans as OTLP. The zero value is ready to use.
+type spanEncoder struct {
+	shared map[operationKey][]byte // the attributes that many spans have, encoded
+}
+
+const maxShared = 1024 // entries of spanEncoder.shared
+
+func (e *spanEncoder) append(dst []byte, s *Span) []byte {
 	dst = appendIDs(append(dst, '{'), s.SpanContext)
 	if s.Parent != (SpanID{}) {
 		dst = append(hex.AppendEncode(append(dst, `,"parentSpanId":"`...), s.Parent[:]), '"')
@@ -82,7 +90,7 @@ func (s *Span) appendOTLP(dst []byte) []byte {
 	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(s.Kind), 10)
 	dst = appendTime(append(dst, `,"startTimeUnixNano":`...), s.Start)
 	dst = appendTime(append(dst, `,"endTimeUnixNano":`...), s.Start.Add(s.Duration))
-	dst = appendAttributes(append(dst, `,"attributes":`...), s.Attributes())
+	dst = e.appendAttributes(append(dst, `,"attributes":[`...), s)
 	for i, link := range s.Links {
 		if i == 0 {
 			dst = append(dst, `,"links":[`...)
@@ -103,6 +111,38 @@ func (s *Span) appendOTLP(dst []byte) []byte {
 		dst = append(dst, '}')
 	}
 	return append(dst, '}')
+}
+
+// appendAttributes appends what Span.Attributes returns, and the end of the list.
+func (e *spanEncoder) appendAttributes(dst []byte, s *Span) []byte {
+	for _, a := range s.extra {
+		dst = appendAttribute(dst, a)
+	}
+	key := s.message.operationKey
+	key.errorType, key.rpcError = "", false
+	if key.targetKey == attrURI {
+		key.target = ""
+	}
+	shared, ok := e.shared[key]
+	if !ok {
+		for _, a := range key.appendAttrs(nil) {
+			shared = appendAttribute(shared, a)
+		}
+		if e.shared == nil {
+			e.shared = make(map[operationKey][]byte)
+		}
+		if len(e.shared) < maxShared {
+			e.shared[key] = shared
+		}
+	}
+	if len(shared) > 0 {
+		dst = append(appendComma(dst), shared...)
+	}
+	var room [4]slog.Attr
+	for _, a := range s.appendOwn(room[:0]) {
+		dst = appendAttribute(dst, a)
+	}
+	return append(dst, ']')
 }
 
 // appendIDs appends the members that a span and a link have in common.
@@ -135,26 +175,35 @@ func appendTime(dst []byte, t time.Time) []byte {
 
 func appendAttributes(dst []byte, attrs []slog.Attr) []byte {
 	dst = append(dst, '[')
-	for i, a := range attrs {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = jsonscan.AppendString(append(dst, `{"key":`...), a.Key)
-		dst = append(dst, `,"value":{`...)
-		switch v := a.Value.Resolve(); v.Kind() {
-		case slog.KindBool:
-			dst = strconv.AppendBool(append(dst, `"boolValue":`...), v.Bool())
-		case slog.KindInt64:
-			dst = strconv.AppendInt(append(dst, `"intValue":"`...), v.Int64(), 10)
-			dst = append(dst, '"')
-		case slog.KindFloat64:
-			dst = appendDouble(append(dst, `"doubleValue":`...), v.Float64())
-		default:
-			dst = jsonscan.AppendString(append(dst, `"stringValue":`...), v.String())
-		}
-		dst = append(dst, "}}"...)
+	for _, a := range attrs {
+		dst = appendAttribute(dst, a)
 	}
 	return append(dst, ']')
+}
+
+// appendComma appends a comma, unless it would be the first byte of dst or of a list.
+func appendComma(dst []byte) []byte {
+	if len(dst) == 0 || dst[len(dst)-1] == '[' {
+		return dst
+	}
+	return append(dst, ',')
+}
+
+func appendAttribute(dst []byte, a slog.Attr) []byte {
+	dst = jsonscan.AppendString(append(appendComma(dst), `{"key":`...), a.Key)
+	dst = append(dst, `,"value":{`...)
+	switch v := a.Value.Resolve(); v.Kind() {
+	case slog.KindBool:
+		dst = strconv.AppendBool(append(dst, `"boolValue":`...), v.Bool())
+	case slog.KindInt64:
+		dst = strconv.AppendInt(append(dst, `"intValue":"`...), v.Int64(), 10)
+		dst = append(dst, '"')
+	case slog.KindFloat64:
+		dst = appendDouble(append(dst, `"doubleValue":`...), v.Float64())
+	default:
+		dst = jsonscan.AppendString(append(dst, `"stringValue":`...), v.String())
+	}
+	return append(dst, "}}"...)
 }
 
 // appendDouble appends a number, or as a string what JSON has no number for.
@@ -216,7 +265,7 @@ func (p *Point) appendHistogram(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendDouble(dst, bound)
+		dst = appendDouble(dst, bound.Seconds())
 	}
 	return append(dst, ']')
 }

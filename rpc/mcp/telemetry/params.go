@@ -18,6 +18,16 @@ type params struct {
 	version                 []byte // a token: the revision of a modern request
 }
 
+// find finds what is recorded in params that a server has read already; name is as for readParams.
+func (p *params) find(members mcp.RequestParams, name string) {
+	if name != "" {
+		p.target = members.Param(name)
+	}
+	p.traceparent = members.MetaValue(mcp.MetaTraceparent)
+	p.tracestate = members.MetaValue(mcp.MetaTracestate)
+	p.version = members.MetaValue(mcp.MetaProtocolVersion)
+}
+
 // readParams finds what is recorded; name is the parameter with the target, or "". It need not look
 // for a second member of the same name, because those who handle a message refuse it.
 func readParams(raw json.RawMessage, name string) (p params) {
@@ -28,7 +38,7 @@ func readParams(raw json.RawMessage, name string) (p params) {
 			p.target, foundName = value, true
 		case !foundMeta && jsonscan.KeyIs(token, "_meta"):
 			if foundMeta = true; value[0] == '{' {
-				p.meta, p.metaAt = value, cap(raw)-cap(value) // value is a slice of raw
+				p.meta, p.metaAt = value, jsonscan.Offset(raw, value)
 			} else {
 				p.noObject = true
 			}
@@ -85,7 +95,7 @@ var revisions = mcp.Supported()
 // inject returns params whose _meta carries the trace context c, and otherwise what it had. Params
 // that are neither absent nor an object are returned unchanged, and those whose _meta is not an
 // object: the other side refuses it.
-func inject(raw json.RawMessage, p *params, c SpanContext) json.RawMessage {
+func inject(raw json.RawMessage, p *params, c *SpanContext) json.RawMessage {
 	at := jsonscan.Space(raw, 0)
 	if p.noObject || len(raw) > 0 && raw[at] != '{' {
 		return raw
@@ -122,7 +132,7 @@ func appendRest(dst, rest []byte) []byte {
 	return append(dst, rest...)
 }
 
-func appendTrace(dst []byte, c SpanContext) []byte {
+func appendTrace(dst []byte, c *SpanContext) []byte {
 	dst = append(dst, `"traceparent":"`...)
 	dst = append(c.appendTraceparent(dst), '"')
 	if c.State != "" {

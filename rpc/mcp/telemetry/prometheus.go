@@ -56,7 +56,7 @@ func (p *Point) appendPrometheus(b []byte, name string, kind MetricType) []byte 
 		total += n
 		le := "+Inf"
 		if i < len(durationBounds) {
-			le = strconv.FormatFloat(durationBounds[i], 'g', -1, 64)
+			le = strconv.FormatFloat(durationBounds[i].Seconds(), 'g', -1, 64)
 		}
 		b = appendLabels(append(append(b, name...), "_bucket"...), p.Attributes, le)
 		b = append(strconv.AppendUint(append(b, ' '), total, 10), '\n')

@@ -13,6 +13,7 @@ type RecordedRequest struct {
 	record record
 	method string
 	id     rpc.ID
+	at     time.Time
 }
 
 // NewRecordedRequest returns a request that was recorded at a time, with what its span has of it.
@@ -22,19 +23,18 @@ type RecordedRequest struct {
 func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, id SpanContext,
 	at time.Time) *RecordedRequest {
 	r := record{t: t}
-	r.open(kind, t.endpoint(e), req)
-	s := &r.span
-	s.Start, s.SpanContext = at, id
+	r.open(kind, t.endpoint(e), req, nil)
+	r.span = id
 	if parent := r.params.parent(); parent.IsValid() {
-		s.Trace, s.State = parent.Trace, parent.State
-		s.Parent, s.RemoteParent = parent.Span, true
+		r.span.Trace, r.span.State = parent.Trace, parent.State
+		r.parent, r.remote = parent.Span, true
 	}
-	s.message.revision = r.params.revision()
+	r.message.revision = r.params.revision()
 	r.params = params{}
 	if r.targetText != nil {
 		r.targetText = []byte(clip(r.targetText))
 	}
-	return &RecordedRequest{r, clip(req.Method), req.ID}
+	return &RecordedRequest{r, clip(req.Method), req.ID, at}
 }
 
 // End returns the span of a request that has ended, with a result or an error. The errors are those
@@ -44,15 +44,14 @@ func (t *Telemetry) NewRecordedRequest(kind Kind, e Endpoint, req *rpc.Request, 
 func (q *RecordedRequest) End(at time.Time, revision mcp.Revision, result json.RawMessage,
 	err error) *Span {
 	r := &q.record
-	r.span.Duration = max(0, at.Sub(r.span.Start))
-	if r.span.message.revision == "" {
-		r.span.message.revision = revision
+	if r.message.revision == "" {
+		r.message.revision = revision
 	}
 	f := r.resultFailure(result)
 	if err != nil {
 		f = failureOf(err)
 	}
 	r.learn(q.method, f)
-	r.describe(q.id, f)
-	return &r.span
+	span := r.finished(q.id, f, q.at, max(0, at.Sub(q.at)))
+	return &span
 }

@@ -68,15 +68,14 @@ func (s Sampler) samples(id TraceID) bool {
 }
 
 // child returns the context of a new span.
-func (s Sampler) child(parent SpanContext) SpanContext {
-	if !parent.IsValid() {
-		c := SpanContext{Trace: newTraceID(), Span: newSpanID()}
-		c.Sampled = s.samples(c.Trace)
-		return c
-	}
+func (s Sampler) child(parent *SpanContext) SpanContext {
 	c := SpanContext{Trace: parent.Trace, Span: newSpanID(), Sampled: parent.Sampled,
 		State: parent.State}
-	if s.ignoreParent {
+	root := !parent.IsValid()
+	if root {
+		c.Trace, c.State = newTraceID(), ""
+	}
+	if root || s.ignoreParent {
 		c.Sampled = s.samples(c.Trace)
 	}
 	return c

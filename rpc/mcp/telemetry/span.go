@@ -50,8 +50,11 @@ func (s *Span) Name() string {
 
 // Attributes returns the attributes of the span, by the names of the semantic conventions.
 func (s *Span) Attributes() []slog.Attr {
-	attrs := append([]slog.Attr(nil), s.extra...)
-	attrs = s.message.appendAttrs(attrs)
+	return s.appendOwn(s.message.appendAttrs(append([]slog.Attr(nil), s.extra...)))
+}
+
+// appendOwn appends the attributes that differ from message to message.
+func (s *Span) appendOwn(attrs []slog.Attr) []slog.Attr {
 	if s.message.targetKey == attrURI && s.message.target != "" {
 		attrs = append(attrs, slog.String(attrURI, s.message.target))
 	}
@@ -96,14 +99,14 @@ func (t *Telemetry) StartSpan(ctx context.Context, name string, kind Kind,
 		return ctx, nil
 	}
 	parent := SpanContextFrom(ctx)
-	span := t.newSpan(parent, kind)
+	span := t.newSpan(&parent, kind)
 	span.name = clip(name)
 	a := &ActiveSpan{t: t, span: span}
 	a.Set(attrs...)
 	return &spanContext{ctx, span.SpanContext}, a
 }
 
-func (t *Telemetry) newSpan(parent SpanContext, kind Kind) Span {
+func (t *Telemetry) newSpan(parent *SpanContext, kind Kind) Span {
 	return Span{SpanContext: t.o.Sampler.child(parent), Parent: parent.Span,
 		RemoteParent: parent.Remote, Kind: kind, Start: time.Now()}
 }
@@ -138,25 +141,21 @@ func (a *ActiveSpan) End(err error) {
 func (a *ActiveSpan) end(f failure) {
 	a.span.Duration = time.Since(a.span.Start)
 	a.span.fail(f)
-	a.t.finish(&a.span)
+	if a.span.Sampled {
+		a.t.queue.put(&a.span)
+	}
 }
 
 func (s *Span) fail(f failure) {
 	s.ErrorType, s.Message, s.message.rpcError = f.kind, clip(f.text), f.rpc
 }
 
-// finish queues a span if it is sampled.
-func (t *Telemetry) finish(s *Span) {
-	if s.Sampled {
-		t.queue.put(s)
-	}
-}
-
 // idText returns an ID as the conventions have it: the text of a string, or a number.
 func idText(id rpc.ID) string {
-	text := id.String()
-	if unquoted, ok := jsonscan.Text([]byte(text)); ok {
-		return unquoted
+	var room [maxText]byte
+	token := id.AppendJSON(room[:0])
+	if text, ok := jsonscan.Unquote(token); ok {
+		return string(text)
 	}
-	return text
+	return string(token)
 }

@@ -37,7 +37,7 @@ type Telemetry struct {
 	watched     sync.Map // each mcp.Connection whose session goes on
 	endpoints   table[Endpoint, *Endpoint]
 	// by the kind of the span, set by New
-	durations, sessions map[Kind]*vector[operationKey, histogram]
+	durations, sessions [Client + 1]*vector[operationKey, histogram]
 }
 
 // New returns a Telemetry with these options.

@@ -43,10 +43,10 @@ type SpanContext struct {
 	Trace   TraceID
 	Span    SpanID
 	Sampled bool
-	// State is the tracestate, or "".
-	State string
 	// Remote says that the span belongs to another process.
 	Remote bool
+	// State is the tracestate, or "".
+	State string
 }
 
 // IsValid reports whether both IDs are valid.
@@ -188,7 +188,7 @@ type spanContext struct {
 type spanKey struct{}
 
 func (c *spanContext) Value(key any) any {
-	if key == (spanKey{}) {
+	if _, ok := key.(spanKey); ok {
 		return c
 	}
 	return c.Context.Value(key)

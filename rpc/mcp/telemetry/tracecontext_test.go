@@ -145,7 +145,7 @@ func TestInject(t *testing.T) {
 		{`[1,2]`, `[1,2]`},
 	} {
 		p := readParams(json.RawMessage(test.params), "")
-		got := inject(json.RawMessage(test.params), &p, c)
+		got := inject(json.RawMessage(test.params), &p, &c)
 		assert.Equal(t, string(got), test.want)
 		assert.NilError(t, jsonscan.Valid(got))
 	}
@@ -176,7 +176,7 @@ func FuzzInject(f *testing.F) {
 		c, err := ParseTraceparent(valid)
 		assert.NilError(t, err)
 		p := readParams(raw, "name")
-		got := inject(raw, &p, c)
+		got := inject(raw, &p, &c)
 		assert.NilError(t, jsonscan.Valid(got))
 		if string(got) != text {
 			read := readParams(got, "")
@@ -229,13 +229,13 @@ func TestSampler(t *testing.T) {
 	} {
 		s, err := ParseSampler(test.name, test.argument)
 		assert.NilError(t, err)
-		root := s.child(SpanContext{})
+		root := s.child(&SpanContext{})
 		assert.Assert(t, root.IsValid())
 		assert.Equal(t, root.Sampled, test.root, test.name)
-		child := s.child(sampled)
+		child := s.child(&sampled)
 		assert.Assert(t, child.Trace == sampled.Trace && child.Span != sampled.Span)
 		assert.Equal(t, child.Sampled, test.ofSampled, test.name)
-		assert.Equal(t, s.child(dropped).Sampled, test.ofDroped, test.name)
+		assert.Equal(t, s.child(&dropped).Sampled, test.ofDroped, test.name)
 	}
 	for _, test := range [][2]string{{"jaeger_remote", ""}, {"traceidratio", "2"},
 		{"traceidratio", "-0.1"}, {"traceidratio", "NaN"}, {"traceidratio", "half"}} {
@@ -249,7 +249,7 @@ func TestSamplerRatio(t *testing.T) {
 	assert.NilError(t, err)
 	n, total := 0, 40_000
 	for range total {
-		if s.child(SpanContext{}).Sampled {
+		if s.child(&SpanContext{}).Sampled {
 			n++
 		}
 	}

@@ -7,6 +7,7 @@ import "io"
 type TraceWriter struct {
 	t       *Telemetry
 	w       io.Writer
+	encoder spanEncoder
 	buf     []byte
 	written bool // the head, and at least one span
 	err     error
@@ -24,7 +25,7 @@ func (w *TraceWriter) Write(s *Span) error {
 		w.buf = w.t.appendTracesHead(w.buf[:0])
 	}
 	w.written = true
-	w.buf = s.appendOTLP(w.buf)
+	w.buf = w.encoder.append(w.buf, s)
 	return w.flush()
 }
 

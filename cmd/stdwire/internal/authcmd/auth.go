@@ -86,15 +86,7 @@ func (a *account) find(ctx context.Context, std *term.Streams) error {
 		return err
 	}
 	e := a.selected.Endpoint
-	why := ""
-	switch {
-	case e.URL == "":
-		why = "it has a command and no URL: there is nothing to log in to"
-	case e.OAuth != nil && e.OAuth.Disabled:
-		why = "the configuration says that it wants no OAuth (\"oauth\": false)"
-	case target.HasAuthorization(e.Headers):
-		why = "the configuration has an Authorization header for it, which is used in place of all else"
-	}
+	why := target.NoLogin(e)
 	if why != "" {
 		return &command.Failure{Code: "config", Server: a.name(), Why: why}
 	}

@@ -1,10 +1,7 @@
 package authcmd
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,56 +55,13 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	if grant.Timeout < 0 {
 		grant.Timeout = 365 * 24 * time.Hour // for ever
 	}
-	if l.endpoint.OAuth != nil {
-		grant.RedirectURL = l.endpoint.OAuth.RedirectURI
-		l.scopes = append(strings.Fields(l.endpoint.OAuth.Scope), l.scopes...)
-	}
-	a, err := target.Authorizer(&l.endpoint, grant)
-	if err != nil {
-		return &command.Failure{Code: "config", Server: l.name(), Why: err.Error()}
-	}
-	err = a.Login(ctx, l.scopes...)
+	c, err := target.Login(ctx, l.name(), &l.endpoint, grant, l.scopes...)
 	pages.Done()
 	if err != nil {
-		return l.failure(ctx, err)
-	}
-	c, _ := a.Credentials()
-	if err := storageError(c); err != nil {
-		return &command.Failure{Code: "config", Server: l.name(),
-			Why: "the credentials could not be stored for other commands: " +
-				err.Error()}
+		return err
 	}
 	std.Err.Printf("logged in to %s at %s%s", l.name(), printable.Line(c.Issuer), formatScopes(c))
 	return nil
-}
-
-// storageError returns why credentials were not stored.
-func storageError(c auth.Credentials) error {
-	store, err := target.OpenCredentials()
-	if err != nil {
-		return err
-	}
-	all, err := store.Find(c.Endpoint)
-	if slices.ContainsFunc(all,
-		func(k auth.Credentials) bool { return k.AccessToken == c.AccessToken }) {
-		return nil
-	}
-	return cmp.Or(err, errors.New("they are not in "+store.Dir))
-}
-
-// failure returns the failure of a login.
-func (l *login) failure(ctx context.Context, err error) error {
-	f := &command.Failure{Code: "auth_required", Server: l.name(), Why: err.Error()}
-	e, ok := errors.AsType[*auth.Error](err)
-	switch {
-	case ctx.Err() != nil:
-		return err
-	case ok && e.Step == auth.StepRegistration && l.endpoint.OAuth == nil:
-		f.Hint = `if it knows stdwire by a client id, that belongs into the configuration: "oauth": {"clientId": …}`
-	case ok && e.Step == auth.StepResource && e.Status == 0:
-		f.Code = "unreachable"
-	}
-	return f
 }
 
 // formatScopes describes the scopes of credentials, if the authorization server named them.

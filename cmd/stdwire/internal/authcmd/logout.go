@@ -2,9 +2,7 @@ package authcmd
 
 import (
 	"context"
-	"errors"
 
-	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -40,17 +38,12 @@ func (a *account) logout(ctx context.Context, std *term.Streams) error {
 		std.Err.Printf("there are no credentials for %s", a.name())
 		return nil
 	}
-	by, err := target.Authorizer(&a.endpoint, nil)
+	unrevoked, err := target.Logout(ctx, a.name(), &a.endpoint)
 	if err != nil {
-		return &command.Failure{Code: "config", Server: a.name(), Why: err.Error()}
+		return err
 	}
-	err = by.Logout(ctx)
-	if left, _ := store.Find(a.endpoint.URL); len(left) > 0 {
-		return &command.Failure{Code: "config", Server: a.name(),
-			Why: "the credentials could not be deleted: " + err.Error()}
-	}
-	if e, ok := errors.AsType[*auth.Error](err); ok {
-		std.Err.Printf("warning: the authorization server did not revoke them: %v", e)
+	if unrevoked != nil {
+		std.Err.Printf("warning: the authorization server did not revoke them: %v", unrevoked)
 	}
 	std.Err.Printf("logged out of %s", a.name())
 	return nil

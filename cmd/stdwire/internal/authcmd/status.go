@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stdwire/stdwire/client/auth"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
@@ -33,31 +32,6 @@ not asked, so a revoked token is not noticed. Tokens are not shown.`,
 	}
 }
 
-// A credentialStatus describes the stored credentials for a server.
-type credentialStatus struct {
-	Server  string    `json:"server"` // the URL, without user, password, query and fragment
-	State   string    `json:"state"`  // valid, renewable, expired
-	Issuer  string    `json:"issuer"`
-	Scopes  []string  `json:"scopes"`
-	Expires time.Time `json:"expires,omitzero"`
-}
-
-func newCredentialStatus(c auth.Credentials, now time.Time) credentialStatus {
-	h := credentialStatus{State: "valid", Issuer: c.Issuer, Scopes: c.Scopes, Expires: c.Expires}
-	if h.Server, _ = target.PublicURL(c.Endpoint); c.Granted != "" {
-		h.Scopes = strings.Fields(c.Granted)
-	}
-	if !c.Expires.IsZero() && !now.Before(c.Expires) {
-		if h.State = "expired"; c.RefreshToken != "" {
-			h.State = "renewable"
-		}
-	}
-	if h.Scopes == nil {
-		h.Scopes = []string{}
-	}
-	return h
-}
-
 func (a *account) status(ctx context.Context, std *term.Streams, output string) error {
 	if a.given() {
 		if err := a.find(ctx, std); err != nil {
@@ -72,17 +46,17 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 	if err != nil {
 		std.Err.Printf("warning: %v", err)
 	}
-	holdings := []credentialStatus{}
+	holdings := []target.CredentialStatus{}
 	usable := false
 	for _, c := range all {
 		if a.given() && c.Endpoint != a.endpoint.URL {
 			continue
 		}
-		h := newCredentialStatus(c, time.Now())
+		h := target.NewCredentialStatus(c, time.Now())
 		usable = usable || h.State != "expired"
 		holdings = append(holdings, h)
 	}
-	slices.SortFunc(holdings, func(a, b credentialStatus) int {
+	slices.SortFunc(holdings, func(a, b target.CredentialStatus) int {
 		return strings.Compare(a.Server+" "+a.Issuer, b.Server+" "+b.Issuer)
 	})
 	if err := printStatus(std, holdings, output); err != nil {
@@ -99,7 +73,7 @@ func (a *account) status(ctx context.Context, std *term.Streams, output string) 
 	return nil
 }
 
-func printStatus(std *term.Streams, all []credentialStatus, output string) error {
+func printStatus(std *term.Streams, all []target.CredentialStatus, output string) error {
 	if output == "json" {
 		text, err := json.Marshal(all)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/arguments"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/elicit"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/load"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/observe"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/output"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -46,9 +48,14 @@ confirmation. --sample COMMAND answers the questions to a model
 instead: COMMAND reads the params of sampling/createMessage from stdin and writes the result, as
 {"content":{"type":"text","text":"…"}}, to stdout. It is stopped after 5 minutes.
 
+--repeat N makes N calls, --concurrency M of them at the same time, and prints how many there were
+a second, how long they took (p50 is the time within which half of them did), and their errors by
+kind. The exit code is 5 if one failed.
+
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
   stdwire call fs_write path=notes.txt content=@draft.txt --write
+  stdwire call fs_read path=README.md --repeat 1000 --concurrency 8
   stdwire call get-sum a=2 b=3 -- npx -y @modelcontextprotocol/server-everything`,
 		Make: func() (command.Grammar, command.Runner) {
 			c := &Call{Target: target.NewTarget()}
@@ -68,7 +75,7 @@ instead: COMMAND reads the params of sampling/createMessage from stdin and write
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 				command.SwitchFlag(&c.task, "--task",
 					"if the call becomes a task, print its id and do not wait; see stdwire task"),
-			}, append(c.Target.Flags(), c.observed.Flags()...)...)
+			}, slices.Concat(c.loadFlags(), c.Target.Flags(), c.observed.Flags())...)
 			return command.Grammar{Flags: flags, Word: c.word,
 				Argument: "an argument of the tool is written %s=VALUE", Connection: c.Target.SetConnection,
 				Command: c.Target.Command}, c.run
@@ -92,6 +99,7 @@ type Call struct {
 	output      string
 	save        string // directory; "": nothing is saved
 	observed    observe.Flags
+	load        load.Plan // with Calls or Time: repeat the call
 }
 
 // Word parses the tool or an argument.
@@ -136,6 +144,9 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 	if c.second != "" {
 		return c.unexpected()
 	}
+	if err := c.checkLoad(); err != nil {
+		return err
+	}
 	data := []byte("{}")
 	if c.hasData {
 		var err error
@@ -176,6 +187,9 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 		arguments, err := c.Arguments(std, tool, data)
 		if err != nil {
 			return err
+		}
+		if c.repeats() {
+			return c.repeat(ctx, std, cl, arguments)
 		}
 		if c.task {
 			return c.start(ctx, std, cl, arguments, saver)

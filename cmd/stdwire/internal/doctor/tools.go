@@ -126,20 +126,30 @@ var toolChecks = []toolCheck{
 		"models and gateways may refuse them", func(t *mcp.Tool) (string, bool) {
 			return "", !mcp.ValidToolName(t.Name)
 		}},
-	{Warning, "tools whose names are longer than 64 bytes", "model providers refuse them",
-		func(t *mcp.Tool) (string, bool) {
-			return "", len(t.Name) > scan.MaxPortableName
-		}},
-	{Warning, "tools with properties that model providers refuse",
-		"they accept 1 to 64 letters, digits, '_', '.' and '-'",
-		func(t *mcp.Tool) (string, bool) {
-			names := scan.UnportableProperties(t.InputSchema)
-			return strings.Join(names, ", "), names != nil
-		}},
 	{Warning, "tools without a description", "a model selects a tool by it",
 		func(t *mcp.Tool) (string, bool) {
 			return "", strings.TrimSpace(t.Description) == ""
 		}},
+}
+
+// portabilityChecks are about what the APIs of models refuse.
+func portabilityChecks() (all []toolCheck) {
+	for _, r := range scan.PortabilityRules() {
+		if r.Converted {
+			continue
+		}
+		all = append(all, toolCheck{Warning, r.Tools, r.Remedy, func(t *mcp.Tool) (string, bool) {
+			found := r.Find(t.Name, t.InputSchema)
+			var details []string
+			for _, o := range found {
+				if o.Evidence != "" {
+					details = append(details, o.Evidence)
+				}
+			}
+			return strings.Join(details, ", "), found != nil
+		}})
+	}
+	return all
 }
 
 // headerCheck checks x-mcp-header. Over HTTP a client must not use a tool in which it is invalid
@@ -198,7 +208,8 @@ func (r *Report) checkTools(list []byte, overHTTP bool) (definitions []json.RawM
 	r.addForTools(Broken, "tools that cannot be decoded", unreadable, "")
 	r.addForTools(Broken, "tools that are listed more than once", duplicates,
 		"it is undefined which of them a call runs")
-	for _, check := range append(slices.Clone(toolChecks), headerCheck(overHTTP)) {
+	checks := slices.Concat(toolChecks, portabilityChecks(), []toolCheck{headerCheck(overHTTP)})
+	for _, check := range checks {
 		var names []string
 		for _, t := range tools {
 			if detail, wrong := check.fault(t); wrong && detail != "" {

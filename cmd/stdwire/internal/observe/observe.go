@@ -150,8 +150,9 @@ func (r *Recorder) export(ctx context.Context) {
 }
 
 func (r *Recorder) exportSpans() {
+	var spans []telemetry.Span
 	for r.config.Traces.URL != "" {
-		spans := r.TakeSpans(nil, r.config.Batch.Size)
+		spans = r.TakeSpans(spans[:0], r.config.Batch.Size)
 		if len(spans) == 0 {
 			return
 		}

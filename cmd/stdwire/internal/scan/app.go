@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // An App is a page of a server that a host shows beside the results of a tool.
@@ -26,11 +28,11 @@ func (a *App) text() string { return a.HTML[:min(len(a.HTML), maxApp)] }
 
 // foreignSources are elements and calls that load from, or send to, another origin.
 var foreignSources = []func() *regexp.Regexp{
-	lazy(`(?i)<(?:script|img|link|iframe|audio|video|source|embed|object|form|base|track)\b` +
+	lazyregexp.New(`(?i)<(?:script|img|link|iframe|audio|video|source|embed|object|form|base|track)\b` +
 		`[^>]{0,500}?\b(?:src|href|data|action)\s*=\s*["']?((?:https?:|wss?:)?//[^/"'\s>?#]+)`),
-	lazy("(?i)\\b(?:fetch|import|importScripts|WebSocket|EventSource|sendBeacon|Worker)" +
+	lazyregexp.New("(?i)\\b(?:fetch|import|importScripts|WebSocket|EventSource|sendBeacon|Worker)" +
 		"\\(\\s*[\"'`]((?:https?:|wss?:)?//[^/\"'`\\s)?#]+)"),
-	lazy(`\burl\(\s*["']?((?:https?:)?//[^/"'\s)?#]+)`),
+	lazyregexp.New(`\burl\(\s*["']?((?:https?:)?//[^/"'\s)?#]+)`),
 }
 
 // appOrigins finds origins that a page uses and does not declare: what it loads from them is
@@ -74,12 +76,12 @@ var blockedScripts = []struct {
 	what string
 	form func() *regexp.Regexp
 }{
-	{"code made of text, with eval", lazy(`\beval\s*\(`)},
-	{"code made of text, with new Function", lazy(`\bnew\s+Function\s*\(`)},
-	{"a javascript: address", lazy(`(?i)\b(?:href|src|action)\s*=\s*["']?\s*javascript:`)},
-	{"a script in a data: address", lazy(`(?i)<script\b[^>]{0,500}?\bsrc\s*=\s*["']?data:`)},
+	{"code made of text, with eval", lazyregexp.New(`\beval\s*\(`)},
+	{"code made of text, with new Function", lazyregexp.New(`\bnew\s+Function\s*\(`)},
+	{"a javascript: address", lazyregexp.New(`(?i)\b(?:href|src|action)\s*=\s*["']?\s*javascript:`)},
+	{"a script in a data: address", lazyregexp.New(`(?i)<script\b[^>]{0,500}?\bsrc\s*=\s*["']?data:`)},
 	{"another policy of its own",
-		lazy(`(?i)<meta\b[^>]{0,500}?http-equiv\s*=\s*["']?content-security-policy`)},
+		lazyregexp.New(`(?i)<meta\b[^>]{0,500}?http-equiv\s*=\s*["']?content-security-policy`)},
 }
 
 // appScripts finds scripts beyond what a host allows an app.

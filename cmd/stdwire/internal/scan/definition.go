@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -104,7 +105,7 @@ const (
 )
 
 // wordPattern matches member names that are not checked as text.
-var wordPattern = lazy(`^[A-Za-z0-9_$./-]{1,64}$`)
+var wordPattern = lazyregexp.New(`^[A-Za-z0-9_$./-]{1,64}$`)
 
 // addText adds a text, within the limits.
 func (d *definition) addText(t text) {
@@ -151,7 +152,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-var simpleName = lazy(`^[A-Za-z_$][A-Za-z0-9_$-]{0,99}$`)
+var simpleName = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$-]{0,99}$`)
 
 // isProse reports whether a text has more than one word.
 func (t *text) isProse() bool { return strings.Contains(strings.TrimSpace(t.s), " ") }

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
 const minReadable = 24 // bytes of decoded text; less may be chance
 
 var (
-	blob    = lazy(`[A-Za-z0-9+/_-]{40,}={0,2}`)
-	hexBlob = lazy(`^[0-9A-Fa-f]+$`)
+	blob    = lazyregexp.New(`[A-Za-z0-9+/_-]{40,}={0,2}`)
+	hexBlob = lazyregexp.New(`^[0-9A-Fa-f]+$`)
 )
 
 // encodedText finds text in an encoding that models can read and people cannot.

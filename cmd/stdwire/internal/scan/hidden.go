@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 	"github.com/stdwire/stdwire/internal/printable"
 )
 
@@ -299,6 +300,6 @@ func hiddenLayout(_ *scanner, _ *definition, t *text) (Finding, bool) {
 }
 
 var (
-	padding = lazy(`(?:[ \t]{150}|(?:[ \t]*\n){25})\s*\S`)
-	comment = lazy(`(?s)<!--[^>]*?\w+\s+\w+.*?-->`)
+	padding = lazyregexp.New(`(?:[ \t]{150}|(?:[ \t]*\n){25})\s*\S`)
+	comment = lazyregexp.New(`(?s)<!--[^>]*?\w+\s+\w+.*?-->`)
 )

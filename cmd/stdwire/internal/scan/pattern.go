@@ -3,8 +3,9 @@ package scan
 import (
 	"regexp"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // A pattern matches one wording.
@@ -16,12 +17,6 @@ type pattern struct {
 	except   *regexp.Regexp // matches that are harmless; nil for none
 }
 
-// lazy compiles a regular expression at its first use, so that programs that never scan start
-// faster.
-func lazy(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
-
 // phrase returns a pattern in which a blank stands for any white space, and "~3" for up to three
 // other words in the same sentence.
 func phrase(severity Severity, what, needs, expression string) pattern {
@@ -31,7 +26,7 @@ func phrase(severity Severity, what, needs, expression string) pattern {
 		regexp.MustCompile(`(?i)` + expression), nil}
 }
 
-var gap = lazy(`~(\d)`)
+var gap = lazyregexp.New(`~(\d)`)
 
 // excluding returns the pattern without the matches that match expression.
 func (p pattern) excluding(expression string) pattern {
@@ -109,7 +104,7 @@ func isNegated(before string) bool {
 }
 
 var (
-	negation = lazy(
+	negation = lazyregexp.New(
 		`(?i)\b(?:never|(?:do|does|must|should|shall|can|could|may|will|would)(?:\s+not|n't)|cannot|avoid|without)\s+(?:\w+\s+(?:or\s+)?)?$`)
-	doubleNegation = lazy(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
+	doubleNegation = lazyregexp.New(`(?i)\b(?:hesitate|forget|fail|omit|skip|only|just|matter|worry|need)\b`)
 )

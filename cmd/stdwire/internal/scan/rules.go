@@ -197,7 +197,7 @@ func ruleTable() []rule {
 		{Rule: Rule{
 			ID: "unportable-tool", Severity: Info,
 			Title:  "A tool that some hosts or models refuse",
-			Help:   "Model providers take names of up to 64 bytes, and properties of letters, digits, '_', '.' and '-'. Some clients refuse all tools of a server for one schema.",
+			Help:   "The APIs of models take names of up to 64 letters, digits, '_' and '-', and a part of JSON Schema. Some clients refuse all tools of a server for one schema.",
 			Advice: "Ask the server's maker to change it. stdwire serve repairs a schema whose meaning is clear.",
 		}, definition: unportableTool},
 		{Rule: Rule{

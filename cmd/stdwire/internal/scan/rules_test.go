@@ -245,7 +245,13 @@ func TestNames(t *testing.T) {
 		"größe":           "",
 		"read\u200b_file": "high hidden-unicode", "lire_été": "",
 	} {
-		assert.Check(t, cmp.Equal(brief(scanned(`{"name":"`+name+`"}`)), want), name)
+		found := scanned(`{"name":"` + name + `"}`)
+		if name != "read_file" { // OpenAI and Anthropic refuse the others
+			last := found[len(found)-1]
+			assert.Equal(t, last.Rule, "unportable-tool", name)
+			found = found[:len(found)-1]
+		}
+		assert.Check(t, cmp.Equal(brief(found), want), name)
 	}
 	assert.Equal(t, scanned(`{"name":"reаd_file"}`)[0].What,
 		`The name looks like "read_file", and is another: it has letters that only look like those.`)
@@ -278,8 +284,9 @@ func TestDefinitions(t *testing.T) {
 			"info unportable-tool, info unportable-tool",
 			`{"name":"x","inputSchema":{"properties":{"filter":{"default":{"properties":{"$a":1}}}}}}`},
 		{`{"name":"x","inputSchema":{"anyOf":[{"items":{"properties":{"":{}}}}]}}`,
-			"info unportable-tool",
+			"info unportable-tool, info unportable-tool",
 			`{"name":"x","inputSchema":{"properties":{"properties":{"type":"string"}}}}`},
+		{`{"name":"a.b"}`, "info unportable-tool", `{"name":"a-b"}`},
 		{`{"name":"` + strings.Repeat("xy", 32) + `z"}`, "info unportable-tool",
 			`{"name":"` + strings.Repeat("xy", 32) + `"}`},
 		{`{"name":"x","inputSchema":{"properties":{"conversation_history":{"type":"string"}}}}`,

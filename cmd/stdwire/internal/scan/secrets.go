@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // A Config is a server's configuration before references such as ${TOKEN} are expanded. Its values
@@ -26,25 +28,25 @@ var knownTokens = []struct {
 	kind string
 	form func() *regexp.Regexp
 }{
-	{"a private key", lazy(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
-	{"a GitHub token", lazy(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})`)},
-	{"a GitLab token", lazy(`\bglpat-[\w-]{16,}`)},
-	{"an Anthropic key", lazy(`\bsk-ant-[\w-]{16,}`)},
-	{"an API key of the form sk-…", lazy(`\bsk-[\w-]{20,}`)},
-	{"a Stripe key", lazy(`\b[rs]k_(?:live|test)_\w{16,}`)},
-	{"an AWS access key", lazy(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
-	{"a Slack token", lazy(`\bxox[abeoprs]-[\w-]{10,}`)},
-	{"a Slack webhook", lazy(`hooks\.slack\.com/services/\w+/\w+/\w+`)},
-	{"a Google API key", lazy(`\bAIza[\w-]{35}`)},
-	{"a Google OAuth token", lazy(`\bya29\.[\w-]{20,}`)},
-	{"an npm token", lazy(`\bnpm_[A-Za-z0-9]{30,}`)},
-	{"a PyPI token", lazy(`\bpypi-[\w-]{30,}`)},
-	{"a Hugging Face token", lazy(`\bhf_[A-Za-z0-9]{20,}`)},
-	{"a SendGrid key", lazy(`\bSG\.[\w-]{16,}\.[\w-]{16,}`)},
-	{"a Notion token", lazy(`\b(?:ntn_|secret_)[A-Za-z0-9]{30,}`)},
-	{"a Linear key", lazy(`\blin_api_\w{20,}`)},
-	{"a Telegram bot token", lazy(`\b\d{8,10}:AA[\w-]{30,}`)},
-	{"a JSON Web Token", lazy(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
+	{"a private key", lazyregexp.New(`-----BEGIN [A-Z ]*PRIVATE KEY-----`)},
+	{"a GitHub token", lazyregexp.New(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})`)},
+	{"a GitLab token", lazyregexp.New(`\bglpat-[\w-]{16,}`)},
+	{"an Anthropic key", lazyregexp.New(`\bsk-ant-[\w-]{16,}`)},
+	{"an API key of the form sk-…", lazyregexp.New(`\bsk-[\w-]{20,}`)},
+	{"a Stripe key", lazyregexp.New(`\b[rs]k_(?:live|test)_\w{16,}`)},
+	{"an AWS access key", lazyregexp.New(`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`)},
+	{"a Slack token", lazyregexp.New(`\bxox[abeoprs]-[\w-]{10,}`)},
+	{"a Slack webhook", lazyregexp.New(`hooks\.slack\.com/services/\w+/\w+/\w+`)},
+	{"a Google API key", lazyregexp.New(`\bAIza[\w-]{35}`)},
+	{"a Google OAuth token", lazyregexp.New(`\bya29\.[\w-]{20,}`)},
+	{"an npm token", lazyregexp.New(`\bnpm_[A-Za-z0-9]{30,}`)},
+	{"a PyPI token", lazyregexp.New(`\bpypi-[\w-]{30,}`)},
+	{"a Hugging Face token", lazyregexp.New(`\bhf_[A-Za-z0-9]{20,}`)},
+	{"a SendGrid key", lazyregexp.New(`\bSG\.[\w-]{16,}\.[\w-]{16,}`)},
+	{"a Notion token", lazyregexp.New(`\b(?:ntn_|secret_)[A-Za-z0-9]{30,}`)},
+	{"a Linear key", lazyregexp.New(`\blin_api_\w{20,}`)},
+	{"a Telegram bot token", lazyregexp.New(`\b\d{8,10}:AA[\w-]{30,}`)},
+	{"a JSON Web Token", lazyregexp.New(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*`)},
 }
 
 // configSecrets finds secrets in a configuration.
@@ -153,17 +155,17 @@ func secretInURL(s string) (kind string, length int) {
 }
 
 var (
-	urlForm   = lazy(`[a-z][a-z0-9+.-]*://\S+`)
-	reference = lazy(
+	urlForm   = lazyregexp.New(`[a-z][a-z0-9+.-]*://\S+`)
+	reference = lazyregexp.New(
 		`^\s*(?:\$\{[^}]*\}|\$\(\w+\)|\$\w+|%\w+%|\{\{[^}]*\}\}|\{(?:env|file):[^}]*\}|@[\w./~-]+` +
 			`|op://\S+|<[^>]*>)\s*$|\$\{(?:env|input|secret|file)?:?[\w.-]+(?::-?)?\}`)
-	secretName = lazy(
+	secretName = lazyregexp.New(
 		`(?i)(?:token|secret|passw(?:or)?d|passphrase|pwd|credential|auth(?:orization|entication|[_-]|$)|private[_-]?key|` +
 			`(?:api|access|secret|encryption|signing|account|master|license|service)[_-]?key|\bkey\b|_key\b|-key\b|apikey|cookie|session[_-]?id|\bpat\b|_pat\b)`)
-	publicName = lazy(
+	publicName = lazyregexp.New(
 		`(?i)(?:public|_file\b|_path\b|-file\b|-path\b|_url\b|_uri\b|endpoint|max[_-]?tokens|token[_-]?(?:limit|count|budget|url)|author\b|_id\b|keyboard)`)
-	path        = lazy(`^(?:[~.]{0,2}/|[A-Za-z]:[/\\])`)
-	placeholder = lazy(
+	path        = lazyregexp.New(`^(?:[~.]{0,2}/|[A-Za-z]:[/\\])`)
+	placeholder = lazyregexp.New(
 		`(?i)^(?:x{4,}|\*{3,}|\.{3,}|.*(?:your|example|change[_-]?me|placeholder|dummy|insert|replace|redacted|todo).*)$`)
 )
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"github.com/stdwire/stdwire/internal/lazyregexp"
 )
 
 // A mention is a server or tool that a word may stand for.
@@ -139,7 +141,7 @@ func sentenceEnd(s string, i int) int {
 	return len(s)
 }
 
-var sentencePattern = lazy(`[.!?]\s|\n\s*\n`)
+var sentencePattern = lazyregexp.New(`[.!?]\s|\n\s*\n`)
 
 // textIndex caches properties of a text and its sentences.
 type textIndex struct {
@@ -220,10 +222,10 @@ func isFollowedBy(s string, end int, what func() *regexp.Regexp) bool {
 }
 
 var (
-	serverWord = lazy(`(?i)^['"` + "`" +
+	serverWord = lazyregexp.New(`(?i)^['"` + "`" +
 		`]?(?:'s)?\s+(?:mcp\s+)?(?:server|mcp|tools?|functions?)\b|^__|^/[a-z_]+\b`)
-	toolWord  = lazy(`(?i)^['"` + "`" + `]?\s+(?:tool|function)\b|^\(\)`)
-	directive = lazy(
+	toolWord  = lazyregexp.New(`(?i)^['"` + "`" + `]?\s+(?:tool|function)\b|^\(\)`)
+	directive = lazyregexp.New(
 		`(?i)\b(?:instead|before|after|whenever|always|never|must|do\s+not|don't|rather\s+than|override|replaces?|ignore|when(?:\s+\S+){0,6}\s+(?:called|used|invoked|available|present)|prefer|first|avoid|deprecated|broken|unsafe)\b`)
 )
 

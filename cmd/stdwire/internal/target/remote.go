@@ -140,6 +140,15 @@ func (r *Remote) Host() string {
 // Public returns the options of requests without credentials.
 func (r *Remote) Public() streamable.Options { return streamable.Options{TLS: r.tls} }
 
+// Endpoint returns the endpoint that the flags describe, with the values of its headers left out.
+func (r *Remote) Endpoint() *config.Endpoint {
+	e := &config.Endpoint{URL: r.URL, TLS: r.files.TLS, Headers: map[string]string{}}
+	for name := range r.Header {
+		e.Headers[name] = ""
+	}
+	return e
+}
+
 // Dial returns the transport to the server.
 func (r *Remote) Dial() client.Transport { return r.dial(nil) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
@@ -48,6 +49,7 @@ type problem struct {
 	Hint    string          `json:"hint,omitempty"`
 	Stderr  string          `json:"stderr,omitempty"` // the end of the server's, if it may say why
 	RPC     *int            `json:"rpc,omitempty"`    // the code of a JSON-RPC error
+	Said    string          `json:"said,omitempty"`   // its message, unless Message has it
 	Data    json.RawMessage `json:"data,omitempty"`   // of a JSON-RPC error
 }
 
@@ -60,6 +62,9 @@ func newProblem(err error) *problem {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		code := int(e.Code)
 		p.RPC, p.Data = &code, e.Data
+		if !strings.Contains(p.Message, e.Message) {
+			p.Said = e.Message
+		}
 	}
 	return p
 }

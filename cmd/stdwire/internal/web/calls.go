@@ -17,12 +17,13 @@ import (
 
 // A callRequest is a request that the page wants to be sent.
 type callRequest struct {
-	Server  string          `json:"server"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params,omitempty"` // an object
-	Meta    mcp.Meta        `json:"meta,omitzero"`    // further members of _meta
-	Task    bool            `json:"task,omitempty"`   // of tools/call: run it as a task
-	Seconds float64         `json:"seconds,omitempty"`
+	Server string          `json:"server"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params,omitempty"` // an object
+	Meta   mcp.Meta        `json:"meta,omitzero"`    // further members of _meta
+	// Task runs tools/call as a task. With tasks/get it waits until the task has ended.
+	Task    bool    `json:"task,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
 }
 
 // A call is a request that was sent, and what came of it. The calls live here and not in the page,
@@ -30,8 +31,9 @@ type callRequest struct {
 type call struct {
 	ID       int64               `json:"id"`
 	Request  callRequest         `json:"request"`
-	Began    int64               `json:"began"`        // milliseconds since 1970
-	Ms       float64             `json:"ms,omitempty"` // how long it took; 0 while it runs
+	Tool     string              `json:"tool,omitempty"` // of tools/call
+	Began    int64               `json:"began"`          // milliseconds since 1970
+	Ms       float64             `json:"ms,omitempty"`   // how long it took; 0 while it runs
 	Running  bool                `json:"running"`
 	Progress *mcp.ProgressParams `json:"progress,omitempty"`
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
@@ -87,6 +89,9 @@ func (c *calls) start(in callRequest) (int64, error) {
 	ctx, cancel := context.WithCancel(c.ctx)
 	started := &call{Request: in, Began: time.Now().UnixMilli(), Running: true, cancel: cancel,
 		done: make(chan struct{})}
+	if in.Method == mcp.MethodCallTool {
+		started.Tool = tool
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running >= maxRunning {
@@ -153,6 +158,10 @@ func (c *calls) run(ctx context.Context, one *call, tool string) {
 // send sends a request as the command for it does.
 func (c *calls) send(ctx context.Context, cl *client.Client, in callRequest, tool string,
 	options []client.CallOption) (json.RawMessage, error) {
+	if in.Method == mcp.MethodGetTask && in.Task { // the task lives on if the wait ends
+		id, _ := jsonscan.Text(jsonscan.Member(in.Params, "taskId"))
+		return cl.Task(id).WaitRaw(ctx, options...)
+	}
 	if in.Method != mcp.MethodCallTool {
 		return cl.Call(ctx, in.Method, in.Params, options...)
 	}
@@ -185,7 +194,7 @@ func (c *calls) forget() {
 	}
 }
 
-// list returns all calls without their results.
+// list returns all calls without their results and the questions of their tasks.
 func (c *calls) list() []call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,6 +202,11 @@ func (c *calls) list() []call {
 	for _, one := range c.all {
 		brief := *one
 		brief.Result, brief.Request.Params = nil, nil
+		if one.Task != nil {
+			task := *one.Task
+			task.Result, task.InputRequests = nil, nil
+			brief.Task = &task
+		}
 		list = append(list, brief)
 	}
 	return list

@@ -17,7 +17,9 @@ const (
 	topicQuestions = "questions"
 	topicUpdates   = "updates" // of subscribed resources
 
-	topicExtensions = "extensions" // that are declared to servers
+	topicList          = "list "         // of any server, with the method that lists it
+	topicExtensions    = "extensions"    // that are declared to servers
+	topicAuthorization = "authorization" // logins and credentials
 )
 
 // changes counts the changes of each topic. A page that is told of a change fetches what it shows;
@@ -58,24 +60,13 @@ const (
 // until the page disconnects or stops reading.
 func (c *changes) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
-	control := http.NewResponseController(w)
 	heartbeat := time.NewTicker(streamHeartbeat)
 	defer heartbeat.Stop()
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for {
 		versions, changed := c.current()
-		text, err := json.Marshal(versions)
-		if err == nil {
-			err = control.SetWriteDeadline(time.Now().Add(streamWrite))
-		}
-		if err == nil {
-			_, err = fmt.Fprintf(w, "data: %s\n\n", text)
-		}
-		if err == nil {
-			err = control.Flush()
-		}
-		if err != nil {
+		if writeEvent(w, versions) != nil {
 			return
 		}
 		pause.Reset(streamPause)
@@ -91,4 +82,21 @@ func (c *changes) serve(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// writeEvent writes a value as a Server-Sent Event. The error says that the page has gone, or has
+// stopped reading.
+func writeEvent(w http.ResponseWriter, value any) error {
+	control := http.NewResponseController(w)
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = control.SetWriteDeadline(time.Now().Add(streamWrite))
+	}
+	if err == nil {
+		_, err = fmt.Fprintf(w, "data: %s\n\n", text)
+	}
+	if err == nil {
+		err = control.Flush()
+	}
+	return err
 }

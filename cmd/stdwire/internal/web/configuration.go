@@ -154,10 +154,11 @@ type fileChange struct {
 	Digest string `json:"digest"` // of the content that it is meant for; "" for any, if not Write
 	Write  bool   `json:"write"`  // otherwise it is only shown
 
-	Server     string         `json:"server"`     // the one to add, replace or remove
+	Server     string         `json:"server"`     // the one to add, replace, remove or move
 	From       string         `json:"from"`       // the one whose definition and secrets it has
 	Definition string         `json:"definition"` // JSON, see [config.File.Put]
 	Remove     bool           `json:"remove"`
+	Swap       string         `json:"swap"` // the one to exchange places with
 	Import     *importRequest `json:"import"`
 }
 
@@ -217,6 +218,8 @@ func (c *configuration) changed(source config.Source, data []byte, in fileChange
 		return c.merge(source.Path, data, in.Import)
 	case in.Remove:
 		return config.Parse(c.env, source, data).Remove(in.Server)
+	case in.Swap != "":
+		return config.Parse(c.env, source, data).Swap(in.Server, in.Swap)
 	case !json.Valid([]byte(in.Definition)):
 		return nil, errors.New("the definition is not JSON")
 	}

@@ -124,6 +124,26 @@ func TestChangeConfiguration(t *testing.T) {
 	assert.Assert(t, cmp.Contains(exported["text"], `"KEY": "…"`))
 }
 
+// Servers that exchange places keep all else, their state too.
+func TestSwapServers(t *testing.T) {
+	e := edit(t, twoServers, false)
+	assert.NilError(t, e.site.servers.manager.Disable("one"))
+	e.write(fileChange{Server: "one", Swap: "two"})
+	assert.Equal(t, e.content(), `{
+  // mine
+  "mcpServers": {
+    "two": {"url": "https://example.com/mcp"},
+    "one": {"command": "first", "env": {"KEY": "hidden1"}}
+  }
+}
+`)
+	assert.DeepEqual(t, e.ids(), []string{"two", "one"})
+	assert.Equal(t, string(e.site.servers.statuses()[1].State), "disabled")
+	status, body := e.post("/api/config/change",
+		fileChange{File: e.path, Server: "one", Swap: "none"}, nil)
+	assert.Equal(t, status, 400, "%s", body)
+}
+
 // A server whose definition has not changed keeps its state, and a changed one has the new one.
 func TestChangedServersAlone(t *testing.T) {
 	e := edit(t, twoServers, false)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/stdwire/stdwire/client"
@@ -12,6 +13,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/scan"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
 // definitions are what a server offers, and what is to be said about it.
@@ -30,6 +33,50 @@ type definition struct {
 	Pin        pin.State       `json:"pin,omitempty"`    // "" if the kind was never pinned
 	Diff       []diffLine      `json:"diff,omitempty"`   // to the pin
 	Findings   []scan.Finding  `json:"findings,omitempty"`
+
+	// Of a tool:
+	Excluded    string        `json:"excluded,omitempty"` // why a client must not offer it
+	Headers     []headerOf    `json:"headers,omitempty"`
+	Portability []portability `json:"portability,omitempty"`
+}
+
+// A headerOf is an argument that is sent as a header, too.
+type headerOf struct {
+	Argument string `json:"argument"`
+	Header   string `json:"header"`
+}
+
+// A portability is what hosts have to convert in a tool for the API of a model.
+type portability struct {
+	What   string          `json:"what"`
+	Places []scan.Obstacle `json:"places"`
+}
+
+// describeTool adds what is to be said about a tool to its definition. overHTTP says that the
+// server is at a URL, in the modern era.
+func (d *definition) describeTool(overHTTP bool) {
+	schema := jsonscan.Member(d.Definition, "inputSchema")
+	headers, err := mcp.HeaderParams(schema)
+	switch {
+	case err != nil && overHTTP:
+		d.Excluded = "a client must not offer it: " + err.Error()
+	case err != nil:
+		d.Excluded = "a client must not offer it over HTTP: " + err.Error()
+	case overHTTP:
+		for _, h := range headers {
+			d.Headers = append(d.Headers, headerOf{strings.Join(h.Path, "."),
+				mcp.HeaderParamPrefix + h.Header})
+		}
+	}
+	name, _ := jsonscan.Text(jsonscan.Member(d.Definition, "name"))
+	for _, r := range scan.PortabilityRules() {
+		if !r.Converted { // a finding of the scan
+			continue
+		}
+		if places := r.Find(name, schema); places != nil {
+			d.Portability = append(d.Portability, portability{r.What, places})
+		}
+	}
 }
 
 // A diffLine is a difference of two JSON texts.
@@ -67,6 +114,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 				d := definition{Definition: text}
 				if kind == pin.Tool {
 					d.Denied = !one.filter.Allows(kind.Name(text))
+					d.describeTool(one.url != "" && c.Era() == mcp.Modern)
 				}
 				all.Lists[kind] = append(all.Lists[kind], d)
 			}

@@ -70,36 +70,45 @@ type observer struct {
 }
 
 func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
-	id := requestID(r)
+	sent := bodyOf(r)
+	id := requestID(sent)
 	began := time.Now()
+	network := o.traffic.network
+	one := network.begin(o.lane, r, sent)
 	response, err := o.next.RoundTrip(r)
-	if id == "" {
-		return response, err
-	}
-	e := &exchange{Method: r.Method, Ms: command.Milliseconds(time.Since(began)),
-		Request: public(r.Header)}
+	e := one.exchange
+	e.Ms = command.Milliseconds(time.Since(began))
 	if err != nil {
 		e.Error = strings.TrimSpace(err.Error())
 	} else {
 		e.Proto, e.Status, e.Response = response.Proto, response.Status, public(response.Header)
+		response.Body = &recordedBody{response.Body, network, one}
 	}
-	o.traffic.keep(o.lane, id, e)
+	network.update(func() { one.exchange, one.Open = e, err == nil })
+	if id != "" {
+		o.traffic.keep(o.lane, id, &e)
+	}
 	return response, err
 }
 
-// requestID returns the id of the request in the body, as JSON, or "".
-func requestID(r *http.Request) string {
+// bodyOf returns the body of a request, if it is in memory.
+func bodyOf(r *http.Request) []byte {
 	if r.GetBody == nil {
-		return ""
+		return nil
 	}
 	body, err := r.GetBody()
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer body.Close()
-	text, err := io.ReadAll(body) // it is in memory already
+	text, _ := io.ReadAll(body) // without an error, as it is in memory
+	return text
+}
+
+// requestID returns the id of the request that a body is, as JSON, or "".
+func requestID(text []byte) string {
 	text = bytes.TrimSpace(text)
-	if err != nil || len(text) == 0 || text[0] != '{' || jsonscan.Member(text, "method") == nil {
+	if len(text) == 0 || text[0] != '{' || jsonscan.Member(text, "method") == nil {
 		return ""
 	}
 	return string(jsonscan.Member(text, "id"))

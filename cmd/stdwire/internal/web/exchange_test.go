@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -63,6 +64,55 @@ func TestExchange(t *testing.T) {
 		assert.Assert(t, !strings.Contains(text, "hunter"), "%s", text)
 	}
 	assert.Assert(t, last != "")
+
+	// every HTTP request is listed, with the bodies as bytes
+	status, list := v.send("GET", "/api/network", "", v.key())
+	assert.Equal(t, status, 200)
+	assert.Assert(t, !strings.Contains(list, "hunter"), "%s", list)
+	var requests []struct {
+		N      int64
+		Method string
+		Status string
+	}
+	assert.NilError(t, json.Unmarshal([]byte(list), &requests))
+	assert.Assert(t, len(requests) >= 2)
+	assert.Equal(t, requests[0].Status, "503 Service Unavailable")
+	discovery := requests[len(requests)-1]
+	assert.Equal(t, discovery.Method+" "+discovery.Status, "POST 200 OK")
+	status, text := v.send("GET", fmt.Sprintf("/api/network/%d", discovery.N), "", v.key())
+	assert.Equal(t, status, 200)
+	assert.Assert(t, !strings.Contains(text, "hunter"), "%s", text)
+	var whole struct{ Sent, Received []byte }
+	assert.NilError(t, json.Unmarshal([]byte(text), &whole))
+	assert.Assert(t, cmp.Contains(string(whole.Sent), `"server/discover"`))
+	assert.Assert(t, cmp.Contains(string(whole.Received), `"supportedVersions"`))
+	status, _ = v.send("GET", "/api/network/999", "", v.key())
+	assert.Equal(t, status, 404)
+}
+
+// The requests that are kept, and the bytes of their bodies, are limited.
+func TestNetworkLimits(t *testing.T) {
+	n := &network{changes: newChanges()}
+	large := []byte(strings.Repeat("x", maxHTTPBody+1))
+	r := httptest.NewRequest("POST", "http://u:secret@a.test/mcp?key=secret", nil)
+	for range maxRequests + 1 {
+		n.begin("s", r, large)
+	}
+	all := n.list()
+	assert.Equal(t, len(all), maxRequests)
+	assert.Equal(t, all[len(all)-1].N, int64(2))
+	assert.Equal(t, all[0].URL, "http://a.test/mcp")
+	body := &recordedBody{io.NopCloser(strings.NewReader(strings.Repeat("y", 3*maxHTTPBody))), n,
+		n.all[0]}
+	_, err := io.Copy(io.Discard, body)
+	assert.NilError(t, err)
+	one, err := n.get(2)
+	assert.NilError(t, err)
+	assert.Equal(t, len(one.Sent), maxHTTPBody)
+	assert.Equal(t, one.SentSize, int64(maxHTTPBody+1))
+	assert.Equal(t, len(one.Received), maxHTTPBody)
+	assert.Equal(t, one.ReceivedSize, int64(3*maxHTTPBody))
+	assert.Assert(t, !one.Open)
 }
 
 // Headers that repeat parameters, which the message shows, too, are decoded.

@@ -235,6 +235,10 @@ func (f *frames) routes(mux *http.ServeMux) {
 	post(mux, "/api/apps/read", func(r *http.Request, in struct{ Server, Tool string }) (any, error) {
 		return f.summary(r.Context(), in.Server, in.Tool)
 	})
+	post(mux, "/api/previews", func(r *http.Request, in struct{ HTML string }) (any, error) {
+		path, err := f.sandbox.preview(in.HTML)
+		return map[string]string{"address": f.sandbox.at(r) + path}, err
+	})
 	post(mux, "/api/apps", func(r *http.Request, in frameRequest) (any, error) {
 		return f.show(r.Context(), in, f.sandbox.at(r))
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/doctor"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/savedcall"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
@@ -28,11 +29,13 @@ type site struct {
 	calls     *calls
 	saved     *saved
 	frames    *frames
+	logins    *logins
 	// configuration is the files that the page can change; nil if it was opened without any.
 	configuration *configuration
 	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
 	doctor func(ctx context.Context, id string) (*doctor.Report, error)
+	std    *term.Streams
 }
 
 // maxTrafficPage is the number of messages of one answer.
@@ -82,6 +85,10 @@ func (s *site) routes() http.Handler {
 		return s.traffic.after(n, maxTrafficPage), nil
 	})
 	get("/api/traffic/{n}", s.message)
+	get("/api/logs", func(r *http.Request) (any, error) {
+		f, err := newLogFilter(r)
+		return s.traffic.logs(f), err
+	})
 	get("/api/search", func(r *http.Request) (any, error) {
 		return s.traffic.search(r.URL.Query().Get("text")), nil
 	})
@@ -98,8 +105,11 @@ func (s *site) routes() http.Handler {
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
-		if _, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
+		if one, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
 			return nil, cmp.Or(err, notFound("check of", r.PathValue("id")))
+		} else if one.added {
+			return nil, command.Usagef("the doctor sees no servers that the page has added").WithHint(
+				"at the terminal: stdwire doctor --url " + one.url)
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
@@ -135,6 +145,9 @@ func (s *site) routes() http.Handler {
 			func(_ *server, c *client.Client) error { return c.RootsChanged(r.Context()) })
 	})
 	post(mux, "/api/servers/{id}/complete", s.complete)
+	post(mux, "/api/servers/{id}/stream", func(r *http.Request, in struct{ Omit bool }) (any, error) {
+		return nil, s.servers.omitStream(r.PathValue("id"), in.Omit)
+	})
 	post(mux, "/api/calls", func(_ *http.Request, in callRequest) (any, error) {
 		id, err := s.calls.start(in)
 		return map[string]int64{"id": id}, err
@@ -176,7 +189,12 @@ func (s *site) routes() http.Handler {
 	mux.HandleFunc("POST /api/recordings", s.upload)
 	s.configuration.routes(mux)
 	s.frames.routes(mux)
+	s.logins.routes(mux)
+	s.addRoutes(mux)
 	s.servers.skillRoutes(mux)
+	s.servers.taskRoutes(mux)
+	s.traffic.network.routes(mux)
+	mux.HandleFunc("POST /api/load", (&loads{servers: s.servers}).serve)
 	s.servers.extensionRoutes(mux)
 	return mux
 }

@@ -3,11 +3,15 @@ package web
 import (
 	"crypto/rand"
 	_ "embed"
+	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
 // proxy is the sandbox proxy of MCP Apps: a page of another origin that shows the HTML of an app in
@@ -16,17 +20,60 @@ import (
 //go:embed sandbox.html
 var proxy []byte
 
-// A sandbox serves the proxies of the apps that are shown, from a port of its own. It has nothing
-// else: no key, no API, no file of the page.
+// A sandbox serves the proxies of the apps that are shown, and previews of HTML, from a port of its
+// own. It has nothing else: no key, no API, no file of the page.
 type sandbox struct {
 	listener net.Listener
 	page     int // the port of the page
 
 	mu       sync.Mutex
 	policies map[string]string // Content-Security-Policy by the id of the frame
+	previews []preview         // the oldest first
 }
 
 func newSandbox() *sandbox { return &sandbox{policies: map[string]string{}} }
+
+// A preview is HTML of a server that the user looks at. It has no script, and fetches nothing.
+type preview struct {
+	id   string
+	html string
+}
+
+const (
+	maxPreviews = 8
+	maxPreview  = 8 << 20 // bytes
+	// previewPolicy is the Content-Security-Policy of previews. Without allow-scripts, sandbox also
+	// blocks a refresh; the policy of the page blocks links to elsewhere.
+	previewPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; " +
+		"media-src data:; base-uri 'none'; form-action 'none'; sandbox; frame-ancestors "
+)
+
+// preview returns the path of a preview of HTML. The oldest ones are forgotten.
+func (s *sandbox) preview(html string) (path string, err error) {
+	if len(html) > maxPreview {
+		return "", command.BadArgs("the HTML has more than %d bytes", maxPreview)
+	}
+	one := preview{rand.Text(), html}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.previews = append(s.previews, one)
+	if len(s.previews) > maxPreviews {
+		s.previews = slices.Delete(s.previews, 0, 1)
+	}
+	return "/preview/" + one.id, nil
+}
+
+// previewAt returns the HTML of a preview.
+func (s *sandbox) previewAt(path string) (html string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, one := range s.previews {
+		if path == "/preview/"+one.id {
+			return one.html, true
+		}
+	}
+	return "", false
+}
 
 // listen opens the port of the sandbox beside that of the page.
 func (s *sandbox) listen(page net.Addr) (err error) {
@@ -102,6 +149,12 @@ func (s *sandbox) handler(a *access) http.Handler {
 		}
 		if !framed(r) {
 			refuse(w, http.StatusForbidden, "this is for a frame of the page of stdwire web")
+			return
+		}
+		if html, known := s.previewAt(r.URL.Path); known {
+			h.Set("Content-Security-Policy", previewPolicy+origin(r.Host, s.page))
+			h.Set("Content-Type", contentTypes[".html"])
+			_, _ = io.WriteString(w, html)
 			return
 		}
 		policy, known := s.policy(strings.TrimPrefix(r.URL.Path, "/"))

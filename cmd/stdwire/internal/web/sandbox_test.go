@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -57,6 +58,36 @@ func TestSandbox(t *testing.T) {
 		"form-action 'none'; frame-ancestors http://127.0.0.1:4000")
 	s.remove(id)
 	assert.Equal(t, send("GET", "/"+id).Code, 404)
+}
+
+// A preview is HTML that can do nothing, and only the latest ones are kept.
+func TestPreview(t *testing.T) {
+	v := visit(t)
+	s := v.site.frames.sandbox
+	assert.NilError(t, s.listen(fakeAddr("127.0.0.1:4000")))
+	defer s.listener.Close()
+	handler := s.handler(v.access)
+	status, text := v.send("POST", "/api/previews", `{"html":"<script>1</script>"}`, v.key())
+	assert.Equal(t, status, 200)
+	var first struct{ Address string }
+	assert.NilError(t, json.Unmarshal([]byte(text), &first))
+	_, path, _ := strings.Cut(first.Address, s.listener.Addr().String())
+	w := request(handler, "GET", path, "")
+	assert.Equal(t, w.Body.String(), "<script>1</script>")
+	policy := w.Header().Get("Content-Security-Policy")
+	assert.Assert(t, strings.HasPrefix(policy, "default-src 'none'; style-src 'unsafe-inline'; "), policy)
+	assert.Assert(t, strings.HasSuffix(policy, "; sandbox; frame-ancestors http://127.0.0.1:4000"), policy)
+	assert.Equal(t, request(handler, "GET", path, "", "Sec-Fetch-Site: none").Code, 403)
+	assert.Equal(t, request(handler, "GET", path[:len(path)-1], "").Code, 404)
+
+	status, _ = v.send("POST", "/api/previews", `{"html":"`+strings.Repeat("x", maxPreview+1)+`"}`,
+		v.key())
+	assert.Equal(t, status, 400)
+	for range maxPreviews {
+		_, err := s.preview("x")
+		assert.NilError(t, err)
+	}
+	assert.Equal(t, request(handler, "GET", path, "").Code, 404)
 }
 
 // The page may show frames of the sandbox, and of nothing else.

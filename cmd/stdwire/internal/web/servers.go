@@ -1,12 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +33,11 @@ type server struct {
 	disabled bool     // by the configuration
 	gateway  bool     // it is the gateway that the page watches
 	upstream host.Server
+	// endpoint returns how it is reached at its URL; nil for one that has none
+	endpoint func() (*config.Endpoint, error)
+	added    bool   // by the page, until the process ends
+	given    string // the URL, as it was added; it may be secret
+	login    string // the command that logs in to it; "" if nobody can
 }
 
 // servers are the servers of the page. A [host.Manager] starts, restarts and ends them.
@@ -45,11 +47,15 @@ type servers struct {
 	traffic   *traffic
 	questions *questions
 
+	changing sync.Mutex // held while all changes
+
 	mu         sync.Mutex
 	all        []*server             // by the order of the configuration
 	state      map[string]*connected // by server
 	updates    []update
 	undeclared map[string]bool // extensions that are not declared, by id
+	noStream   map[string]bool // servers whose GET stream is left out, by id
+	closed     string          // why the page adds no servers; "" if it can
 }
 
 // connected is what is known of the latest connection to a server.
@@ -83,7 +89,7 @@ const maxUpdates = 1000
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
 	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{},
-		undeclared: map[string]bool{}}
+		undeclared: map[string]bool{}, noStream: map[string]bool{}}
 	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
 	return s
 }
@@ -133,7 +139,10 @@ func (s *servers) answer(id string, o *client.Options) {
 		}
 		return result.Roots, nil
 	}
-	o.OnListChanged = func(string) { s.changes.add(topicDefinitions(id)) }
+	o.OnListChanged = func(method string) {
+		s.changes.add(topicDefinitions(id))
+		s.changes.add(topicList + method)
+	}
 	o.OnResourceUpdated = func(uri string) { s.updated(id, uri) }
 }
 
@@ -222,9 +231,20 @@ func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Cl
 	}
 	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(one, c) })
 	if e, ok := errors.AsType[*host.UnavailableError](err); ok { // the cause has the remedy
-		return e.Err
+		err = e.Err
 	}
-	return err
+	return one.explain(err)
+}
+
+// explain returns an error of a server with where to log in, if that is the remedy.
+func (one *server) explain(err error) error {
+	f := target.Explain(err)
+	if one.login == "" || f == nil || f.Code != "auth_required" {
+		return err
+	}
+	with := *f
+	with.Hint = "log in, under Authorization or at the terminal: " + one.login
+	return &with
 }
 
 // A serverStatus is a server as the page shows it.
@@ -233,7 +253,9 @@ type serverStatus struct {
 	Selector string     `json:"selector"`
 	URL      string     `json:"url,omitempty"`
 	Source   string     `json:"source,omitempty"`
-	File     string     `json:"file,omitempty"`    // of Source
+	File     string     `json:"file,omitempty"`  // of Source
+	Added    bool       `json:"added,omitempty"` // by the page
+	NoStream bool       `json:"no_stream,omitempty"`
 	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, which is called for it
 	Gateway  bool       `json:"gateway,omitempty"` // it is that gateway
 	State    host.State `json:"state"`
@@ -258,11 +280,12 @@ func (s *servers) statuses() []serverStatus {
 	for _, one := range s.all {
 		now := states[one.id]
 		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
-			Source: one.source, File: one.file, State: now.State, Uses: now.Uses,
-			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway}
+			Source: one.source, File: one.file, Added: one.added, State: now.State, Uses: now.Uses,
+			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway,
+			NoStream: s.noStream[one.id]}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
-			status.Problem = newProblem(now.Err)
+			status.Problem = newProblem(one.explain(now.Err))
 		}
 		if c := s.state[one.id]; c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
@@ -295,109 +318,45 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 	},
 	"disable": func(s *servers, _ context.Context, id string) error { return s.manager.Disable(id) },
 	"enable":  func(s *servers, _ context.Context, id string) error { return s.manager.Enable(id) },
+	"forget":  func(s *servers, _ context.Context, id string) error { return s.forget(id) },
 }
 
 // addTarget adds the server of a command line. The caller has called t.Check and resolved the
 // configuration.
 func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
+	one := s.targetServer(t, std)
+	t.Observe = s.observe(one.id)
+	return s.add(one)
+}
+
+// targetServer returns the server of a command line.
+func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 	up := t.KeptServer(std, s.manager.Log)
-	t.Observe = s.traffic.observe(up.ID)
 	one := &server{id: up.ID, upstream: up, filter: &up.Filter, config: t.Config()}
 	switch {
 	case t.Connection != "":
 		one.selector = "@" + t.Connection
 	case t.Configured.ID != "":
 		one.selector = "-s " + t.Configured.ID
+		if endpoint := t.Configured.Endpoint; endpoint.URL != "" {
+			one.url, _ = target.PublicURL(endpoint.URL)
+			one.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
+			if target.NoLogin(endpoint) == "" {
+				one.login = target.LoginCommand(t.Configured.ID, "")
+			}
+		}
 	case t.Remote.URL != "":
 		one.url, _ = target.PublicURL(t.Remote.URL)
 		one.selector = "--url " + one.url
+		one.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
+		if target.NoLogin(t.Remote.Endpoint()) == "" {
+			one.login = target.LoginCommand("", t.Remote.URL)
+		}
 	case t.Words != nil:
 		one.selector = "-- " + t.LaunchedName()
 		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
 			one.selector += " …" // arguments may be secret
 		}
 	}
-	return s.add(one)
-}
-
-// setConfigured makes the servers those of the configuration. One whose definition is as it was
-// keeps running; another is stopped. Those that cannot be used are listed with the reason. It must
-// not be called concurrently.
-func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
-	s.mu.Lock()
-	before := s.all
-	s.mu.Unlock()
-	defer s.changes.add(topicServers)
-	var now []*server
-	kept := map[string]bool{}
-	for _, each := range c.Servers {
-		one := s.configured(c, each, log)
-		now = append(now, one)
-		kept[one.id] = slices.ContainsFunc(before, func(old *server) bool {
-			return old.id == one.id && old.digest == one.digest && old.disabled == one.disabled &&
-				old.refusal == nil && one.refusal == nil
-		})
-	}
-	for _, old := range before {
-		if !kept[old.id] {
-			s.manager.Remove(old.id)
-			s.changes.add(topicDefinitions(old.id))
-		}
-	}
-	s.mu.Lock()
-	s.all = now
-	for _, old := range before {
-		if !kept[old.id] {
-			delete(s.state, old.id)
-		}
-	}
-	s.mu.Unlock()
-	for _, one := range now {
-		if kept[one.id] {
-			continue
-		}
-		if err := s.manage(one); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// configured returns a server of the configuration.
-func (s *servers) configured(c *target.Selection, each *config.Server, log *slog.Logger) *server {
-	store := config.UserStore(c.Env)
-	one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
-		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
-		digest: each.Digest(), disabled: each.Disabled}
-	err := cmp.Or(each.Err, store.Check(each))
-	if err != nil {
-		one.refusal = newProblem(target.ConfigFailure(err))
-	} else if each.URL != "" {
-		one.url, _ = target.PublicURL(each.URL)
-	}
-	one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
-		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
-		Options: each.Options(client.Options{
-			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
-		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
-			// the files may have changed since the page was opened
-			if err := store.Check(each); err != nil {
-				return nil, target.ConfigFailure(err)
-			}
-			written, err := s.manager.Log(each.ID)
-			if err != nil {
-				return nil, err
-			}
-			endpoint, err := each.Resolve(c.Env)
-			if err != nil {
-				return nil, err
-			}
-			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
-				Observe: s.traffic.observe(each.ID)}
-			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
-				cmd.Stderr, cmd.Started = written, written.Started
-			})
-			return connection, target.AddLoginHint(each.ID, err)
-		}}
 	return one
 }

@@ -44,6 +44,7 @@ var defaultLimits = limits{200_000, 512 << 20}
 type traffic struct {
 	changes *changes
 	limits  limits
+	network *network
 
 	mu          sync.Mutex
 	last        int64 // number of the latest message
@@ -60,7 +61,8 @@ type lane struct {
 }
 
 func newTraffic(c *changes) *traffic {
-	return &traffic{changes: c, limits: defaultLimits, lanes: map[string]*lane{}}
+	return &traffic{changes: c, limits: defaultLimits, network: &network{changes: c},
+		lanes: map[string]*lane{}}
 }
 
 // cost is the memory that a message takes, about.

@@ -13,6 +13,9 @@
 //	configuration  the files that define them, and changes of these
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
+//	logins         logins to servers that the page has begun
+//	network        the latest HTTP requests to servers
+//	loads          calls that are repeated while the page reads how long they take
 //	frames         the apps that the page shows, as views of package apps
 //
 // # Security
@@ -55,8 +58,9 @@ func WebCommand() command.Command {
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
-and skills of servers, calls and verifies them, answers their questions, and shows every message on
-a timeline. Without a server it has all servers of the configuration and starts those that are used.
+and skills of servers, calls and verifies them, follows their tasks, repeats calls to measure them,
+answers the questions of servers, and shows every message on a timeline. Without a server it has all
+servers of the configuration and starts those that are used.
 FILE is a recording of stdwire tap; no server is needed for it.
 
 --tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
@@ -71,13 +75,18 @@ and the name that it has given itself, which proves nothing; after 64 lanes, oth
 With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
 first on the page; one that the command fails to answer waits for you.
 
-Servers of the configuration are added, edited, copied, removed and imported on the page. Each change
-of a file is shown before it is written; values of variables and headers stay in the file, and are
+Servers of the configuration are added, edited, moved, copied, removed and imported on the page. Each
+change of a file is shown before it is written; values of variables and headers stay in the file, and are
 never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
+You log in to servers on the page too, and out; it shows who has issued which scopes until when, and
+no token.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that wants to reach other machines, or to
 use the camera or the like, is shown when you have agreed.
+
+A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The page
+asks before it connects to the URL, and fills in arguments; it runs nothing by itself.
 
 The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
 and nothing is fetched from other machines but what such an app loads. --listen with another address
@@ -157,6 +166,7 @@ func (o *options) run(ctx context.Context, std *term.Streams) error {
 		}
 		s.calls.wg.Wait()
 		s.frames.wg.Wait()
+		s.logins.wg.Wait()
 		s.servers.manager.Close()
 	}()
 	if err := o.fill(ctx, std, s); err != nil {
@@ -198,6 +208,8 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 	if isTCP && !at.IP.IsLoopback() {
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
+		s.logins.disable("other machines can reach this page: log in at the terminal")
+		s.servers.close("other machines can reach this page: it connects to no further servers")
 		if s.configuration != nil { // a definition is a command to run
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
@@ -218,12 +230,14 @@ func newSite(ctx context.Context) *site {
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
 	s.questions.only = s.calls.only
+	s.logins = newLogins(ctx, s.servers, c)
 	s.frames = newFrames(s)
 	return s
 }
 
 // fill adds the servers or the recording of the command line.
 func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
+	s.std = std
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
 	var err error
 	if s.saved, err = openSaved(o.calls); err != nil {

@@ -1,18 +1,22 @@
 // The frame of the page: views, the address, keys, colours.
 import * as api from './api.js';
+import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
 import { explore } from './explore.js';
+import { logs } from './logs.js';
 import { monitor } from './monitor.js';
+import { network } from './network.js';
 import { questions } from './questions.js';
 import { saved } from './saved.js';
 import { servers } from './servers.js';
 import { emit, on, start, state } from './store.js';
+import { tasks } from './tasks.js';
 import { timeline } from './timeline.js';
 
 const views = [
   ['servers', 'Servers', servers], ['tools', 'Tools', explore], ['resources', 'Resources', explore],
-  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['timeline', 'Timeline', timeline],
-  ['saved', 'Saved calls', saved],
+  ['templates', 'Templates', explore], ['prompts', 'Prompts', explore], ['skills', 'Skills', explore], ['tasks', 'Tasks', tasks], ['timeline', 'Timeline', timeline],
+  ['logs', 'Logs', logs], ['network', 'HTTP', network], ['saved', 'Saved calls', saved],
 ];
 
 const $ = id => document.getElementById(id);
@@ -26,6 +30,11 @@ function route() {
 }
 
 function show() {
+  if (location.hash.startsWith('#serverUrl=')) {
+    const query = new URLSearchParams(location.hash.slice(1));
+    history.replaceState(null, '', '#/servers'); // a page that is reloaded does not ask again
+    confirmLink(query);
+  }
   const at = route();
   const found = views.find(([name]) => name === at.name) ?? views[0];
   for (const a of $('views').children) {
@@ -39,6 +48,16 @@ function show() {
     current = { name: found[0], ...found[2]($('main'), found[0]) };
   }
   current.show(at);
+  showChanged();
+}
+
+// showChanged marks the views whose lists have changed since they were looked at.
+function showChanged() {
+  state.changedLists.delete(current?.name);
+  for (const a of $('views').children) {
+    a.querySelector('.badge')?.remove();
+    if (state.changedLists.has(a.dataset.view)) a.append(' ', element('span', { class: 'badge' }, 'changed'));
+  }
 }
 
 function setTheme(theme) {
@@ -50,7 +69,7 @@ function setTheme(theme) {
 const otherTheme = () => theme() === 'dark' ? 'light' : 'dark';
 
 const keys = [
-  ['1 … 8', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
+  ['1 … 9', 'show a view'], ['/', 'search or filter'], ['j, k or arrows', 'move in a list'], ['Enter', 'open what is selected'],
   ['Ctrl Enter', 'run the tool, send the answer'], ['Escape', 'close; cancel the call'], ['q', 'go to the questions'],
   ['+, −, 0', 'timeline: zoom, or show all'], ['f', 'timeline: follow the latest message'], ['m', 'latest messages beside the view'], ['d', 'dark or light'], ['?', 'these keys'],
 ];
@@ -105,6 +124,7 @@ async function main() {
   const watch = monitor($('monitor'), $('watch'));
   $('watch').addEventListener('click', watch);
   if (localStorage.getItem('stdwire monitor')) watch();
+  on('lists', showChanged);
   addEventListener('hashchange', show);
   addEventListener('keydown', onKey);
   show();

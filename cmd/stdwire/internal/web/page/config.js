@@ -16,6 +16,15 @@ const settings = {
   command: string('The program of a server on stdio.'), args: strings('Its arguments.'),
   env: named('Environment variables; ${NAME} is one of stdwire’s own.'), cwd: string('The directory in which it starts.'),
   url: string('The address of a server over HTTP.'), headers: named('Headers of each request to the URL.'),
+  oauth: { type: 'object', description: 'The authorization of requests to the URL, if the server does not say all itself.', properties: {
+    clientId: string('The id of a client that the authorization server knows; without it the client registers itself.'),
+    clientSecret: { ...string('The variable with the secret of that client, such as ${NAME}. It requires the issuer.'), examples: ['${NAME}'] },
+    issuer: string('The URL of the authorization server that has registered the client, and may receive its secret.'),
+    scope: string('The scopes to ask for, separated by spaces.'),
+    grantType: { enum: ['authorization_code', 'client_credentials'], description: 'client_credentials: the client authenticates with its secret, without a user.' },
+    redirectUri: string('The http: URL of this machine to which the browser returns; without it any port.'),
+    allowPrivate: { type: 'boolean', description: 'A server outside of a private network may have an authorization server within it.' },
+  } },
   era: { enum: ['auto', 'modern', 'legacy'], description: 'The protocol.' },
   startTimeoutMs: { type: 'integer', description: 'The time for the start, in milliseconds; 0 is no limit.' },
   callTimeoutMs: { type: 'integer', description: 'The time for a call, in milliseconds; 0 is no limit.' },
@@ -24,8 +33,18 @@ const settings = {
 };
 
 // suited leaves out the settings that an application writes in a way of its own: they are JSON.
-const suited = value => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(settings)
-  .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))) });
+const suited = (value, all = settings) => ({ type: 'object', additionalProperties: true, properties: Object.fromEntries(Object.entries(all)
+  .filter(([name, { type }]) => !(name in value) || !type || type === 'integer' || type === (Array.isArray(value[name]) ? 'array' : typeof value[name]))
+  .map(([name, one]) => [name, one.properties ? { ...one, ...suited(value[name] ?? {}, one.properties) } : one])) });
+
+// definitionOf returns the definition of a form. The secret of a client is that of a variable.
+function definitionOf(inputs) {
+  const secret = inputs.model()?.oauth?.clientSecret;
+  if (secret && !/^(\$\{[^}:]+(:\w+)?\}|…\d+)$/.test(secret)) {
+    throw new api.Problem({ code: 'config', message: 'clientSecret is no variable: the secret would be in the file for all who read it', hint: 'write ${NAME}, and set the variable NAME where stdwire runs' });
+  }
+  return inputs.text();
+}
 
 // change is a dialog in which a change is made, shown and written. wanted returns the change, or
 // nothing as long as there is none.
@@ -65,7 +84,7 @@ export const add = async () => {
   const name = nameField('');
   const inputs = form(suited({}), { value: { command: '' }, name: 'Definition' });
   change('Add a server', [field('Name', name), fileField(files, file, to => { file = to; }), inputs.node],
-    () => ({ file, server: name.value, definition: inputs.text() }));
+    () => ({ file, server: name.value, definition: definitionOf(inputs) }));
 };
 
 async function define(title, id, from) {
@@ -75,7 +94,7 @@ async function define(title, id, from) {
   const inputs = form(suited(value), { value, name: 'Definition' });
   change(title, [id !== from && field('Name', name), element('p', { class: 'muted' }, defined.file),
     defined.definition.includes('"…') && element('p', { class: 'hint' }, '“…1” and so on stand for values that are not shown. They are kept where you leave them; write another value to replace one.'),
-    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: inputs.text() }));
+    inputs.node], () => ({ file: defined.file, digest: defined.digest, server: id === from ? id : name.value, from, definition: definitionOf(inputs) }));
 }
 
 export const edit = id => define(`Change ${id}`, id, id);
@@ -83,6 +102,11 @@ export const clone = id => define(`Copy ${id}`, `${id.slice(0, 27)}-copy`, id);
 
 export async function remove(id, file) {
   await change(`Remove ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, remove: true })).show();
+}
+
+// move exchanges the places of two servers.
+export async function move(id, other, file) {
+  await change(`Move ${id}`, element('p', { class: 'muted' }, file), () => ({ file, server: id, swap: other })).show();
 }
 
 // importing adds servers of another file: of an application, of a registry, or pasted.

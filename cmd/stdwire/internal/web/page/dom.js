@@ -1,5 +1,7 @@
 // Elements of the page. What a server says becomes text nodes and attributes here, never markup.
 
+import { explain } from './errors.js';
+
 // element returns an element. An attribute whose name begins with "on" is a listener; one that is
 // false, null or undefined is left out. Children are nodes, texts, or arrays of them.
 export function element(name, attributes = {}, ...children) {
@@ -60,11 +62,15 @@ export function link(url, text = url) {
 
 // problem returns an error as the page shows it.
 export function problem(error) {
-  return element('div', { class: 'problem', role: 'alert' },
-    element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
-    error.rpc !== undefined && element('span', {}, ` (JSON-RPC error ${error.rpc})`),
-    error.hint && element('p', { class: 'hint' }, error.hint),
-    error.data !== undefined && element('pre', {}, JSON.stringify(error.data, null, 2)),
+  const rpc = error.rpc === undefined ? undefined : explain(error.rpc, error.data);
+  const data = error.data !== undefined && element('pre', {}, JSON.stringify(error.data, null, 2));
+  return element('div', { class: 'problem', role: 'alert', 'data-rpc': error.rpc },
+    rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
+      : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
+    rpc?.facts.length > 0 && element('dl', { class: 'facts' }, rpc.facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
+    error.said && element('p', {}, `The server says: ${error.said}`),
+    [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
+    data && (rpc?.facts.length > 0 ? element('details', {}, element('summary', {}, 'data'), data) : data),
     error.stderr && element('pre', {}, error.stderr));
 }
 
@@ -95,11 +101,11 @@ export const theme = () => document.documentElement.dataset.theme ||
   (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
 
 // copy puts text on the clipboard.
-export const copier = text => button('Copy', async event => {
+export const copier = (text, name = 'Copy') => button(name, async event => {
   const target = event.currentTarget;
   await navigator.clipboard.writeText(typeof text === 'function' ? text() : text);
   target.textContent = 'Copied';
-  setTimeout(() => { target.textContent = 'Copy'; }, 1500);
+  setTimeout(() => { target.textContent = name; }, 1500);
 });
 
 export const bytes = n => n < 1024 ? `${n} B` : n < 1 << 20 ? `${(n / 1024).toFixed(1)} KiB`

@@ -3,6 +3,7 @@ import * as api from './api.js';
 import { hasApp } from './apps.js';
 import { attempt, button, element, problem, replace, select } from './dom.js';
 import { diff, tree } from './json.js';
+import { pages } from './pages.js';
 import { panel } from './panels.js';
 import { definitions, on, server, state } from './store.js';
 
@@ -25,6 +26,7 @@ export function badges(one) {
   const list = [];
   const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
   if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
+  if (one.excluded) add('excluded', 'bad', one.excluded);
   if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
   if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
   if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
@@ -37,20 +39,35 @@ export function badges(one) {
   return list;
 }
 
+// looked has the definitions of a server and kind as they were when they were looked at, as JSON by name.
+const looked = new Map();
+
+// since returns what has changed since a list was looked at: { now, fresh(name), gone }. What is open is looked at.
+function since(key, kind, list, open) {
+  const now = new Map(list.map(({ definition }) => [String(definition[identity[kind]]), JSON.stringify(definition)]));
+  if (!looked.has(key)) looked.set(key, now);
+  const before = looked.get(key);
+  if (now.has(open)) before.set(open, now.get(open));
+  return { now, fresh: name => !before.has(name) ? 'just added' : before.get(name) !== now.get(name) && 'just changed',
+    gone: [...before.keys()].filter(name => !now.has(name)) };
+}
+
 export function explore(root, view) {
   const kind = kinds[view];
   let at = { parts: [], query: new URLSearchParams() };
-  let entries = []; // { server, one }
+  let entries = []; // { server, one, fresh }
+  const shownLists = new Map(); // as they are shown
   let open = '';
   let panelEnd;
   let known = false; // the server of the panel is connected, so what it can do is known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
+  const byPage = pages(view);
   const items = element('ul', { class: 'items', 'aria-label': view, 'data-testid': 'definitions' });
   const notes = element('div');
   const detail = element('section', { class: 'detail', 'aria-label': kind, 'data-testid': 'definition' });
   replace(root, element('div', { class: 'split' }, element('div', { class: 'side' }, element('h2', {}, view[0].toUpperCase() + view.slice(1)),
-    chooser, search, notes, items), detail));
+    chooser, search, notes, byPage.node, items), detail));
 
   const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
 
@@ -60,6 +77,7 @@ export function explore(root, view) {
     const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
     replace(chooser, state.servers.length > 1 && select([['', 'all running servers'], ...state.servers.map(one => one.id)], chosen ?? '',
       id => { location.hash = id ? `#/${view}/${encodeURIComponent(id)}` : `#/${view}`; }, { 'aria-label': 'Server' }));
+    byPage.update(usable.length === 1 && usable[0].state !== 'disabled' ? usable[0].id : undefined);
     const found = [];
     const problems = [];
     if (usable.length > 0 && entries.length === 0) replace(notes, element('p', { class: 'muted' }, 'Waiting for the server …'));
@@ -73,7 +91,13 @@ export function explore(root, view) {
         for (const finding of all.findings) {
           problems.push(element('p', { class: 'problem' }, `${finding.severity}: ${finding.what} ${finding.advice}`));
         }
-        for (const definition of all.lists[kind] ?? []) found.push({ server: one.id, one: definition });
+        const key = JSON.stringify([one.id, kind]);
+        const { now, fresh, gone } = since(key, kind, all.lists[kind] ?? [], one.id === at.parts[0] && at.parts[1]);
+        shownLists.set(key, now);
+        if (gone.length > 0) problems.push(element('p', { class: 'muted' }, `Gone since you looked: ${gone.join(', ')}`));
+        for (const definition of all.lists[kind] ?? []) {
+          found.push({ server: one.id, one: definition, fresh: fresh(String(definition.definition[identity[kind]])) });
+        }
       } catch (error) {
         problems.push(element('div', {}, element('strong', {}, one.id), problem(error)));
       }
@@ -94,12 +118,12 @@ export function explore(root, view) {
       const text = [id, d.name, d.title, d.description, d.uri, d.uriTemplate].join(' ').toLowerCase();
       return words.every(word => text.includes(word));
     });
-    replace(items, shown.slice(0, 2000).map(({ server: id, one }) => {
+    replace(items, shown.slice(0, 2000).map(({ server: id, one, fresh }) => {
       const d = named(one.definition);
       const name = String(d[identity[kind]]);
       return element('li', {}, element('a', { href: address(id, name), 'aria-current': id === at.parts[0] && name === at.parts[1] ? 'true' : false },
         icon(d), element('span', { class: 'name' }, d.title ?? d.annotations?.title ?? (kind === 'tool' ? name : d.name ?? name)),
-        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), badges(one),
+        state.servers.length > 1 && element('span', { class: 'muted' }, ` ${id}`), fresh && element('span', { class: 'badge info' }, fresh), badges(one),
         element('span', { class: 'muted line' }, kind.startsWith('resource') ? name : d.description ?? '')));
     }), shown.length === 0 && entries.length > 0 && element('li', { class: 'muted' }, 'Nothing matches.'),
     shown.length > 2000 && element('li', { class: 'muted' }, `${shown.length - 2000} more: search for them.`));
@@ -153,6 +177,10 @@ export function explore(root, view) {
     return [
       one.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
         finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
+      one.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), one.excluded),
+      one.headers && element('p', { class: 'hint' }, 'Sent as headers, too: ', one.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+      one.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${one.portability.length})`),
+        element('dl', { class: 'diff' }, one.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
       (one.pin === 'new' || one.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${one.pin} since the server was pinned.`),
         one.diff && diff(one.diff), button('Accept', () => attempt(outcome, async () => {
           await api.post(`servers/${api.segments(id)}/pins`, { kind, names: [String(one.definition[identity[kind]])] });
@@ -185,6 +213,7 @@ export function explore(root, view) {
     close() {
       panelEnd?.close();
       for (const end of ends) end();
+      for (const [key, now] of shownLists) looked.set(key, now);
       delete root.dataset.selected;
     },
   };

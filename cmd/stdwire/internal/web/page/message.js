@@ -1,12 +1,22 @@
 // One message: as a tree, as it was sent, what it belongs to; to be edited and sent again, and compared.
 import * as api from './api.js';
-import { attempt, button, bytes, copier, duration, element, field, newID, replace } from './dom.js';
+import { attempt, button, bytes, copier, duration, element, field, newID, problem, replace } from './dom.js';
 import { diff, format, long, parse, tabs, tree } from './json.js';
 import { all, find } from './messages.js';
 import { runner } from './panels.js';
 import { server } from './store.js';
 
 let marked; // the message that others are compared with
+
+// sentBytes shows bytes, in base64.
+export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
+
+// exchange shows the headers of an HTTP request and its response.
+export function exchange(all) {
+  const headers = (title, header) => header && [element('h4', {}, title), element('dl', { class: 'facts' },
+    Object.entries(header).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
+  return element('div', {}, headers('Request', all.request), headers(`Response, ${all.proto ?? ''}`, all.response));
+}
 
 export function messagePanel(place, select) {
   let end = () => {};
@@ -47,14 +57,7 @@ export function messagePanel(place, select) {
       .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
   }
 
-  // http shows the HTTP request that carried the message, and the header of the response.
-  function http(exchange) {
-    if (!exchange) return null;
-    const headers = (title, all) => all && [element('h4', {}, title), element('dl', { class: 'facts' },
-      Object.entries(all).sort(([a], [b]) => a < b ? -1 : 1).map(([name, values]) => [element('dt', {}, name), element('dd', {}, values.join(', '))]))];
-    return element('details', { class: 'http' }, element('summary', {}, `HTTP: ${exchange.method}, ${exchange.status ?? exchange.error}, header after ${duration(exchange.ms)}`),
-      headers('Request', exchange.request), headers(`Response, ${exchange.proto ?? ''}`, exchange.response));
-  }
+  const http = all => all && element('details', { class: 'http' }, element('summary', {}, `HTTP: ${all.method}, ${all.status ?? all.error}, header after ${duration(all.ms)}`), exchange(all));
 
   function actions(message, whole, outcome, shown) {
     const compare = other => attempt(outcome, async () => {
@@ -94,12 +97,13 @@ export function messagePanel(place, select) {
     try {
       value = whole.text.length < 64 << 20 ? parse(whole.text) : undefined;
     } catch { /* it is shown as it was sent */ }
-    const sent = () => whole.bytes ? long(atob(whole.bytes).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`))
+    const sent = () => whole.bytes ? sentBytes(whole.bytes)
       : long(`${whole.by_length ? `Content-Length: ${whole.size}\r\n\r\n` : ''}${whole.text}`);
     const kinds = [...value !== undefined ? [['tree', 'Tree'], ['text', 'Indented']] : [], ['sent', 'As it was sent']];
     const pick = kind => replace(content, kind === 'tree' ? tree(value) : kind === 'text' ? long(format(value)) : sent());
     pick(kinds[0][0]);
-    return element('div', {}, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
+    const failed = value?.error && typeof value.error === 'object' && problem({ rpc: Number(value.error.code), message: String(value.error.message), data: value.error.data });
+    return element('div', {}, failed, tabs(kinds, kinds[0][0], pick, 'How to show the message'), content);
   }
 
   return { show, number: n => find(n), close: () => end() };

@@ -1,9 +1,11 @@
 // What can be done with a tool, resource, template or prompt: a form, a call, its result.
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
+import { toolLink } from './connect.js';
 import { append, attempt, button, copier, element, field, newID, problem, replace } from './dom.js';
 import { form } from './form.js';
 import { long, tabs } from './json.js';
+import { loadTest } from './load.js';
 import { questionsOf } from './questions.js';
 import { progress, result } from './result.js';
 import { save } from './saved.js';
@@ -73,7 +75,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
 }
 
 // callText is the JSON of a call. args is JSON already, byte for byte as the user wrote it.
-const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
+export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
   meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
 
 // completion offers what the server knows while a value is typed.
@@ -128,10 +130,12 @@ function toolPanel(place, server, tool, query) {
     { meta: meta.value.trim(), task }));
   const support = tool.execution?.taskSupport;
   const tasks = server.details?.capabilities?.tasks || server.details?.capabilities?.extensions?.['io.modelcontextprotocol/tasks'] || support;
+  const load = loadTest(server.id, tool.name, () => inputs.text());
   const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
-      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() }))), saving, shown);
+      button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() })),
+      copier(() => location.href.split('#')[0] + toolLink(server.id, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
   append(place, [node, outcome]);
   const app = hasApp(tool) && appPanel(place, server, tool);
   const calls = runner(outcome, { shown: number => app && app.show(number) });
@@ -148,6 +152,7 @@ function toolPanel(place, server, tool, query) {
   show(query);
   return { close() {
     calls.close();
+    load.close();
     if (app) app.close();
   } };
 }

@@ -1,5 +1,6 @@
 // Results of calls: content of every kind, as text or as an object of the page that has no script.
-import { bytes, copier, download, button, duration, element, problem } from './dom.js';
+import * as api from './api.js';
+import { attempt, bytes, copier, download, button, duration, element, problem, replace } from './dom.js';
 import { format, long, parse, tree, view } from './json.js';
 
 function decoded(base64, type) {
@@ -20,13 +21,26 @@ function binary(base64, type, name) {
   } catch {
     return problem({ code: 'invalid', message: `The data of type ${type} is not base64.` });
   }
-  const save = button('Save', () => download(name ?? 'result', blob));
+  const save = button('Save', () => download(name ?? (type === 'application/pdf' ? 'result.pdf' : 'result'), blob));
   const what = element('p', { class: 'muted' }, `${type || 'unknown type'}, ${bytes(blob.size)} `, save);
   const url = () => URL.createObjectURL(blob);
   if (imageTypes.test(type)) return element('figure', {}, element('img', { src: url(), alt: `Image of type ${type}` }), what);
   if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
   if (type.startsWith('video/')) return element('figure', {}, element('video', { src: url(), controls: true }), what);
+  if (/^text\/html\b/.test(type)) return element('div', {}, html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
+  if (type === 'application/pdf') what.append(' Save it to look at it: the policy of this page does not let the PDF viewer in.');
   return what;
+}
+
+// html shows HTML as text, or, if asked to, in a frame of the sandbox, without scripts and without
+// anything from elsewhere.
+function html(text) {
+  const place = element('div');
+  const show = () => attempt(place, async () => {
+    const { address } = await api.post('previews', { html: text });
+    replace(place, element('iframe', { class: 'app app-border', title: 'Preview', sandbox: '', src: address }));
+  });
+  return element('div', {}, button('Preview', show, { title: 'Without scripts, and without what is elsewhere' }), place, long(text, { class: 'text' }));
 }
 
 function textBlock(text) {
@@ -43,7 +57,7 @@ function textBlock(text) {
 export function resource(content, server) {
   return element('div', { class: 'resource' }, element('p', {}, element('a', { href: readLink(server, content.uri) }, content.uri),
     ' ', element('span', { class: 'muted' }, content.mimeType ?? '')),
-  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : textBlock(content.text ?? ''));
+  content.blob !== undefined ? binary(content.blob, content.mimeType ?? '', content.uri?.split('/').pop()) : /^text\/html\b/.test(content.mimeType) ? html(content.text ?? '') : textBlock(content.text ?? ''));
 }
 
 export const readLink = (server, uri) => `#/resources/${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;

@@ -1,12 +1,13 @@
 // The servers: their state, why one is down, and what can be done about it.
 import * as api from './api.js';
-import { add, clone, configuration, edit, exporting, importing, remove } from './config.js';
+import { authorization } from './authorization.js';
+import { add, clone, configuration, edit, exporting, importing, move, remove } from './config.js';
 import { attempt, button, duration, element, field, problem, replace, select } from './dom.js';
 import { extensions } from './extensions.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
-const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
+export const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 export function servers(root) {
   const list = element('div', { class: 'cards' });
@@ -27,20 +28,26 @@ export function servers(root) {
     for (const [id, one] of cards) {
       if (!state.servers.some(server => server.id === id)) {
         one.node.remove();
+        one.close();
         cards.delete(id);
       }
     }
     if (state.servers.length === 0) {
       replace(list, element('p', {}, 'There are no servers here. The timeline shows what was recorded.'));
     }
-    for (const server of state.servers) {
+    for (const [i, server] of state.servers.entries()) {
       if (cards.size === 0) replace(list);
       if (!cards.has(server.id)) {
         cards.set(server.id, card(server.id));
         cards.get(server.id).files(editable);
-        list.append(cards.get(server.id).node);
       }
-      cards.get(server.id).update(server);
+      const { node, update } = cards.get(server.id);
+      if (list.children[i] !== node) {
+        const focused = node.contains(document.activeElement) && document.activeElement;
+        list.insertBefore(node, list.children[i]);
+        if (focused) focused.focus();
+      }
+      update(server);
     }
   };
   update();
@@ -50,6 +57,7 @@ export function servers(root) {
     close() {
       end();
       endExtensions();
+      for (const one of cards.values()) one.close();
     },
   };
 }
@@ -61,6 +69,9 @@ function card(id) {
   const outcome = element('div', { role: 'status' });
   const more = element('div');
   const log = element('div');
+  const access = element('div');
+  let authorized;
+  let connection = ''; // the state in which authorized was updated
   const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
   const setRoots = result => attempt(outcome, async () => {
     await api.post(`servers/${api.segments(id)}/roots`, { result });
@@ -69,16 +80,38 @@ function card(id) {
   const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
     element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
       button('Ask each time', () => setRoots(null))));
+  const withoutStream = element('input', { type: 'checkbox', onchange: () => attempt(outcome, () =>
+    api.post(`servers/${api.segments(id)}/stream`, { omit: withoutStream.checked })) });
+  const stream = element('p', { hidden: true }, element('label', {}, withoutStream, ' Without the GET stream'),
+    element('span', { class: 'hint' }, ' The server can say nothing between calls. A change restarts it.'));
   const actions = element('div', { class: 'row' });
-  const act = action => attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+  // tidy removes a problem of an action that the state of the server shows, or has overcome.
+  const tidy = ready => {
+    const one = outcome.querySelector(':scope > .problem');
+    if (one && (ready || one.textContent === trouble.textContent)) one.remove();
+  };
+  const act = async action => {
+    await attempt(outcome, () => api.post(`servers/${api.segments(id)}/do/${action}`));
+    tidy();
+  };
   let shown = '';
   let file;
   let editable = [];
-  const change = element('div', { class: 'row' });
-  const changes = () => replace(change, editable.includes(file) && [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
-    .map(([text, action]) => button(text, () => attempt(outcome, action))));
-  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, roots, more);
-  return { node, files(all) {
+  // beside returns the server before (-1) or behind (1) this one in its file.
+  const beside = step => {
+    const all = state.servers.filter(one => one.file === file);
+    return all[all.findIndex(one => one.id === id) + step]?.id;
+  };
+  const moves = [['Up', -1], ['Down', 1]].map(([text, step]) => [step, button(text, () => attempt(outcome, () => beside(step) && move(id, beside(step), file)),
+    { title: `Move it ${text.toLowerCase()} in the file`, 'aria-label': `Move ${id} ${text.toLowerCase()}` })]);
+  const change = element('div', { class: 'row', hidden: true }, [['Edit', () => edit(id)], ['Clone', () => clone(id)], ['Remove', () => remove(id, file)]]
+    .map(([text, action]) => button(text, () => attempt(outcome, action))), moves.map(([, one]) => one));
+  const changes = () => {
+    change.hidden = !editable.includes(file);
+    for (const [step, one] of moves) one.setAttribute('aria-disabled', String(!beside(step)));
+  };
+  const node = element('section', { class: 'card', 'aria-label': id, 'data-testid': `server-${id}` }, head, facts, trouble, actions, change, outcome, log, access, roots, stream, more);
+  return { node, close: () => authorized?.close(), files(all) {
     editable = all;
     changes();
   }, update(server) {
@@ -99,13 +132,25 @@ function card(id) {
     ].filter(([, value]) => value !== undefined && value !== '' && value !== 0)
       .map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
     replace(trouble, server.problem && problem(server.problem));
+    if (server.url && !server.watched && !authorized) {
+      authorized = authorization(id);
+      access.append(authorized.node);
+    }
+    access.hidden = !server.url;
+    stream.hidden = !server.no_stream && (!server.url || server.watched || details?.era !== 'legacy');
+    withoutStream.checked = Boolean(server.no_stream);
     const ready = server.state === 'ready';
+    tidy();
+    if (connection !== (connection = `${server.state} ${server.since} ${server.url}`)) {
+      authorized?.update();
+      tidy(ready);
+    }
     roots.hidden = !ready || Boolean(server.watched);
     replace(actions,
       !server.gateway && (server.state === 'disabled' ? button('Enable', () => act('enable'))
         : [!ready && button('Start', () => act('start')), ready && button('Stop', () => act('stop')),
           button('Restart', () => act('restart')), button('Disable', () => act('disable'))]),
-      !server.watched && !server.gateway && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
+      server.added && button('Forget', () => act('forget')), !server.watched && !server.gateway && !server.added && button('Doctor', () => examine(outcome, id)), !server.gateway && button('Log', () => showLog(log, id)),
       details?.capabilities?.logging && select([['', 'Log level…'], ...levels], '', level =>
         attempt(outcome, () => api.post(`servers/${api.segments(id)}/level`, { level })), { 'aria-label': `Log level of ${id}` }),
       element('a', { href: server.watched ? `#/timeline?filter=${encodeURIComponent(`server:${id}`)}` : `#/tools/${encodeURIComponent(id)}` },

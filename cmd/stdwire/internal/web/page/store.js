@@ -1,7 +1,7 @@
 // What the page knows of the state of stdwire. Each topic is fetched when it has changed.
 import * as api from './api.js';
 
-export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), connected: true };
+export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), changedLists: new Set(), connected: true };
 
 const listeners = new Map(); // topic → functions
 
@@ -13,6 +13,9 @@ export function on(topic, f) {
 }
 
 export const emit = topic => { for (const f of [...listeners.get(topic) ?? []]) f(); };
+
+// The views of a list, by the method that lists it.
+const listViews = { 'tools/list': ['tools'], 'prompts/list': ['prompts'], 'resources/list': ['resources', 'templates'] };
 
 const simple = ['servers', 'calls', 'questions', 'updates', 'extensions'];
 const loading = new Map(); // topic → whether it has to be fetched once more
@@ -35,14 +38,20 @@ async function load(topic) {
 export async function start() {
   state.about = await api.get('about');
   await Promise.all(simple.map(load));
+  let first = true; // all that has ever changed is told when the page is opened
   api.watch(topics => {
     for (const topic of topics) {
       if (simple.includes(topic)) load(topic);
       else if (topic.startsWith('definitions ')) {
         const known = state.definitions.delete(topic.slice('definitions '.length));
         if (known) emit('definitions');
+      } else if (topic.startsWith('list ')) {
+        if (first) continue;
+        for (const view of listViews[topic.slice('list '.length)] ?? []) state.changedLists.add(view);
+        emit('lists');
       } else emit(topic);
     }
+    first = false;
   }, (connected, error) => {
     state.connected = connected;
     state.refused = error;

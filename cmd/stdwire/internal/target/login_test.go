@@ -1,4 +1,4 @@
-package authcmd
+package target
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestHoldings(t *testing.T) {
+func TestCredentialStatus(t *testing.T) {
 	now := time.Unix(1e9, 0)
 	for _, tt := range []struct {
 		c    auth.Credentials
@@ -22,7 +22,7 @@ func TestHoldings(t *testing.T) {
 		{auth.Credentials{Expires: now.Add(-time.Hour), RefreshToken: "s3cret"}, "renewable []"},
 	} {
 		tt.c.Endpoint = "https://u:s3cret@a.example/mcp?key=s3cret"
-		h := newCredentialStatus(tt.c, now)
+		h := NewCredentialStatus(tt.c, now)
 		assert.Equal(t, fmt.Sprint(h.State, " ", h.Scopes), tt.want)
 		assert.Equal(t, h.Server, "https://a.example/mcp")
 		assert.Assert(t, h.Scopes != nil)

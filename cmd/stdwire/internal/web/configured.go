@@ -1,0 +1,119 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"math"
+	"slices"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// setConfigured makes the servers those of the configuration. One whose definition is as it was
+// keeps running; another is stopped. Those that cannot be used are listed with the reason.
+func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	s.mu.Lock()
+	before := s.all
+	s.mu.Unlock()
+	defer s.changes.add(topicServers)
+	var now []*server
+	kept := map[string]bool{} // by the ids of the configuration
+	for _, each := range c.Servers {
+		one := s.configured(c, each, log)
+		now = append(now, one)
+		kept[one.id] = slices.ContainsFunc(before, func(old *server) bool {
+			return old.id == one.id && old.digest == one.digest && old.disabled == one.disabled &&
+				old.refusal == nil && one.refusal == nil
+		})
+	}
+	stays := func(one *server) bool { // also one that the page has added, if its id is not taken
+		same, taken := kept[one.id]
+		return same || one.added && !taken
+	}
+	for _, old := range before {
+		if !stays(old) {
+			s.manager.Remove(old.id)
+			s.changes.add(topicDefinitions(old.id))
+		}
+	}
+	s.mu.Lock()
+	all := slices.Clone(now)
+	for _, old := range before {
+		if old.added && stays(old) {
+			all = append(all, old)
+		}
+	}
+	s.all = all
+	for _, old := range before {
+		if !stays(old) {
+			delete(s.state, old.id)
+		}
+	}
+	s.mu.Unlock()
+	for _, one := range now {
+		if kept[one.id] {
+			continue
+		}
+		if err := s.manage(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configured returns a server of the configuration.
+func (s *servers) configured(c *target.Selection, each *config.Server, log *slog.Logger) *server {
+	store := config.UserStore(c.Env)
+	one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
+		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
+		digest: each.Digest(), disabled: each.Disabled}
+	err := cmp.Or(each.Err, store.Check(each))
+	if err != nil {
+		one.refusal = newProblem(target.ConfigFailure(err))
+	} else if each.URL != "" {
+		one.url, _ = target.PublicURL(each.URL)
+		one.endpoint = func() (*config.Endpoint, error) {
+			if err := store.Check(each); err != nil {
+				return nil, target.ConfigFailure(err)
+			}
+			return each.Resolve(c.Env)
+		}
+		written := &config.Endpoint{URL: each.URL, OAuth: each.OAuth, Headers: each.Headers}
+		if target.NoLogin(written) == "" {
+			one.login = target.LoginCommand(each.ID, "")
+		}
+	}
+	one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
+		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
+		Options: each.Options(client.Options{
+			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
+		Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
+			// the files may have changed since the page was opened
+			if err := store.Check(each); err != nil {
+				return nil, target.ConfigFailure(err)
+			}
+			written, err := s.manager.Log(each.ID)
+			if err != nil {
+				return nil, err
+			}
+			endpoint, err := each.Resolve(c.Env)
+			if err != nil {
+				return nil, err
+			}
+			t := &target.Target{Configured: target.ConfiguredServer{Endpoint: endpoint},
+				Observe: s.observe(each.ID)}
+			connection, err := t.Start(ctx, o, func(cmd *client.Command) {
+				cmd.Stderr, cmd.Started = written, written.Started
+			})
+			return connection, target.AddLoginHint(each.ID, err)
+		}}
+	return one
+}

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// observe returns a function that wraps the transport of a server at a URL: its exchanges are kept,
+// and its GET stream is left out if the page wants that.
+func (s *servers) observe(id string) func(http.RoundTripper) http.RoundTripper {
+	observe := s.traffic.observe(id)
+	return func(next http.RoundTripper) http.RoundTripper {
+		return observe(&streamSwitch{s, id, next})
+	}
+}
+
+// A streamSwitch answers, in place of a server whose GET stream is left out, that it has none.
+type streamSwitch struct {
+	servers *servers
+	id      string
+	next    http.RoundTripper
+}
+
+func (t *streamSwitch) RoundTrip(r *http.Request) (*http.Response, error) {
+	// a request without a revision asks for HTTP+SSE, one with an event resumes a response
+	if r.Method != http.MethodGet || r.Header.Get(mcp.HeaderProtocolVersion) == "" ||
+		r.Header.Get("Last-Event-Id") != "" || !t.servers.omitsStream(t.id) {
+		return t.next.RoundTrip(r)
+	}
+	const why = "the page leaves out the GET stream"
+	return &http.Response{StatusCode: http.StatusMethodNotAllowed, Status: "405 Method Not Allowed",
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r,
+		Body: io.NopCloser(strings.NewReader(why)), ContentLength: int64(len(why))}, nil
+}
+
+func (s *servers) omitsStream(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.noStream[id]
+}
+
+// omitStream changes whether the GET stream of legacy sessions with a server is left out. If the
+// server is connected, it is restarted.
+func (s *servers) omitStream(id string, omit bool) error {
+	one, err := s.find(id)
+	if err != nil {
+		return err
+	}
+	if one.endpoint == nil {
+		return notFound("GET stream of", id)
+	}
+	s.mu.Lock()
+	s.noStream[id] = omit
+	s.mu.Unlock()
+	s.changes.add(topicServers)
+	for _, status := range s.manager.Status() {
+		if status.ID == id && status.State == host.Ready {
+			return s.manager.Restart(id)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stdwire/stdwire/client/auth"
+	"github.com/stdwire/stdwire/client/host"
+	"github.com/stdwire/stdwire/client/host/config"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+)
+
+// logins are the logins to servers at a URL that the page has begun, at most one for each. The page
+// is told the address of the authorization server's page, which the user opens; the browser comes
+// back to a port of this process. No token reaches the page.
+type logins struct {
+	ctx     context.Context
+	servers *servers
+	changes *changes
+	wg      sync.WaitGroup
+
+	mu  sync.Mutex
+	off string            // why nobody can log in here; "" if one can
+	all map[string]*login // by server: the latest
+}
+
+// A login is one login. logins.mu guards it.
+type login struct {
+	cancel context.CancelFunc // nil after the end
+	page   string             // where the user agrees; "" if not known yet
+	failed *problem
+}
+
+func newLogins(ctx context.Context, s *servers, c *changes) *logins {
+	return &logins{ctx: ctx, servers: s, changes: c, all: map[string]*login{}}
+}
+
+// disable turns logins off.
+func (l *logins) disable(why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.off = why
+}
+
+// An authorizationStatus says how requests to a server are authorized.
+type authorizationStatus struct {
+	Why         string                    `json:"why,omitempty"`     // nobody can log in
+	Command     string                    `json:"command,omitempty"` // that logs in
+	Credentials []target.CredentialStatus `json:"credentials"`
+	Running     bool                      `json:"running,omitempty"` // a login
+	Page        string                    `json:"page,omitempty"`    // where the user agrees
+	Problem     *problem                  `json:"problem,omitempty"` // of the latest login
+}
+
+// find returns a server and its endpoint.
+func (l *logins) find(id string) (*server, *config.Endpoint, error) {
+	one, err := l.servers.find(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if one.endpoint == nil {
+		return one, &config.Endpoint{}, nil
+	}
+	endpoint, err := one.endpoint()
+	return one, endpoint, err
+}
+
+// status returns how requests to a server are authorized.
+func (l *logins) status(id string) (*authorizationStatus, error) {
+	one, endpoint, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	status := &authorizationStatus{Why: target.NoLogin(endpoint),
+		Credentials: []target.CredentialStatus{}}
+	if status.Why != "" {
+		return status, nil
+	}
+	status.Command = one.login
+	store, err := target.OpenCredentials()
+	if err != nil {
+		return nil, err
+	}
+	found, err := store.Find(endpoint.URL)
+	if len(found) == 0 && err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		status.Credentials = append(status.Credentials, target.NewCredentialStatus(c, time.Now()))
+	}
+	slices.SortFunc(status.Credentials, func(a, b target.CredentialStatus) int {
+		return strings.Compare(a.Issuer, b.Issuer)
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	status.Why = l.off
+	if latest := l.all[id]; latest != nil {
+		status.Running, status.Page = latest.cancel != nil, latest.page
+		status.Problem = latest.failed
+	}
+	return status, nil
+}
+
+// allowed returns the endpoint of a server that the user can log in to.
+func (l *logins) allowed(id string) (*config.Endpoint, error) {
+	_, endpoint, err := l.find(id)
+	if err != nil {
+		return nil, err
+	}
+	why := target.NoLogin(endpoint)
+	if why == "" {
+		l.mu.Lock()
+		why = l.off
+		l.mu.Unlock()
+	}
+	if why != "" {
+		return nil, &command.Failure{Code: "denied", Server: id, Why: why}
+	}
+	return endpoint, nil
+}
+
+// start begins a login, unless there is one already. A server that failed is then started again.
+func (l *logins) start(id string) error {
+	endpoint, err := l.allowed(id)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if latest := l.all[id]; latest != nil && latest.cancel != nil {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(l.ctx)
+	one := &login{cancel: cancel}
+	l.all[id] = one
+	l.wg.Go(func() {
+		defer cancel()
+		_, err := target.Login(ctx, id, endpoint, auth.AuthorizationCode{
+			OpenBrowser: func(_ context.Context, page string) error {
+				l.set(func() { one.page = page })
+				return nil
+			}})
+		l.set(func() {
+			one.cancel, one.page = nil, ""
+			if err != nil && ctx.Err() == nil {
+				one.failed = newProblem(err)
+			}
+		})
+		if err == nil {
+			_ = l.servers.manager.Restart(id) // a server that is disabled or gone stays so
+		}
+	})
+	return nil
+}
+
+// set changes a login.
+func (l *logins) set(change func()) {
+	l.mu.Lock()
+	change()
+	l.mu.Unlock()
+	l.changes.add(topicAuthorization)
+}
+
+// cancel ends a login.
+func (l *logins) cancel(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one := l.all[id]; one != nil && one.cancel != nil {
+		one.cancel()
+	}
+}
+
+// logout deletes and revokes the credentials for a server, and ends the connection that uses them.
+func (l *logins) logout(ctx context.Context, id string) (warning string, err error) {
+	endpoint, err := l.allowed(id)
+	if err != nil {
+		return "", err
+	}
+	unrevoked, err := target.Logout(ctx, id, endpoint)
+	defer l.changes.add(topicAuthorization)
+	if err != nil {
+		return "", err
+	}
+	if unrevoked != nil {
+		warning = "The authorization server did not revoke them: " + unrevoked.Error()
+	}
+	for _, status := range l.servers.manager.Status() {
+		if status.ID == id && status.State != host.Disabled && status.State != host.Stopped {
+			return warning, serverActions["stop"](l.servers, ctx, id)
+		}
+	}
+	return warning, nil
+}
+
+// routes adds the routes of logins.
+func (l *logins) routes(mux *http.ServeMux) {
+	const path = "/api/servers/{id}/authorization"
+	mux.HandleFunc("GET "+path, func(w http.ResponseWriter, r *http.Request) {
+		if status, err := l.status(r.PathValue("id")); err != nil {
+			fail(w, err)
+		} else {
+			answer(w, status)
+		}
+	})
+	post(mux, path+"/login", func(r *http.Request, _ struct{}) (any, error) {
+		return nil, l.start(r.PathValue("id"))
+	})
+	post(mux, path+"/cancel", func(r *http.Request, _ struct{}) (any, error) {
+		l.cancel(r.PathValue("id"))
+		return nil, nil
+	})
+	post(mux, path+"/logout", func(r *http.Request, _ struct{}) (any, error) {
+		warning, err := l.logout(r.Context(), r.PathValue("id"))
+		return map[string]string{"warning": warning}, err
+	})
+}

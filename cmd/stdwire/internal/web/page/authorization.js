@@ -1,0 +1,56 @@
+// How requests to a server at a URL are authorized, and logging in and out. No token is here.
+import * as api from './api.js';
+import { append, attempt, button, copier, element, link, problem, replace } from './dom.js';
+import { on } from './store.js';
+
+const time = at => new Date(at).toLocaleString();
+
+const states = { // in short, and in full
+  valid: ['logged in', at => at ? `is valid until ${at}` : 'has no end that is known'],
+  renewable: ['logged in', at => `expired at ${at}, and is renewed when it is used`],
+  expired: ['expired', at => `expired at ${at}`],
+};
+
+// authorization returns { node, update(), close() } for a server.
+export function authorization(id) {
+  const path = `servers/${api.segments(id)}/authorization`;
+  const outcome = element('div', { role: 'status' });
+  const summary = element('summary', {}, 'Authorization');
+  const facts = element('div');
+  const row = element('div', { class: 'row' });
+  const node = element('details', { class: 'authorization' }, summary, facts, row, outcome);
+  const act = action => attempt(outcome, async () => {
+    replace(outcome);
+    const { warning } = await api.post(`${path}/${action}`) ?? {};
+    if (warning) append(outcome, element('p', { class: 'warn' }, warning));
+    await update();
+  });
+  const login = button('Log in', () => act('login'));
+  const logout = button('Log out', () => act('logout'), { title: 'Deletes and revokes the credentials' });
+  const cancel = button('Cancel the login', () => act('cancel'));
+  append(row, [login, logout, cancel]);
+  let shown = '';
+  async function update() {
+    const status = await api.get(path).catch(error => ({ credentials: [], problem: error, why: ' ' }));
+    const text = JSON.stringify(status);
+    if (text === shown) return;
+    shown = text;
+    const any = status.credentials.length > 0;
+    const short = any ? states[status.credentials[0].state][0] : !status.why && 'not logged in';
+    summary.textContent = `Authorization${short ? `: ${short}` : ''}`;
+    replace(facts, status.why?.trim() && element('p', {}, `${status.why}.`),
+      status.credentials.map(one => element('dl', { class: 'facts' }, [['logged in at', one.issuer], ['the token', states[one.state][1](one.expires && time(one.expires))], ['scopes', one.scopes.join(' ')]]
+        .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, value)]))),
+      !any && !status.why && element('p', {}, 'Not logged in. A server that wants no authorization needs none.'),
+      status.page ? element('p', {}, element('strong', {}, 'Open this page and agree there: '), link(status.page, new URL(status.page).host))
+        : status.running && element('p', {}, 'Asking the server who authorizes …'),
+      status.problem && problem(status.problem),
+      status.command && !any && element('p', { class: 'hint' }, 'At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
+    if (status.running || status.problem && !status.why) node.open = true;
+    login.hidden = Boolean(status.why || status.running);
+    login.textContent = any ? 'Log in again' : 'Log in';
+    logout.hidden = Boolean(status.why) || !any;
+    cancel.hidden = !status.running;
+  }
+  return { node, update, close: on('authorization', update) };
+}

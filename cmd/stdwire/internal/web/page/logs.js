@@ -1,0 +1,74 @@
+// Log messages of servers, by level, logger and text. What a server writes to stderr is on its card.
+import * as api from './api.js';
+import { attempt, element, field, newID, replace, select } from './dom.js';
+import { tree } from './json.js';
+import { levels } from './servers.js';
+import { on, state } from './store.js';
+
+const pause = 1000; // ms between two fetches
+const colours = { debug: 'muted', info: 'info', notice: 'info', warning: 'warn' };
+
+export function logs(root) {
+  const filter = { level: '', server: '', logger: '', text: '' };
+  const outcome = element('div');
+  const servers = element('div');
+  const notes = element('p', { class: 'muted', role: 'status' });
+  const list = element('ol', { class: 'items', 'aria-label': 'Log messages', 'data-testid': 'logs' });
+  let timer;
+  let again = false;
+  let shown; // the filter of what is shown
+  const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
+  const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
+  replace(root, element('h2', {}, 'Logs'), element('div', { class: 'row' }, choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
+    element('p', { class: 'hint' }, 'Servers send what the log level allows that is chosen on their card on the page Servers. What they write to stderr is there, too. The list stands still while a message is open.'), outcome, notes, list);
+
+  function line(one) {
+    const node = element('details', {}, element('summary', {}, element('span', { class: 'muted' }, new Date(one.t).toLocaleTimeString(), ' ', one.server, ' '),
+      element('span', { class: `badge ${colours[one.level] ?? 'bad'}` }, one.level || 'no level'), ' ', one.logger && element('strong', {}, one.logger, ' '),
+      typeof one.data === 'string' ? one.data.slice(0, 2000) : JSON.stringify(one.data ?? null).slice(0, 2000)));
+    node.addEventListener('toggle', () => {
+      if (node.childElementCount === 1) node.append(tree(one.data ?? null), element('p', {}, element('a', { href: `#/timeline/${one.n}` }, 'on the timeline')));
+    });
+    return element('li', {}, node);
+  }
+
+  const fetch = () => attempt(outcome, async () => {
+    const text = JSON.stringify(filter);
+    const page = await api.get(`logs?${new URLSearchParams(filter)}`);
+    if (text !== JSON.stringify(filter) || list.querySelector('details[open]') && text === shown) return;
+    shown = text;
+    replace(list, page.lines.map(line));
+    notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
+  });
+
+  // soon fetches at once, or, if that was a moment ago, once a little later.
+  function soon() {
+    if (timer) {
+      again = true;
+      return;
+    }
+    again = false;
+    fetch();
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (again) soon();
+    }, pause);
+  }
+  let known;
+  const lanes = () => {
+    const ids = JSON.stringify(state.servers.map(one => one.id));
+    if (ids === known) return;
+    known = ids;
+    replace(servers, choice('server', 'Server', [['', 'all'], ...JSON.parse(ids)]));
+  };
+  lanes();
+  soon();
+  const ends = [on('traffic', soon), on('servers', lanes)];
+  return {
+    show() {},
+    close() {
+      clearTimeout(timer);
+      for (const end of ends) end();
+    },
+  };
+}

@@ -1,0 +1,71 @@
+// HTTP requests to servers, those without a message, too: status, headers without secrets, bodies.
+import * as api from './api.js';
+import { attempt, bytes, duration, element, replace } from './dom.js';
+import { exchange, sentBytes } from './message.js';
+import { on } from './store.js';
+
+const pause = 1000; // ms between two fetches
+
+export function network(root) {
+  const outcome = element('div');
+  const notes = element('p', { class: 'muted', role: 'status' });
+  const list = element('ol', { class: 'items', 'aria-label': 'HTTP requests', 'data-testid': 'network' });
+  const nodes = new Map(); // number → item
+  let timer;
+  let again = false;
+  replace(root, element('h2', {}, 'HTTP'), outcome, notes, list);
+
+  function item(one) {
+    const line = element('summary');
+    const whole = element('div');
+    const load = () => attempt(whole, async () => {
+      const all = await api.get(`network/${one.n}`);
+      const body = (title, text, size) => size > 0 && [element('h4', {}, `${title}, ${bytes(size)}`), sentBytes(text ?? ''),
+        atob(text ?? '').length < size && element('p', { class: 'muted' }, 'The rest is not kept.')];
+      replace(whole, exchange(all), body('Body of the request', all.sent, all.sent_size), body('Body of the response', all.received, all.received_size));
+    });
+    const node = element('li', {}, element('details', { ontoggle: event => { if (event.target.open) load(); } }, line, whole));
+    return { node, set(now) {
+      const failed = now.error || Number.parseInt(now.status, 10) >= 400;
+      replace(line, element('span', { class: 'muted' }, new Date(now.t).toLocaleTimeString(), ' ', now.lane, ' '), element('strong', {}, now.method), ' ',
+        element('span', { class: `badge ${failed ? 'bad' : 'good'}` }, now.error ?? now.status ?? 'sent'), ' ', now.url, ' ',
+        element('span', { class: 'muted' }, now.ms ? duration(now.ms) : '', ` ${bytes(now.sent_size)} → ${bytes(now.received_size)}${now.open ? ', open' : ''}`));
+    } };
+  }
+
+  const fetch = () => attempt(outcome, async () => {
+    const all = await api.get('network');
+    for (const [n, { node }] of nodes) {
+      if (all.length > 0 && n >= all.at(-1).n) continue;
+      node.remove();
+      nodes.delete(n);
+    }
+    for (const one of all.toReversed()) {
+      if (!nodes.has(one.n)) {
+        nodes.set(one.n, item(one));
+        list.prepend(nodes.get(one.n).node);
+      }
+      nodes.get(one.n).set(one);
+    }
+    notes.textContent = all.length === 0 ? 'No server at a URL was asked.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
+  });
+
+  function soon() {
+    if (timer) {
+      again = true;
+      return;
+    }
+    again = false;
+    fetch();
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (again) soon();
+    }, pause);
+  }
+  soon();
+  const end = on('traffic', soon);
+  return { show() {}, close() {
+    clearTimeout(timer);
+    end();
+  } };
+}

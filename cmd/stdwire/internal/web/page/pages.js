@@ -1,0 +1,48 @@
+// A list page by page, as a server answers it: with its cursor, and the next page when asked for.
+import * as api from './api.js';
+import { attempt, button, element, replace } from './dom.js';
+import { tree } from './json.js';
+import { on, state } from './store.js';
+
+// by view: the method, and the member of its result
+const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'resources'], templates: ['resources/templates/list', 'resourceTemplates'], prompts: ['prompts/list', 'prompts'] };
+
+// finished returns a call when it has ended.
+const finished = id => new Promise((resolve, reject) => {
+  const look = () => {
+    if (state.calls.find(one => one.id === id)?.running !== false) return;
+    end();
+    api.exact(`calls/${id}`).then(resolve, reject);
+  };
+  const end = on('calls', look);
+  look();
+});
+
+// pages returns { node, update(server) } for a view; without a server it is hidden.
+export function pages(view) {
+  const place = element('div', { 'aria-live': 'polite' });
+  const node = element('details', { hidden: true, 'data-testid': 'pages' }, element('summary', {}, 'Page by page'), place);
+  let server;
+  const show = (number, cursor) => attempt(place, async () => {
+    const [method, member] = lists[view];
+    const mine = server;
+    const { id } = await api.post('calls', { server, method, params: cursor === undefined ? {} : { cursor } });
+    const call = await finished(id);
+    if (mine !== server) return;
+    if (call.error) throw call.error;
+    const items = call.result?.[member] ?? [];
+    const next = call.result?.nextCursor;
+    const row = element('div', { class: 'row' }, number > 1 && button('First page', () => show(1)),
+      next !== undefined && button('Next page', () => show(number + 1, next)));
+    replace(place, element('p', {}, `Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
+      element('p', { class: 'muted' }, next === undefined ? 'It is the last one.' : ['The next one has the cursor ', element('code', {}, String(next))]),
+      row, tree(items.map(one => one.name ?? one.uri)));
+    row.querySelector('button:last-child')?.focus();
+  });
+  return { node, update(id) {
+    node.hidden = !id || !lists[view];
+    if (id === server) return;
+    server = id;
+    replace(place, button('First page', () => show(1)));
+  } };
+}

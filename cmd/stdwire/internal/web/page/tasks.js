@@ -1,0 +1,160 @@
+// Tasks of both eras: calls that a server continues. A task is known from its call, from the list of
+// a server of 2025-11-25, or by its id.
+import * as api from './api.js';
+import { attempt, button, element, field, newID, replace, select } from './dom.js';
+import { tree } from './json.js';
+import { callText, runner } from './panels.js';
+import { questionsOf } from './questions.js';
+import { on, state } from './store.js';
+
+const most = 200; // tasks that are shown
+const ended = task => ['completed', 'failed', 'cancelled'].includes(task.status);
+const colours = { completed: 'good', failed: 'bad', cancelled: 'warn', input_required: 'warn' };
+const path = server => `servers/${api.segments(server)}/tasks`;
+const milliseconds = n => n === undefined || n === null ? undefined : `${n} ms`;
+// 2025-11-25 names them without the unit
+const interval = task => task.pollIntervalMs ?? task.pollInterval;
+const ttl = task => task.ttlMs !== undefined ? task.ttlMs : task.ttl;
+
+export function tasks(root) {
+  const cards = new Map(); // server and id → card
+  const listed = new Map(); // server → tasks of its list
+  const opened = []; // { server, task } that the user has named
+  const outcome = element('div');
+  const notes = element('div');
+  const list = element('div', { class: 'cards', 'data-testid': 'tasks' });
+  const chooser = element('div');
+  const id = element('input', { type: 'text', spellcheck: 'false', id: newID() });
+  const usable = () => state.servers.filter(one => !one.watched && one.state === 'ready').map(one => one.id);
+  let chosen;
+
+  const refresh = () => Promise.all(usable().map(server => attempt(outcome, async () => {
+    const all = await api.get(path(server));
+    listed.set(server, all);
+    update();
+  })));
+  const open = () => {
+    const task = id.value.trim();
+    if (!task || !chosen) return;
+    opened.push({ server: chosen, task: { taskId: task, status: 'unknown' } });
+    id.value = '';
+    update();
+    cards.get(JSON.stringify([opened.at(-1).server, task]))?.look();
+  };
+  id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
+  replace(root, element('h2', {}, 'Tasks'), element('div', { class: 'row' }, button('Refresh', refresh),
+    element('span', { class: 'hint' }, 'Tools run as a task with “Run as a task”; in the modern era the server decides.')),
+  element('details', {}, element('summary', {}, 'Open a task by its id'), chooser, field('Id of the task', id), button('Open', open)),
+  outcome, notes, list);
+
+  // known returns all tasks, the latest call first, each with the latest call that waits for it.
+  function known() {
+    const all = new Map();
+    const add = (server, task, call) => {
+      const key = JSON.stringify([server, task.taskId]);
+      const one = all.get(key) ?? { server, task };
+      if (call?.running || !one.call) one.call = call;
+      if (call?.tool) one.origin = call;
+      all.set(key, one);
+    };
+    for (const call of state.calls.toReversed()) if (call.task) add(call.request.server, call.task, call);
+    for (const { server, task } of opened) add(server, task);
+    for (const [server, { tasks: some }] of listed) for (const task of some) add(server, task);
+    return all;
+  }
+
+  function update() {
+    const servers = usable();
+    if (!servers.includes(chosen)) [chosen] = servers;
+    replace(chooser, select(servers, chosen, value => { chosen = value; }, { 'aria-label': 'Server of the task' }));
+    const all = [...known()];
+    for (const [key, one] of cards) {
+      if (all.some(([other]) => other === key)) continue;
+      one.close();
+      cards.delete(key);
+    }
+    for (const [key, one] of all.slice(0, most)) {
+      if (!cards.has(key)) {
+        cards.set(key, card(one));
+        list.append(cards.get(key).node);
+      }
+      cards.get(key).update(one);
+    }
+    replace(notes, all.length === 0 && element('p', { class: 'muted' }, servers.length ? 'There are no tasks.' : 'No server is running.'),
+      all.length > most && element('p', { class: 'muted' }, `${all.length - most} more are not shown.`),
+      [...listed].filter(([server, one]) => one.more && servers.includes(server)).map(([server]) => element('p', { class: 'muted' }, `${server} has more tasks.`)));
+  }
+
+  const ends = [on('calls', update), on('servers', update)];
+  update();
+  refresh();
+  return {
+    show() {},
+    close() {
+      for (const end of ends) end();
+      for (const one of cards.values()) one.close();
+    },
+  };
+}
+
+// card shows one task.
+function card({ server, task: { taskId } }) {
+  const head = element('p', { role: 'status' });
+  const facts = element('dl', { class: 'facts' });
+  const origin = element('p');
+  const asked = element('div');
+  const whole = element('div');
+  const outcome = element('div');
+  const problems = element('div');
+  let now; // the latest state
+  let seen; // what update was given
+  let call; // that waits for its end
+  let timer;
+  let endQuestions = () => {};
+  const waits = runner(outcome, { address: false });
+
+  function show() {
+    replace(head, element('span', { class: `badge ${colours[now.status] ?? 'info'}`, 'data-testid': 'task-status' }, now.status), ' ', now.statusMessage ?? '');
+    replace(facts, [['server', server], ['created', now.createdAt], ['updated', now.lastUpdatedAt], ['poll interval', milliseconds(interval(now))],
+      ['kept for', ttl(now) === null ? 'ever' : milliseconds(ttl(now))]].filter(([, value]) => value !== undefined).map(([term, value]) => [element('dt', {}, term), element('dd', {}, String(value))]));
+    cancel.hidden = ended(now);
+    wait.hidden = Boolean(call?.running) || now.status === 'cancelled';
+    wait.textContent = ended(now) ? 'Get the result' : now.status === 'input_required' ? 'Answer its questions' : 'Wait for it';
+  }
+  const ask = stop => attempt(problems, async () => {
+    now = await api.post(path(server), { task: taskId, cancel: stop });
+    show();
+    if (object.open) replace(whole, tree(now));
+  });
+  // look polls the task while its object is shown, as often as the server suggests.
+  async function look() {
+    clearTimeout(timer);
+    await ask(false);
+    if (object.open && !ended(now)) timer = setTimeout(look, Math.min(Math.max(interval(now) ?? 5000, 1000), 60_000));
+  }
+  const cancel = button('Cancel the task', () => ask(true));
+  const wait = button('Wait for it', () => waits.run(callText({ id: server }, 'tasks/get', JSON.stringify({ taskId }), { task: true })));
+  const object = element('details', { ontoggle: () => { if (object.open) look(); else clearTimeout(timer); } }, element('summary', {}, 'The object'), whole);
+  const node = element('section', { class: 'card', 'data-testid': 'task', 'aria-label': `Task ${taskId}` }, element('h3', {}, taskId), head, origin, facts, asked,
+    element('div', { class: 'row' }, wait, button('Poll', () => look()), cancel), problems, object, outcome);
+  return {
+    node, look,
+    update(one) {
+      const text = JSON.stringify([one.task, one.call?.id, one.call?.running]);
+      if (text === seen) return;
+      seen = text;
+      call = one.call;
+      if (!now || !ended(now)) now = one.task;
+      endQuestions();
+      endQuestions = questionsOf(asked, question => call?.running && question.call === call.id);
+      replace(origin, one.origin && element('a', { href: `#/tools/${encodeURIComponent(server)}/${encodeURIComponent(one.origin.tool)}?call=${one.origin.id}` }, `a call of ${one.origin.tool}`));
+      show();
+    },
+    close() {
+      clearTimeout(timer);
+      endQuestions();
+      waits.close();
+      node.remove();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/stdwire/stdwire/client"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
+	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+const (
+	taskTimeout = 30 * time.Second // for a request about a task
+	maxTasks    = 1000             // of a server that are listed
+)
+
+// A taskList is what a server says of its tasks. In the modern era it has no list: the tasks are
+// those of calls, and those whose ids the user knows.
+type taskList struct {
+	Listed bool       `json:"listed"` // by the server
+	More   bool       `json:"more,omitempty"`
+	Tasks  []mcp.Task `json:"tasks"`
+}
+
+// tasks lists the tasks of a server.
+func (s *servers) tasks(ctx context.Context, id string) (*taskList, error) {
+	all := &taskList{Tasks: []mcp.Task{}}
+	err := s.use(ctx, id, func(_ *server, c *client.Client) error {
+		for task, err := range c.Tasks(ctx, client.Timeout(taskTimeout)) {
+			switch {
+			case target.IsError[*client.UndeclaredError](err):
+				return nil
+			case err != nil:
+				return err
+			case len(all.Tasks) == maxTasks:
+				all.More = true
+				return nil
+			}
+			all.Tasks = append(all.Tasks, task.State())
+		}
+		all.Listed = true
+		return nil
+	})
+	return all, err
+}
+
+// task returns a task as the server writes it, after asking the server to cancel it if cancel is
+// set.
+func (s *servers) task(ctx context.Context, id, task string, cancel bool) (now json.RawMessage,
+	err error) {
+	if task == "" {
+		return nil, command.BadArgs("a task has an id")
+	}
+	err = s.use(ctx, id, func(_ *server, c *client.Client) (err error) {
+		if cancel {
+			if err := c.Task(task).Cancel(ctx, client.Timeout(taskTimeout)); err != nil {
+				return err
+			}
+		}
+		now, err = c.Call(ctx, mcp.MethodGetTask, mcp.TaskParams{TaskID: task},
+			client.Timeout(taskTimeout))
+		return err
+	})
+	return now, err
+}
+
+// taskRoutes adds the routes of tasks. Waiting for one is a call; see [calls.send].
+func (s *servers) taskRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET /api/servers/{id}/tasks", func(w http.ResponseWriter, r *http.Request) {
+		if all, err := s.tasks(r.Context(), r.PathValue("id")); err != nil {
+			fail(w, err)
+		} else {
+			answer(w, all)
+		}
+	})
+	post(mux, "/api/servers/{id}/tasks", func(r *http.Request, in struct {
+		Task   string
+		Cancel bool
+	}) (any, error) {
+		return s.task(r.Context(), r.PathValue("id"), in.Task, in.Cancel)
+	})
+}

@@ -1,0 +1,193 @@
+//go:build linux
+
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gotest.tools/v3/assert"
+	"gotest.tools/v3/assert/cmp"
+)
+
+// Tasks of calls, and of others, are listed, answered, read and cancelled.
+func TestWebTasks(t *testing.T) {
+	path, err := everything()
+	assert.NilError(t, err)
+	tests := []struct{ name, era string }{{"modern", "modern"}, {"legacy", "legacy"},
+		{"HTTP", "modern"}}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			b := newNodeBench(t)
+			args, id := []string{"--era", test.era, "--", path}, "everything-server"
+			others := []string{}
+			if test.name == "HTTP" {
+				s := b.serving(path, "-http")
+				args = []string{"--era", test.era, "--url", s.direct}
+				host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+				id = strings.ReplaceAll(host, ":", "-")
+				others = append(others, strings.TrimSpace(b.must(binary(t), "call", "slow_compute",
+					"seconds=2", "label=other", "--task", "--url", s.direct).stdout))
+			}
+			w := openWeb(t, b, args...)
+			var got struct {
+				Asking, Object, Result, Call, Working, Other, Unknown string
+				Findings                                              []string
+			}
+			w.seeIn("webcalls.mjs", "tasks", map[string]any{"server": id, "others": others}, &got)
+			assert.Assert(t, cmp.Contains(got.Asking, "a call of confirm_delete"))
+			assert.Assert(t, cmp.Contains(got.Asking, "poll interval"))
+			assert.Assert(t, cmp.Contains(got.Object, "status: \"completed\""))
+			assert.Assert(t, cmp.Contains(got.Result, "a.txt: accept"))
+			assert.Assert(t, cmp.Contains(got.Call, "a.txt: accept"))
+			assert.Assert(t, cmp.Contains(got.Working, "Cancel the task"))
+			if len(others) > 0 {
+				assert.Assert(t, cmp.Contains(got.Other, "other: done after 2 s"))
+			}
+			assert.Assert(t, cmp.Contains(got.Unknown, "-32602"))
+			assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+		})
+	}
+}
+
+// A JSON-RPC error is shown as what it is, and a tool says who refuses it.
+func TestWebErrors(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	failure := func(code int, data string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"code":%d,"message":"<b>no</b>","data":%s}`, code, data))
+	}
+	var got struct {
+		Shown                map[string]string
+		Hacked               int
+		Message, Portability string
+		Badges, Findings     []string
+		Findings1            []string
+	}
+	w.seeIn("webcalls.mjs", "errors", map[string]any{"server": filepath.Base(server[0]),
+		"failures": map[string]any{
+			"params":     failure(-32602, `{"uri":"file:///a"}`),
+			"header":     failure(-32020, `null`),
+			"capability": failure(-32021, `{"requiredCapabilities":{"sampling":{},"extensions":{"a.b/c":{}}}}`),
+			"version":    failure(-32022, `{"supported":["2025-11-25","2024-11-05"],"requested":"2026-07-28"}`),
+			"odd":        failure(-32021, `[{"requiredCapabilities":7}]`),
+			"own":        failure(-32050, `"what"`),
+			"other":      failure(7, `{"n":1}`),
+		}}, &got)
+	for name, want := range map[string][]string{
+		"params":     {"Invalid params", "-32602", "resource", "file:///a", "<b>no</b>"},
+		"header":     {"Header mismatch", "list the tools again"},
+		"capability": {"The server says: <b>no</b>", "Missing client capability", "sampling, extensions a.b/c"},
+		"version":    {"Unsupported protocol version", "2025-11-25, 2024-11-05", "2026-07-28"},
+		"odd":        {"Missing client capability", `"requiredCapabilities": 7`},
+		"own":        {"Error of the server", `"what"`}, "other": {"JSON-RPC error 7", `"n": 1`},
+	} {
+		for _, text := range want {
+			assert.Check(t, cmp.Contains(got.Shown[name], text), name)
+		}
+	}
+	assert.Equal(t, got.Hacked, 0)
+	assert.Assert(t, cmp.Contains(got.Message, "JSON-RPC error"))
+	assert.Assert(t, slices.Contains(got.Badges, "excluded"), "%q", got.Badges)
+	all := strings.Join(got.Findings1, "\n")
+	for _, text := range []string{"OpenAI and Anthropic refuse it", "inputSchema.oneOf",
+		"An array has no items", "a client must not offer it over HTTP"} {
+		assert.Check(t, cmp.Contains(all, text))
+	}
+	assert.Assert(t, cmp.Contains(got.Portability, "Gemini has no such keyword"))
+	assert.Assert(t, cmp.Contains(got.Portability, "inputSchema.properties.kind.const"))
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}
+
+// A tool is called many times, and stops with its panel.
+func TestWebLoad(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Done, Failed, Refused, Released string
+		Findings                        []string
+	}
+	w.seeIn("webcalls.mjs", "load", map[string]any{"server": filepath.Base(server[0])}, &got)
+	for _, text := range []string{"calls\n200", "calls/s\n", "p50\n", "p99\n", "errors\n0"} {
+		assert.Check(t, cmp.Contains(got.Done, text))
+	}
+	assert.Assert(t, cmp.Contains(got.Failed, "errors\n5"))
+	assert.Assert(t, cmp.Contains(got.Failed, "5 ×\nJSON-RPC error -32602: no error is given"))
+	assert.Assert(t, cmp.Contains(got.Refused, "the number of calls is from 1 to 100000"))
+	assert.Assert(t, cmp.Contains(got.Released, "Done"))
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}
+
+// Log messages are shown by level, logger and text, in both eras.
+func TestWebLogs(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		path, err := everything()
+		assert.NilError(t, err)
+		w := openWeb(t, newNodeBench(t), "--era", era, "--", path)
+		var got struct {
+			All, Text, Findings []string
+			Message             string
+		}
+		w.seeIn("webcalls.mjs", "logs", map[string]any{"server": "everything-server"}, &got)
+		assert.Equal(t, len(got.All), 3, "%q", got.All)
+		assert.Assert(t, cmp.Contains(got.All[0], "info"))
+		assert.Assert(t, cmp.Contains(got.Text[0], "processing"))
+		assert.Assert(t, cmp.Contains(got.Message, "notifications/message"))
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}
+
+// HTTP requests to servers are listed, with bodies and without secrets.
+func TestWebNetwork(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		path, err := everything()
+		assert.NilError(t, err)
+		b := newNodeBench(t)
+		s := b.serving(path, "-http")
+		w := openWeb(t, b, "--era", era, "--url", s.direct, "--header", "X-Key: hunter2")
+		host := strings.TrimSuffix(strings.TrimPrefix(s.direct, "http://"), "/mcp")
+		var got struct {
+			Lines, Findings []string
+			Open            string
+		}
+		w.seeIn("webcalls.mjs", "network", map[string]any{
+			"server": strings.ReplaceAll(host, ":", "-")}, &got)
+		all := strings.Join(got.Lines, "\n")
+		assert.Assert(t, cmp.Contains(all, "200 OK"))
+		if era == "legacy" { // the stream of the server, and a notification
+			assert.Assert(t, cmp.Contains(all, "GET"))
+			assert.Assert(t, cmp.Contains(all, "202 Accepted"))
+		}
+		assert.Assert(t, cmp.Contains(got.Open, "Body of the request"))
+		assert.Assert(t, cmp.Contains(got.Open, `"jsonrpc":"2.0"`))
+		assert.Assert(t, cmp.Contains(got.Open, "(not shown)"))
+		assert.Assert(t, !strings.Contains(got.Open+all, "hunter2"))
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}
+
+// HTML of a result is text, and its preview neither runs scripts nor fetches nor leaves its frame.
+func TestWebDocuments(t *testing.T) {
+	server := pageServer(t, "Echoes.")
+	w := openWeb(t, newNodeBench(t), append([]string{"--"}, server...)...)
+	var got struct {
+		Text, Shown, File      string
+		Frames, Alone, Blocked int
+		Other                  bool
+		Findings               []string
+	}
+	w.seeIn("webcalls.mjs", "documents", map[string]any{"server": filepath.Base(server[0])}, &got)
+	assert.Assert(t, cmp.Contains(got.Text, "<h1>Heading</h1>"))
+	assert.Assert(t, cmp.Contains(got.Text, "application/pdf, 9 B"))
+	assert.Equal(t, got.Frames, 0)
+	assert.Assert(t, got.Other)
+	assert.Equal(t, got.Shown, "before")
+	assert.Assert(t, got.Blocked > 0)
+	assert.Equal(t, got.File, "paper")
+	assert.Equal(t, got.Alone, 403)
+	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+}

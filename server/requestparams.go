@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/stdwire/stdwire/rpc"
+	"github.com/stdwire/stdwire/rpc/mcp"
+)
+
+// A scannedRequest is a request whose params are read before middleware sees it, and the context of
+// the middleware.
+type scannedRequest struct {
+	context.Context
+	request request
+	err     error // of request.read
+	raw     json.RawMessage
+	used    atomic.Bool // request is that of a call of handle; middleware may call it again
+}
+
+type scannedKey struct{}
+
+func (s *scannedRequest) Value(key any) any {
+	switch key.(type) {
+	case scannedKey, mcp.RequestParamsKey:
+		return s
+	case mcp.ConnectionKey:
+		return s.request.conn
+	}
+	return s.Context.Value(key)
+}
+
+// scan returns a handler that reads the params of each request once, for next, which is middleware,
+// and for handle.
+func scan(next rpc.Handler) rpc.Handler {
+	return func(ctx context.Context, req *rpc.Request) (any, error) {
+		if req.IsNotification() {
+			return next(ctx, req)
+		}
+		s := &scannedRequest{Context: ctx, raw: req.Params}
+		s.err = s.request.open(ctx, req)
+		return next(s, req)
+	}
+}
+
+// request returns the request that handle is called with. The error is about its params.
+func (s *Server) request(ctx context.Context, req *rpc.Request) (*request, error) {
+	if len(s.o.Middleware) > 0 {
+		scanned, _ := ctx.Value(scannedKey{}).(*scannedRequest)
+		if scanned != nil && scanned.Of(req.Params) && scanned.used.CompareAndSwap(false, true) {
+			scanned.request.Context, scanned.request.Request = ctx, req
+			return &scanned.request, scanned.err
+		}
+	}
+	r := new(request)
+	return r, r.open(ctx, req)
+}
+
+// Of implements [mcp.RequestParams].
+func (s *scannedRequest) Of(params json.RawMessage) bool {
+	return len(params) == len(s.raw) && (len(params) == 0 || &params[0] == &s.raw[0])
+}
+
+// Param implements [mcp.RequestParams].
+func (s *scannedRequest) Param(name string) json.RawMessage {
+	for i := range s.request.members {
+		if string(s.request.members[i].name) == name {
+			return s.request.members[i].value
+		}
+	}
+	return nil
+}
+
+// MetaValue implements [mcp.RequestParams].
+func (s *scannedRequest) MetaValue(key string) json.RawMessage {
+	if value := s.request.meta.member([]byte(key)); value != nil {
+		return *value
+	}
+	return nil
+}
