@@ -194,8 +194,7 @@ func TestShellAtATerminal(t *testing.T) {
 	// A failure does not end the shell.
 	assert.Equal(t, s.Line(".tols"),
 		"stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
-	failed := s.Line("pain")
-	assert.Equal(t, strings.ReplaceAll(failed, "\n  ", " "), "stdwire: "+self+ // it is wrapped
+	assert.Equal(t, joinLines(s.Line("pain")), "stdwire: "+self+
 		": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
 
 	// Tools that change.
