@@ -88,7 +88,9 @@ func TestRead(t *testing.T) {
 		ran{0, "A\n\x00\x01# \x1b[1mNotes", ""})
 	assert.Equal(t, onTerminal(t, "", "read -o raw file:///notes.md", "library"),
 		ran{0, "# Notes\n", ""})
-	assert.Equal(t, onTerminal(t, "", "read -o raw file:///folder", "library"), ran{2, "A\n",
+	got := onTerminal(t, "", "read -o raw file:///folder", "library")
+	got.stderr = joinLines(got.stderr)
+	assert.Equal(t, got, ran{2, "A\n",
 		"stdwire: " + self +
 			": read: resource file:///folder/b: its 2 B are not for a terminal\nhint: send them elsewhere with > FILE, or to a file of their own with --save DIR\n"})
 }

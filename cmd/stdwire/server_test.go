@@ -33,6 +33,9 @@ func lastLine(text string) string {
 
 var self = filepath.Base(os.Args[0]) // the name of the fixtures
 
+// joinLines returns a message without the line breaks that fit it to the width of a terminal.
+func joinLines(message string) string { return strings.ReplaceAll(message, "\n  ", " ") }
+
 func TestBuiltInServer(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("hello\nthere"), 0o600))

@@ -194,7 +194,7 @@ func TestShellAtATerminal(t *testing.T) {
 	// A failure does not end the shell.
 	assert.Equal(t, s.Line(".tols"),
 		"stdwire: .tols: there is no such command\nhint: did you mean .tools?\n")
-	assert.Equal(t, s.Line("pain"), "stdwire: "+self+
+	assert.Equal(t, joinLines(s.Line("pain")), "stdwire: "+self+
 		": pain: there is no such tool; there are paint, hang, die, grow, later\nhint: did you mean paint?\n")
 
 	// Tools that change.

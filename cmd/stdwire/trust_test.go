@@ -242,7 +242,7 @@ func TestSelectedServerAtAURL(t *testing.T) {
 	got = typing(t, "secret\n", "tools", "-s", "asks", "--config", "x.json")
 	assert.Equal(t, got.code, 8, "passwords are not shown while they are typed")
 	assert.Assert(t,
-		cmp.Contains(got.stderr,
+		cmp.Contains(joinLines(got.stderr),
 			"it would be visible while typed: give it with --input pw=@FILE"))
 }
 

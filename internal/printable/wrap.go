@@ -79,6 +79,15 @@ func (c Columns) WrapWords(words []string, first, rest int) string {
 	return b.String()
 }
 
+// WrapLine breaks a line that is longer than the terminal into lines at spaces. It keeps runs of
+// spaces and puts rest spaces before each line but the first. For [NoTerminal] it returns line.
+func (c Columns) WrapLine(line string, rest int) string {
+	if c == NoTerminal || c.Of(line) <= c.Total() {
+		return line
+	}
+	return c.WrapWords(strings.Split(line, " "), 0, rest) // words that are "" keep runs of spaces
+}
+
 // WrapAfter returns head, padded to column-1 columns, and behind it text, whose further lines begin
 // at column.
 func (c Columns) WrapAfter(head, text string, column int) string {

@@ -117,6 +117,39 @@ c d:
 	}
 }
 
+// On a terminal, long values are wrapped where they begin; elsewhere they are one line.
+func TestDataIsWrapped(t *testing.T) {
+	const data = `{"id":7,"text":"six times seven is the answer to it all","in":{"deep":` +
+		`"six times seven is the answer","list":["six times seven is the answer","x"]},` +
+		`"aNameThatIsAsLongAsThis":"six times seven is"}`
+	for columns, want := range map[printable.Columns]string{printable.NoTerminal: `
+id:    7
+text:  six times seven is the answer to it all
+in:
+  deep:  six times seven is the answer
+  list:
+    six times seven is the answer
+    x
+aNameThatIsAsLongAsThis:  six times seven is
+`, 30: `
+id:    7
+text:  six times seven is the
+       answer to it all
+in:
+  deep:  six times seven is
+         the answer
+  list:
+    six times seven is the
+      answer
+    x
+aNameThatIsAsLongAsThis:  six
+    times seven is
+`} {
+		text, _ := Data([]byte(data), columns)
+		assert.Equal(t, text, want[1:])
+	}
+}
+
 func TestDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name, data          string

@@ -78,7 +78,7 @@ func object(value []byte, depth int, c printable.Columns) string {
 			flat = append(flat, []string{name, text})
 			continue
 		}
-		b.WriteString(align(flat, c) + name + "\n" + indent("  ", lines(member, depth+1, c)))
+		b.WriteString(align(flat, c) + name + "\n" + indent("  ", lines(member, depth+1, indented(c))))
 		flat = nil
 	}
 	b.WriteString(align(flat, c))
@@ -94,9 +94,9 @@ func array(elements [][]byte, depth int, c printable.Columns) string {
 	for _, element := range elements {
 		text, ok := nested(element, depth)
 		if all = all && ok; ok {
-			text += "\n"
+			text = indented(c).WrapLine(text, len("  ")) + "\n"
 		} else {
-			text = lines(element, depth+1, c)
+			text = lines(element, depth+1, indented(c))
 		}
 		plain.WriteString(text)
 		marked.WriteString("- " + strings.TrimPrefix(indent("  ", text), "  "))
@@ -105,6 +105,15 @@ func array(elements [][]byte, depth int, c printable.Columns) string {
 		return plain.String()
 	}
 	return marked.String()
+}
+
+// indented returns the width of what is indented by two columns.
+func indented(c printable.Columns) printable.Columns {
+	const least = 20
+	if c == printable.NoTerminal {
+		return c
+	}
+	return max(c-2, least)
 }
 
 const maxColumns = 12 // of a table; more do not fit on a screen
@@ -166,9 +175,22 @@ func align(rows [][]string, c printable.Columns) string {
 			}
 			line += row[len(row)-1]
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(c.WrapLine(strings.TrimRight(line, " "), lastColumn(widths, c)) + "\n")
 	}
 	return b.String()
+}
+
+// lastColumn returns where the last column begins, for what is wrapped, or a small indentation if
+// little room is left there.
+func lastColumn(widths []int, c printable.Columns) int {
+	column := 0
+	for _, w := range widths[:len(widths)-1] {
+		column += w + len("  ")
+	}
+	if column > c.Total()/2 {
+		return len("    ")
+	}
+	return column
 }
 
 // isSparse reports whether rows in columns are many times as long as their text. One long text

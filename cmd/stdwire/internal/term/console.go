@@ -66,9 +66,18 @@ func (c *Console) Printf(format string, args ...any) {
 	c.PrintLabeled(label, StyleOf(label), fmt.Sprintf(format, args...))
 }
 
-// PrintLabeled is Printf for text that begins with label, which it prints in a style.
+// PrintLabeled is Printf for text that begins with label, which it prints in a style. On a
+// terminal, an error, a warning or a note is wrapped, but no hint: it may end in a command that is
+// copied.
 func (c *Console) PrintLabeled(label string, style terminal.Style, text string) {
 	text = printable.Text(text)
+	if c.Terminal && style != terminal.Plain && label != "hint" {
+		lines := strings.Split(text, "\n")
+		for i, line := range lines {
+			lines[i] = c.Columns().WrapLine(line, 2)
+		}
+		text = strings.Join(lines, "\n")
+	}
 	if rest, ok := strings.CutPrefix(text, label); ok && c.Color {
 		text = style.Paint(label) + rest
 	}

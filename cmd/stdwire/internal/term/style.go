@@ -44,9 +44,7 @@ func (o *Output) PrintDiff(text string) {
 		if indent < len(line) {
 			style = diffStyles[line[indent]]
 		}
-		if o.Terminal { // words that are "" keep runs of spaces
-			line = o.Columns().WrapWords(strings.Split(line, " "), 0, indent+2)
-		}
+		line = o.Columns().WrapLine(line, indent+2)
 		for part := range strings.SplitSeq(line, "\n") {
 			o.PrintStyled(style, part)
 			o.Print("\n")
