@@ -54,7 +54,8 @@ func TestCancellation(t *testing.T) {
 		map[string]rpc.ID{"id": call.ID()}))
 	assert.Error(t, call.Wait(t.Context(), nil), "Request cancelled (code -32800)")
 	_ = editor.Close()
-	assert.ErrorIs(t, server.Wait(), io.EOF)
+	err = server.Wait() // the response to the first call may not have been written yet
+	assert.Assert(t, errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe), err)
 }
 
 func TestOpenConnectsToTheEditor(t *testing.T) {
