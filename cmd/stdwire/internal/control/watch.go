@@ -152,9 +152,8 @@ func watch(ctx context.Context, std *term.Streams, ticks <-chan time.Time) error
 			return err
 		}
 		now := time.Now().Format(time.TimeOnly)
-		if std.Out.Terminal && !std.Err.Dumb {
-			const clear = "\x1b[H\x1b[J"
-			std.Out.Print(clear + now + "  calls since this watch began; Ctrl-C ends it\n\n")
+		if std.Out.Clear() {
+			std.Out.Print(now + "  calls since this watch began; Ctrl-C ends it\n\n")
 			std.Out.Print(strings.Join(lines, "\n") + "\n")
 		} else {
 			for _, line := range lines {

@@ -84,6 +84,15 @@ func (o *Output) PrintUntrustedLine(text string) {
 // Print prints text of this program, in which control characters are escaped.
 func (o *Output) Print(text string) { _, _ = o.WriteString(printable.Text(text)) }
 
+// Clear clears the screen of a terminal that has control sequences, and reports whether it is one.
+func (o *Output) Clear() bool {
+	if !o.Terminal || o.Dumb {
+		return false
+	}
+	_, _ = o.WriteString("\x1b[H\x1b[J")
+	return true
+}
+
 // PrintStyled prints a text of this program in a style if the terminal shows colours. Control
 // characters in it are escaped, and line ends become spaces.
 func (o *Output) PrintStyled(style terminal.Style, text string) {
