@@ -48,15 +48,15 @@ func openWeb(t *testing.T, b *bench, args ...string) *webPage {
 	assert.NilError(t, err)
 	assert.NilError(t, w.process.Start())
 	line, err := bufio.NewReader(out).ReadString('\n')
-	assert.NilError(t, err, "%s", w.stderr.String())
 	w.url = strings.TrimSpace(line)
 	t.Cleanup(func() {
-		assert.Check(t, w.process.Process.Signal(syscall.SIGTERM))
+		_ = w.process.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = w.process.Wait() // the signal is its status
 		if t.Failed() {
 			t.Logf("stderr: %s", w.stderr.String())
 		}
 	})
+	assert.NilError(t, err)
 	return w
 }
 

@@ -348,7 +348,7 @@ const scenarios = {
     await page.keyboard.press('Enter'); // the button for the next page has the focus
     await box.getByText('Page 2: 4 tools, after the cursor 4').waitFor();
     await box.getByRole('button', { name: 'Next page' }).click();
-    await box.getByText('Page 3: 1 tools').waitFor();
+    await box.getByText('Page 3: 4 tools').waitFor();
     seen.last = await box.innerText();
     seen.next = await box.getByRole('button', { name: 'Next page' }).count();
   },
