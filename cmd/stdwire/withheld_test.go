@@ -50,6 +50,13 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	g := servingFile(t, path)
 	s := await(t, g.pid, "a", func(s ops.Status) bool { return *s.Tools == 1 })
 	assert.Equal(t, len(s.Withheld), 0)
+	list := ran{0, "a  1 tool, 1 prompt, 1 resource, 1 resource template\n", ""}
+	waitFor(t, func() string { // each list is recorded when it has come
+		if got := run(t, "pin"); got != list {
+			return got.stdout + got.stderr
+		}
+		return ""
+	})
 	restock(stockAfter)
 	assert.Equal(t, run(t, "restart", "a").code, 0)
 	s = await(t, g.pid, "a", func(s ops.Status) bool { return len(s.Withheld) == 4 })
@@ -89,7 +96,6 @@ func TestAcceptReachesARunningGateway(t *testing.T) {
 	same := ran{0, "a: no difference from what was accepted (4 definitions)\n", ""}
 	assert.Equal(t, pin("diff"), same)
 	assert.Equal(t, run(t, "pin", "diff", "--config", path), same, "of all servers with records")
-	list := ran{0, "a  1 tool, 1 prompt, 1 resource, 1 resource template\n", ""}
 	assert.Equal(t, run(t, "pin"), list)
 	assert.Equal(t, run(t, "pin", "list"), list)
 	got = run(t, "pin", "diff")
