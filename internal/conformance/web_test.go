@@ -51,7 +51,7 @@ func openWeb(t *testing.T, b *bench, args ...string) *webPage {
 	w.url = strings.TrimSpace(line)
 	t.Cleanup(func() {
 		_ = w.process.Process.Signal(syscall.SIGTERM) // it may have ended
-		_ = w.process.Wait() // the signal is its status
+		_ = w.process.Wait()                          // the signal is its status
 		if t.Failed() {
 			t.Logf("stderr: %s", w.stderr.String())
 		}
