@@ -3,9 +3,8 @@ import * as api from './api.js';
 import { attempt, element, field, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
 import { levels } from './servers.js';
-import { on, state } from './store.js';
+import { on, state, throttle } from './store.js';
 
-const pause = 1000; // ms between two fetches
 const colours = { debug: 'muted', info: 'info', notice: 'info', warning: 'warn' };
 
 export function logs(root) {
@@ -14,8 +13,6 @@ export function logs(root) {
   const servers = element('div');
   const notes = element('p', { class: 'muted', role: 'status' });
   const list = element('ol', { class: 'items', 'aria-label': 'Log messages', 'data-testid': 'logs' });
-  let timer;
-  let again = false;
   let shown; // the filter of what is shown
   const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
   const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
@@ -41,19 +38,7 @@ export function logs(root) {
     notes.textContent = page.lines.length === 0 ? 'There are no such messages.' : page.more ? `The latest ${page.lines.length} messages; there are more.` : `${page.lines.length} ${page.lines.length === 1 ? 'message' : 'messages'}`;
   });
 
-  // soon fetches at once, or, if that was a moment ago, once a little later.
-  function soon() {
-    if (timer) {
-      again = true;
-      return;
-    }
-    again = false;
-    fetch();
-    timer = setTimeout(() => {
-      timer = undefined;
-      if (again) soon();
-    }, pause);
-  }
+  const { soon, stop } = throttle(fetch);
   let known;
   const lanes = () => {
     const ids = JSON.stringify(state.servers.map(one => one.id));
@@ -67,7 +52,7 @@ export function logs(root) {
   return {
     show() {},
     close() {
-      clearTimeout(timer);
+      stop();
       for (const end of ends) end();
     },
   };

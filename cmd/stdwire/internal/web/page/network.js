@@ -2,17 +2,14 @@
 import * as api from './api.js';
 import { attempt, bytes, duration, element, replace } from './dom.js';
 import { exchange, sentBytes } from './message.js';
-import { on } from './store.js';
+import { on, throttle } from './store.js';
 
-const pause = 1000; // ms between two fetches
 
 export function network(root) {
   const outcome = element('div');
   const notes = element('p', { class: 'muted', role: 'status' });
   const list = element('ol', { class: 'items', 'aria-label': 'HTTP requests', 'data-testid': 'network' });
   const nodes = new Map(); // number → item
-  let timer;
-  let again = false;
   replace(root, element('h2', {}, 'HTTP'), outcome, notes, list);
 
   function item(one) {
@@ -50,22 +47,11 @@ export function network(root) {
     notes.textContent = all.length === 0 ? 'No server at a URL was asked.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
   });
 
-  function soon() {
-    if (timer) {
-      again = true;
-      return;
-    }
-    again = false;
-    fetch();
-    timer = setTimeout(() => {
-      timer = undefined;
-      if (again) soon();
-    }, pause);
-  }
+  const { soon, stop } = throttle(fetch);
   soon();
   const end = on('traffic', soon);
   return { show() {}, close() {
-    clearTimeout(timer);
+    stop();
     end();
   } };
 }

@@ -59,6 +59,28 @@ export async function start() {
   });
 }
 
+const pause = 1000; // ms between two fetches
+
+// throttle returns soon, which fetches at once, or, if it did a moment ago, once a little later; and
+// stop, which ends that.
+export function throttle(fetch) {
+  let timer;
+  let again = false;
+  function soon() {
+    if (timer) {
+      again = true;
+      return;
+    }
+    again = false;
+    fetch();
+    timer = setTimeout(() => {
+      timer = undefined;
+      if (again) soon();
+    }, pause);
+  }
+  return { soon, stop: () => clearTimeout(timer) };
+}
+
 // definitions returns what a server offers. It starts the server if needed.
 export async function definitions(server) {
   let known = state.definitions.get(server);
