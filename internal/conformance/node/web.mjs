@@ -18,7 +18,7 @@ const page = await context.newPage();
 page.setDefaultTimeout(15_000);
 const seen = { errors: [], elsewhere: [] };
 const watch = one => {
-  one.on('console', message => { if (message.type() === 'error') seen.errors.push(message.text()); });
+  one.on('console', message => { if (message.type() === 'error') seen.errors.push(`${message.text()} ${message.location().url}`); });
   one.on('pageerror', error => seen.errors.push(error.message));
 };
 watch(page);

@@ -122,7 +122,7 @@ func (f *frame) receive(messages []json.RawMessage) error {
 		}
 		f.recorder.Client.Frame(line)
 		if _, err := f.inboundEnd.Write(append(line, '\n')); err != nil {
-			return notFound("app", f.id)
+			return err
 		}
 	}
 	return nil

@@ -251,30 +251,38 @@ func (f *frames) routes(mux *http.ServeMux) {
 	})
 	post(mux, "/api/apps/{frame}/messages", func(r *http.Request, in []json.RawMessage) (any,
 		error) {
-		fr, err := f.find(r)
-		if err == nil {
-			err = fr.receive(in)
-		}
-		return nil, err
+		return nil, f.act(r, func(fr *frame) error { return fr.receive(in) })
 	})
 	post(mux, "/api/apps/{frame}/context", func(r *http.Request, in struct {
 		Theme, DisplayMode string
 	}) (any, error) {
-		fr, err := f.find(r)
-		if err == nil {
-			err = fr.change(r.Context(),
+		return nil, f.act(r, func(fr *frame) error {
+			return fr.change(r.Context(),
 				mcp.HostContext{Theme: in.Theme, DisplayMode: in.DisplayMode})
-		}
-		return nil, err
+		})
 	})
 	post(mux, "/api/apps/{frame}/close", func(r *http.Request, _ struct{}) (any, error) {
-		fr, err := f.find(r)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(r.Context(), answerWait)
-		defer cancel()
-		_ = fr.view.Teardown(ctx) // it ends in any case
-		return nil, nil
+		return nil, f.act(r, func(fr *frame) error {
+			ctx, cancel := context.WithTimeout(r.Context(), answerWait)
+			defer cancel()
+			_ = fr.view.Teardown(ctx) // it ends in any case
+			return nil
+		})
 	})
+}
+
+// act calls do with the frame of a request, unless the frame has ended. That is no error: a frame
+// may end while the page sends a request, and the end of its events tells the page.
+func (f *frames) act(r *http.Request, do func(*frame) error) error {
+	fr, err := f.find(r)
+	if err != nil {
+		return nil
+	}
+	err = do(fr)
+	select {
+	case <-fr.ended:
+		return nil
+	default:
+		return err
+	}
 }
