@@ -26,6 +26,10 @@ context.on('request', request => {
   if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) seen.elsewhere.push(request.url());
 });
 
+// logged waits until the browser has logged an error that matches.
+const logged = async pattern => {
+  while (!seen.errors.some(text => pattern.test(text))) await page.waitForEvent('console');
+};
 const ready = () => page.waitForSelector('body[data-ready=yes]');
 const go = async hash => {
   await page.evaluate(to => { location.hash = to; }, hash);
@@ -600,7 +604,7 @@ try {
   await page.goto(given.url);
   await ready();
   if (given.script !== 'web.mjs') {
-    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch }));
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch, logged }));
   }
   await scenarios[given.scenario]();
 } catch (error) {

@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 
-export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
+export default ({ given, seen, page, context, go, text, tool, run, shoot, logged }) => {
   const frame = () => page.frameLocator('iframe.app').frameLocator('iframe');
   const inApp = selector => frame().locator(selector);
   const click = name => frame().getByRole('button', { name, exact: true }).click();
@@ -200,7 +200,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.hacked = await page.evaluate(() => document.body.dataset.hacked ?? 'no');
       seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
       await click('leave');
-      await page.waitForTimeout(300);
+      await logged(/directive: "frame-src 'none'"/);
       seen.left = page.frames().map(one => one.url()).filter(url => url.includes('?left'));
       for (const name of ['flood', 'large']) {
         await go('#/tools'); // the app does not answer that it may be removed
