@@ -608,7 +608,8 @@ try {
   }
   await scenarios[given.scenario]();
 } catch (error) {
-  seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);
+  const texts = await Promise.all(page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(String)));
+  seen.broken = [error.stack, ...texts.map(one => one.slice(0, 6000))].join('\n');
   await shoot('broken');
 } finally {
   await browser.close();
