@@ -83,7 +83,11 @@ no token.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that wants to reach other machines, or to
-use the camera or the like, is shown when you have agreed.
+use the camera or the like, is shown when you have agreed. One that asks for an origin of its own
+(domain in _meta.ui) is shown without, and the page says so. An app is in the page, in a corner or
+on the full screen, and as wide as a phone if you like; it is told of its size and display mode.
+"Stage the input" shows it before the call, and sends it as much of the arguments as a model might
+have written so far; it gets all of them when you run the tool.
 
 A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The page
 asks before it connects to the URL, and fills in arguments; it runs nothing by itself.
