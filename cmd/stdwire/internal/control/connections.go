@@ -138,7 +138,7 @@ func (d *disconnect) word(word string) error {
 func (d *disconnect) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case d.all && d.names != nil:
-		return command.Usagef("--all and names are given: which is it?")
+		return command.Usagef("--all and names exclude each other")
 	case !d.all && d.names == nil:
 		return command.Usagef("which connection?").WithHint("stdwire connections lists them")
 	}

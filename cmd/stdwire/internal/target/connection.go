@@ -30,7 +30,7 @@ func (t *Target) checkConnection(own string) error {
 	name := t.Name()
 	switch extra := t.Configured.Given(); {
 	case t.Configured.ID != "" || t.Remote.URL != "" || t.Words != nil:
-		return command.Usagef("%s and another server are given: which is it?", name)
+		return command.Usagef("%s and another server exclude each other", name)
 	case own != "":
 		return command.Usagef("%s is for stdwire's own server, and %s is running already", own,
 			name).WithHint(remedy)

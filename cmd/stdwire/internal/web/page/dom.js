@@ -68,7 +68,7 @@ export function problem(error) {
     rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
       : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
     rpc?.facts.length > 0 && element('dl', { class: 'facts' }, rpc.facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
-    error.said && element('p', {}, `The server says: ${error.said}`),
+    error.rpc_message && element('p', {}, `The server says: ${error.rpc_message}`),
     [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
     data && (rpc?.facts.length > 0 ? element('details', {}, element('summary', {}, 'data'), data) : data),
     error.stderr && element('pre', {}, error.stderr));

@@ -86,8 +86,8 @@ export function result(call) {
   parts.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
     failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', ` after ${duration(call.ms)}`));
   if (call.error) parts.push(problem(call.error));
-  if (call.misfit) {
-    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.misfit));
+  if (call.mismatch) {
+    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
   }
   const value = call.result;
   if (value !== undefined) {
