@@ -287,7 +287,7 @@ func TestWebPages(t *testing.T) {
 		Next        int
 	}
 	w.change("pages", nil, &got)
-	assert.Assert(t, cmp.Contains(got.First, "The next one has the cursor 4"))
+	assert.Assert(t, cmp.Contains(got.First, "The next page has the cursor 4"))
 	assert.Assert(t, cmp.Contains(got.First, "echo"))
 	assert.Assert(t, !strings.Contains(got.First, "misfit"), "%s", got.First)
 	assert.Assert(t, cmp.Contains(got.Last, "It is the last one."))
