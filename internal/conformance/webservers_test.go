@@ -290,7 +290,7 @@ func TestWebPages(t *testing.T) {
 	assert.Assert(t, cmp.Contains(got.First, "The next page has the cursor 4"))
 	assert.Assert(t, cmp.Contains(got.First, "echo"))
 	assert.Assert(t, !strings.Contains(got.First, "misfit"), "%s", got.First)
-	assert.Assert(t, cmp.Contains(got.Last, "It is the last one."))
+	assert.Assert(t, cmp.Contains(got.Last, "This is the last page."))
 	assert.Assert(t, cmp.Contains(got.Last, "visit"))
 	assert.Equal(t, got.Next, 0)
 }

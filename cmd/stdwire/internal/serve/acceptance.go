@@ -16,9 +16,8 @@ import (
 )
 
 // A configuration file decides which programs are started, and a client with file tools may be able
-// to write it. So the gateway applies only the changes of a file that reduce what it offers: that
-// remove or disable servers, or offer fewer of their tools. All other changes wait for the
-// operator.
+// to write it. So the gateway applies by itself only changes that remove or disable servers, or
+// offer fewer of their tools. All other changes wait for the operator.
 
 // An acceptedServer is a server as the operator accepted it, less what changes of its file have
 // removed since.
@@ -73,7 +72,7 @@ const (
 )
 
 // checkServer returns the part of a server that may be offered; its ID is empty if nothing may be
-// offered. why is the reason if that is not the whole definition, else "".
+// offered. If that is not the whole definition, why is the reason.
 func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
