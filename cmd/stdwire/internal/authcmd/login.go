@@ -53,7 +53,7 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	pages := elicit.LoginPages{Std: std, Browse: l.browse}
 	grant := auth.AuthorizationCode{OpenBrowser: pages.Show, Timeout: l.timeout}
 	if grant.Timeout < 0 {
-		grant.Timeout = 365 * 24 * time.Hour // for ever
+		grant.Timeout = 365 * 24 * time.Hour // no limit
 	}
 	c, err := target.Login(ctx, l.name(), &l.endpoint, grant, l.scopes...)
 	pages.Done()

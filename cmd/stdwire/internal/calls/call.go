@@ -116,8 +116,8 @@ func (c *Call) Word(word string) error {
 	return err
 }
 
-// word is Word, but leaves the error about a second word that is no argument to run, which knows
-// the configuration.
+// word is Word, except that it stores a second word that is not an argument. The configuration is
+// needed for the error about it, which run returns.
 func (c *Call) word(word string) error {
 	if c.Tool != "" && c.second == "" && c.assignments == nil && !strings.Contains(word, "=") {
 		c.second = word
@@ -126,8 +126,8 @@ func (c *Call) word(word string) error {
 	return c.Word(word)
 }
 
-// unexpected returns the failure for a second word that is no argument. It asks whether the first
-// is meant as a server.
+// unexpected returns the failure for a second word that is not an argument. The hint asks whether
+// the first word is the name of a server.
 func (c *Call) unexpected() error {
 	_, err := arguments.ParseAssignment(c.second)
 	if f, ok := errors.AsType[*command.Failure](err); ok && c.Target.IsBuiltin() &&
@@ -203,8 +203,8 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 	})
 }
 
-// explainMissing returns the failure for a tool that the server does not have: it may be one of
-// stdwire's own that a flag offers, or the user has named a server in its place.
+// explainMissing returns the failure for a tool that the server does not have. The hint says
+// whether a flag of stdwire's own server would offer the tool, or the name is that of a server.
 func (c *Call) explainMissing(std *term.Streams, cl *client.Client, err error) error {
 	f, ok := errors.AsType[*command.Failure](err)
 	if !ok || f.Code != "not_found" {

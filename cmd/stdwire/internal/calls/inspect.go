@@ -225,7 +225,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 			return err
 		}
 	}
-	n := c.Stats() // last: until now it has had time to make some
+	n := c.Stats() // last, so that the counts include everything above
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)

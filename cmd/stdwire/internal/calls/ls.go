@@ -60,7 +60,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// listAll prints everything of every kind that the server has.
+// listAll prints all definitions of the server, kind by kind.
 func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind,
 	form string) error {
 	var parts []string

@@ -91,7 +91,7 @@ func (l *logsOptions) gateway(ctx context.Context, std *term.Streams) (all []*ga
 	return all, g, err
 }
 
-// connection returns the connection of that name, and all connections, and makes id that of its
+// connection returns all connections and the one with that name, and sets id to the id of its
 // server.
 func (l *logsOptions) connection(ctx context.Context, std *term.Streams) (all []*gatewayClient,
 	g *gatewayClient, err error) {

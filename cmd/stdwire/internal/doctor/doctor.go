@@ -1,6 +1,6 @@
-// Package doctor implements stdwire doctor, which starts servers and reports what prevents clients
-// from using them, and stdwire scan, which reports what in their definitions could mislead a model
-// or a user.
+// Package doctor implements stdwire doctor, which starts servers and reports defects that prevent
+// clients from using them, and stdwire scan, which reports parts of their definitions that could
+// mislead a model or a user.
 package doctor
 
 import (
@@ -71,7 +71,7 @@ type subject struct {
 	id          string
 	server      *config.Server // nil if it is not from the configuration
 	diagnostics []config.Diagnostic
-	arguments   string // that select it on the command line
+	arguments   string // the arguments that select the server on the command line
 	launcher    string // its command; "" for a server at a URL
 	connect     func(context.Context, client.Options) (*client.Client, error)
 	card        *cardReader // nil: there is no URL to read a server card of

@@ -44,7 +44,7 @@ collect findings (SARIF 2.1.0).
   stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif`,
 		Make: func() (command.Grammar, command.Runner) {
 			t, r := target.NewTarget(), NewReportOptions()
-			s := &scanOptions{one: t}
+			s := &scanOptions{single: t}
 			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command,
 					More: listRules}, func(ctx context.Context, std *term.Streams) error {
 					if s.isConfiguration() {
@@ -73,7 +73,7 @@ collect findings (SARIF 2.1.0).
 	}
 }
 
-// inventory lists everything that a server has.
+// inventory lists all definitions of a server.
 func inventory(ctx context.Context, c *client.Client, id string,
 	listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
@@ -100,7 +100,7 @@ func inventory(ctx context.Context, c *client.Client, id string,
 	return s, readApps(ctx, c, &s, listTimeout)
 }
 
-// readApps reads the apps of the tools. One that cannot be read is none.
+// readApps reads the apps of the tools. It leaves out an app that cannot be read.
 func readApps(ctx context.Context, c *client.Client, s *scan.Server,
 	timeout time.Duration) error {
 	pages, _, err := apps.ReadAll(ctx, c, client.Timeout(timeout))

@@ -94,8 +94,8 @@ func list[T any](b *strings.Builder, title string, all []T, line func(T) string)
 		return
 	}
 	fmt.Fprintf(b, "\n%s: %d\n", title, len(all))
-	for _, one := range all[:min(len(all), maxListed)] {
-		fmt.Fprintf(b, "  %s\n", printable.Line(line(one)))
+	for _, entry := range all[:min(len(all), maxListed)] {
+		fmt.Fprintf(b, "  %s\n", printable.Line(line(entry)))
 	}
 	if more := len(all) - maxListed; more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)

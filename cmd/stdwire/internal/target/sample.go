@@ -25,9 +25,9 @@ const (
 	maxQuoted       = 200             // characters of that line
 )
 
-// A sampler answers the requests of a server to a model with a command, one process for each
-// request and one at a time. The command reads the params of sampling/createMessage from stdin and
-// writes the result to stdout, as JSON. Its environment is that of this program.
+// A sampler answers sampling requests with a command. It runs one process for each request, and one
+// at a time. The command reads the params of sampling/createMessage from stdin and writes the
+// result to stdout, as JSON. It has the environment of this program.
 type sampler struct {
 	words   []string
 	timeout time.Duration
@@ -48,8 +48,8 @@ func (t *Target) sampleFlag() command.Flag {
 		}}
 }
 
-// OnSample returns what answers requests to a model by the command of --sample, or nil if the flag
-// is not given. It is [client.Options].OnSample.
+// OnSample returns the [client.Options].OnSample that runs the command of --sample, or nil if the
+// flag is not given.
 func (t *Target) OnSample() func(context.Context, mcp.CreateMessageParams) (
 	*mcp.CreateMessageResult, error) {
 	if t.sampler == nil {

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// MinToken is the least size of a bearer token in bytes: shorter ones can be guessed.
+	// MinToken is the minimum size of a bearer token in bytes: shorter tokens can be guessed.
 	MinToken = 16
 	// maxToken is the largest size of a file with a token in bytes.
 	maxToken = 64 << 10
