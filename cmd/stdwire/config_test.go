@@ -125,7 +125,7 @@ func TestConfigShow(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t,
 		strings.HasSuffix(got.stderr,
-			"stdwire: config show: what has errors is left out: 1 server\n"), got.stderr)
+			"stdwire: config show: servers with errors are left out: 1 server\n"), got.stderr)
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "hidden"))
 
 	twoFiles(t)

@@ -185,7 +185,7 @@ func TestWebOAuthFields(t *testing.T) {
 		Shown                                   []string
 	}
 	w.change("oauth", map[string]any{"file": b.path("config.json")}, &got)
-	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is no variable"))
+	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is not a variable"))
 	for _, line := range []string{`"clientId": "me"`, `"clientSecret": "${CLIENT_SECRET}"`,
 		`"issuer": "https://issuer.example"`, `"scope": "read write"`} {
 		assert.Assert(t, cmp.Contains(got.Added, line))

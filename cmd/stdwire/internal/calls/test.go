@@ -23,10 +23,10 @@ import (
 func TestCommand() command.Command {
 	return command.Command{
 		Name: "test", Usage: "FILE [-o text|json|junit] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "make the calls of a file, and check what comes of them",
-		Help: `FILE has calls with expectations, as the page of stdwire web saves them. Each is made on the
-server of the configuration that it names, or all are made on the server that is given. A server
-is started once. The exit code is 10 if something was not as expected.
+		Summary: "make the calls of a file, and check their results",
+		Help: `FILE has calls with expectations, in the form that the page of stdwire web saves. Each call goes to
+the configured server that it names, or all calls go to the server that is given. A server is
+started once. The exit code is 10 if a result is not as expected.
 
   {"calls": [{
     "name": "the weather of Oslo", "server": "weather",

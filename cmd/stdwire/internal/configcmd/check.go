@@ -17,8 +17,8 @@ func configCheckCommand() command.Command {
 		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
 		Summary: "check the configuration, and list the usable servers",
 		Help: `Lists every server as ready, disabled, untrusted (see stdwire trust) or broken, with the reason
-on stderr. A variable without a value makes a server broken; an input that is asked for does
-not. The exit code is 8 if there is an error. No server is started.`,
+on stderr. A variable without a value makes a server broken; an input, for which stdwire asks,
+does not. The exit code is 8 if there is an error. No server is started.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output, profile string

@@ -23,22 +23,22 @@ func TrustCommand() command.Command {
 	return command.Command{
 		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
 		Summary: "trust the servers of a project",
-		Help: `Whoever writes the files of a project decides what its servers run with your rights. A server
-from a file of the working directory is therefore not started before you have seen and accepted
-its definition. Without an argument the command is about all servers of the project; with one,
-about those of a file, or one server.
+		Help: `The authors of a project's files decide which programs its servers run with your rights. So a
+server from a file of the working directory is started only after you have seen and accepted its
+definition. Without an argument the command reviews all servers of the project; with an argument,
+those of a file, or one server or profile.
 
-It shows the whole definition; variables are not expanded. Your answer is stored for this
-directory, and is valid until the definition changes. The content of programs and files that it
-names is not checked. A profile of the project that replaces one of yours, or has servers of
-other files, must be accepted as well; until then it has no effect.
+It shows the whole definition; variables are not expanded. Your answer is stored for this directory,
+and is valid until the definition changes. The content of programs and files that a definition names
+is not checked. A profile of the project that replaces one of yours, or has servers of other files,
+must be accepted as well; until then it has no effect.
 
-A running gateway applies at once what you accept. In the same way you accept a change of your
-own files that waits there: see stdwire status.`,
+A running gateway applies an accepted definition at once. The command also accepts a change of your
+own files that waits in a gateway: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
 			tr := new(trustOptions)
 			flags := []command.Flag{
-				command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"),
+				command.SwitchFlag(&tr.revoke, "--revoke", "remove the trust"),
 				command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
 			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
 		},

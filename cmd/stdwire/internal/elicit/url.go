@@ -50,7 +50,7 @@ func parsePageURL(text string) (*url.URL, error) {
 		return nil, errors.New("it is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
 		// browsers take a backslash for a slash, and so another host
-		return nil, errors.New("it is no valid URL")
+		return nil, errors.New("it is not a valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("only https and http are")
 	case u.Hostname() == "":

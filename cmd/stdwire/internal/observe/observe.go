@@ -43,7 +43,7 @@ func (f *Flags) ServeMetrics() { f.served = true }
 func (f *Flags) Flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--otlp", Value: "URL",
-			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: that of OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
+			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
 			Set: func(value string) error {
 				if value == "" {
 					return errors.New("the URL is empty")
@@ -52,7 +52,7 @@ func (f *Flags) Flags() []command.Flag {
 				return nil
 			}},
 		{Name: "--metrics", Value: "ADDR",
-			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; without a host it is 127.0.0.1",
+			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; the default host is 127.0.0.1",
 			Set: func(value string) (err error) {
 				f.metrics, err = metricsAddress(value)
 				return err

@@ -75,7 +75,7 @@ func (m *GatewayConfig) flags() []command.Flag {
 		hookFlag(&m.before, "--before",
 			"run this command before each call of a tool of these servers, to see, change or refuse it"),
 		hookFlag(&m.after, "--after",
-			"run this command after each, to see, change or refuse the result"),
+			"run this command after each call of a tool of these servers, to see, change or refuse the result"),
 	)
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// A metricsToken is the bearer token for /metrics at the address of --http. If it is "", metrics are
-// not served there.
+// A metricsToken is the bearer token for /metrics at the address of --http. If it is "", metrics
+// are not served there.
 type metricsToken string
 
 const metricsTokenFlag = "--metrics-token-env"

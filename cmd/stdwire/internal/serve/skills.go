@@ -30,7 +30,7 @@ type skillDirs struct {
 
 func (k *skillDirs) flags() []command.Flag {
 	return []command.Flag{{Name: "--skills", Value: "DIR", Many: true,
-		Help: "serve the skills in DIR; more than once if need be",
+		Help: "serve the skills in DIR; may be repeated",
 		Set: func(value string) error {
 			if value == "" {
 				return errors.New("the directory's name is empty")

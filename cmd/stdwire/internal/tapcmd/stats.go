@@ -17,8 +17,8 @@ func tapStatsCommand() command.Command {
 		Name: "tap stats", Usage: "FILE [-o text|json]",
 		Summary: "count the messages of a recording",
 		Help: `Prints for each method the number of calls and of errors (isError included), the latencies and
-the bytes in each direction; then requests without an answer, answers to nothing, and what is
-not a message.`,
+the bytes in each direction; then requests without an answer, responses to no request, and invalid
+messages.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string

@@ -33,7 +33,7 @@ type BuiltinFlags struct {
 func (b *BuiltinFlags) Flags() []command.Flag {
 	return command.RecordFlags(&b.args,
 		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true,
-			Help: "directory that files are in; may be repeated, the first is the default (default .)",
+			Help: "directory whose files are offered; may be repeated, the first is the default (default .)",
 			Set: func(value string) error {
 				_, err := fs.ParseRoot(value)
 				b.Roots = append(b.Roots, value)

@@ -19,7 +19,7 @@ func NoLogin(e *config.Endpoint) string {
 	case e.URL == "":
 		return "it has a command and no URL: there is nothing to log in to"
 	case e.OAuth != nil && e.OAuth.Disabled:
-		return "the configuration says that it wants no OAuth (\"oauth\": false)"
+		return "the configuration says that the server uses no OAuth (\"oauth\": false)"
 	case HasAuthorization(e.Headers):
 		return "the configuration has an Authorization header for it, which is used in place of all else"
 	}

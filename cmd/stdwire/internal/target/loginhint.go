@@ -27,7 +27,7 @@ func (t *Target) loginHint(err error) string {
 		return "the server refuses the Authorization header: " +
 			hintAuthorization
 	case o.Disabled:
-		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
+		return "the configuration says that the server uses no OAuth (\"oauth\": false): give it a header there"
 	case o.ClientCredentials:
 		return "look at its \"oauth\" in the configuration, which has the client that it is to know"
 	case IsError[*auth.Error](err):

@@ -37,7 +37,7 @@ type sampler struct {
 // sampleFlag is the flag --sample.
 func (t *Target) sampleFlag() command.Flag {
 	return command.Flag{Name: "--sample", Value: "COMMAND",
-		Help: "answer requests of the server to a model by a command: the request on its stdin and the result on its stdout, as JSON",
+		Help: "answer the server's requests to a model with a command, which reads the request from stdin and writes the result to stdout, as JSON",
 		Set: func(value string) error {
 			words, err := shellwords.CommandLine(value)
 			if err == nil {
@@ -100,7 +100,7 @@ func (s *sampler) run(ctx context.Context, params mcp.CreateMessageParams) (
 	}
 	result := new(mcp.CreateMessageResult)
 	if err := mcp.Unmarshal(answer, result); err != nil {
-		return nil, fmt.Errorf("its answer is no result: %w", err)
+		return nil, fmt.Errorf("its answer is not a result: %w", err)
 	}
 	if len(result.Content) == 0 {
 		return nil, errors.New("its answer has no content")

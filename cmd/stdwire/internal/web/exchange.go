@@ -81,7 +81,8 @@ func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		e.Error = strings.TrimSpace(err.Error())
 	} else {
-		e.Proto, e.Status, e.Response = response.Proto, response.Status, publicHeader(response.Header)
+		e.Proto, e.Status = response.Proto, response.Status
+		e.Response = publicHeader(response.Header)
 		response.Body = &recordedBody{response.Body, network, request}
 	}
 	network.update(func() { request.exchange, request.Open = e, err == nil })

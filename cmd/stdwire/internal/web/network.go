@@ -102,7 +102,8 @@ func (b *recordedBody) Read(p []byte) (int, error) {
 	b.network.update(func() {
 		request := b.request
 		request.ReceivedSize += int64(n)
-		request.Received = append(request.Received, p[:min(n, maxHTTPBody-len(request.Received))]...)
+		keep := min(n, maxHTTPBody-len(request.Received))
+		request.Received = append(request.Received, p[:keep]...)
 		request.Open = request.Open && err == nil
 	})
 	return n, err

@@ -63,30 +63,30 @@ repeated calls, lets you answer the questions of servers, and shows every messag
 Without a server the page has all servers of the configuration, and starts a server when you use it.
 FILE is a recording of stdwire tap; the page shows it without a server.
 
---tap is written in front of a server's command, wherever a client has it, like stdwire tap: the page
-shows the messages between that client and the server. The address is then printed on stderr.
+--tap is written in front of a server's command, wherever a client has it, like stdwire tap: the
+page shows the messages between that client and the server. The address is then printed on stderr.
 
---gateway shows a running stdwire serve with configured servers: their state, and every message
-from now on between the gateway, its clients and its servers. The page starts, stops and restarts
-the servers, and calls them through the gateway as one of its clients, so hooks, limits and the audit
+--gateway shows a running stdwire serve with configured servers: their state, and every message from
+now on between the gateway, its clients and its servers. The page starts, stops and restarts the
+servers, and calls them through the gateway as one of its clients, so hooks, limits and the audit
 log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
 the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 
 With --sample COMMAND the command answers servers' requests to a model, unless you answer first on
 the page. If the command fails, the request waits for your answer.
 
-On the page you add, edit, move, copy, remove and import servers of the configuration. The page shows
-each change of a file before it is written. Values of variables and headers stay in the file, and are
-never sent to the page. You must trust the servers of a project's file at the terminal. You can also
-log in to servers and log out. The page shows the issuer, the scopes and the expiry of credentials,
-and no tokens.
+On the page you add, edit, move, copy, remove and import servers of the configuration. The page
+shows each change of a file before it is written. Values of variables and headers stay in the file,
+and are never sent to the page. You must trust the servers of a project's file at the terminal. You
+can also log in to servers and log out. The page shows the issuer, the scopes and the expiry of
+credentials, and no tokens.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that asks to reach other machines, or to use
 the camera or the like, is shown only after you agree.
 
-A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The page
-asks you before it connects to the URL. It fills in the arguments, and calls nothing by itself.
+A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The
+page asks you before it connects to the URL. It fills in the arguments, and calls nothing by itself.
 
 The address works once, in one browser, because it has a secret after the #. Nobody else can use the
 page. It fetches nothing from other machines, except what an app loads after you agreed. --listen
