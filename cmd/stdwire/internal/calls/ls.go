@@ -17,7 +17,7 @@ import (
 func LsCommand() command.Command {
 	return command.Command{
 		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "list the tools, resources, templates, prompts and skills of a server",
+		Summary: "list the tools, resources, prompts and skills of a server",
 		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
 of each description. json prints the definitions as the server wrote them: an array for one kind,
 an object of arrays for all.`,
