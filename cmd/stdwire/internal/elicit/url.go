@@ -59,7 +59,7 @@ func parsePageURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// urlWarnings returns what a person should know about a URL before opening it.
+// urlWarnings returns warnings for a person who is about to open a URL.
 func urlWarnings(u *url.URL) (list []string) {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil {
