@@ -62,8 +62,8 @@ func (p *Pool) Total() int64 { return p.total }
 // matches [ErrShare], [ErrTotal] or [ErrNever]; then nothing is taken. n must not be negative.
 func (p *Pool) Take(name string, n int64) error { return p.grow(name, 0, n) }
 
-// grow is Take for an owner that already holds an amount for the same purpose. ErrNever is then
-// judged by the sum.
+// grow is Take for an owner that already holds the amount held for the same purpose. The error is
+// about the sum of both.
 func (p *Pool) grow(name string, held, n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -144,7 +144,8 @@ func (v value) span(members []member, i int) span {
 	return s
 }
 
-// behind returns the text after a member on its last line, with a comma if comma is set.
+// behind returns the text after a member on its last line, preceded by a comma if comma is not
+// negative.
 func (s span) behind(raw []byte, comma int) []byte {
 	text := raw[s.end:s.line]
 	if s.comma >= 0 {
