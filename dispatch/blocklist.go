@@ -88,8 +88,8 @@ func (b blocklist) text(quoted []byte, path string) error {
 	return nil
 }
 
-// normal returns a text without what makes no difference to a shell: quotes, backslashes, letter
-// case and repeated white space.
+// normal returns a text in lower case, without quotes and backslashes, and with single spaces: a
+// shell script can add these without changing its meaning.
 func normal(text []byte) string {
 	dst := make([]byte, 0, len(text))
 	for i := 0; i < len(text); i++ {
@@ -110,8 +110,8 @@ func normal(text []byte) string {
 	return strings.TrimRight(string(dst), " ")
 }
 
-// contains reports whether text has the whole word; for one that ends in *, whether it has a word
-// that begins with it.
+// contains reports whether text has the whole word. If word ends in *, contains reports whether
+// text has a word that begins with the part before the *.
 func contains(text, word string) bool {
 	word, open := strings.CutSuffix(word, "*")
 	for from := 0; ; {

@@ -40,12 +40,12 @@ type Call struct {
 	// call opens end with it. If nil, they do not depend on a client.
 	Client context.Context
 
-	// Original is set by an operation whose data is only a part of a JSON value that another
-	// service returned: it is the whole value. It is ignored if the call fails.
+	// Original is the whole JSON value that another service returned. An operation sets it if its
+	// data is only a part of that value. It is ignored if the call fails.
 	Original json.RawMessage
 
-	// Progress receives what the operation reports with the function [Progress], on the operation's
-	// goroutines. If nil, reports are discarded.
+	// Progress receives the reports of the operation (see the function [Progress]), on the
+	// operation's goroutines. If nil, reports are discarded.
 	Progress func(done, total float64, message string)
 }
 

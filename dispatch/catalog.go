@@ -27,8 +27,8 @@ type Catalog struct {
 	codes     map[Code]CodeInfo
 	listeners map[*listener]struct{}
 
-	// now is what readers see of ops and codes, nil after a change until somebody looks:
-	// registering many operations one by one must not copy the list each time.
+	// now is the snapshot of ops and codes for readers. It is nil after a change until the next
+	// read, so that registering many operations one by one does not copy the list each time.
 	now atomic.Pointer[snapshot]
 }
 
@@ -96,8 +96,8 @@ func (c *Catalog) Codes() []CodeInfo {
 
 // Register adds operations: all of them, or none if it returns an error. It refuses names that are
 // taken and codes that are not declared. Names that differ only in '.' and '_' clash, because a
-// surface without a hierarchy, such as MCP, has '_' for both. An operation whose gate is closed is
-// checked and added, but Lookup and Operations do not return it.
+// surface without a hierarchy, such as MCP, writes '_' for both. An operation whose gate is closed
+// is checked and added, but Lookup and Operations do not return it.
 func (c *Catalog) Register(ops ...*Operation) error {
 	return c.change(func() (changed bool, err error) {
 		for i, op := range ops {

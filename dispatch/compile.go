@@ -13,8 +13,8 @@ import (
 
 var rawJSON = reflect.TypeFor[json.RawMessage]()
 
-// compile settles the schemas of the spec, for an operation of these types, and checks its
-// examples.
+// compile sets and compiles the schemas of the spec, for an operation of these types, and checks
+// its examples.
 func (op *Operation) compile(in, out reflect.Type) error {
 	s := &op.spec
 	var err error

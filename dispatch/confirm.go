@@ -2,9 +2,9 @@ package dispatch
 
 import "context"
 
-// Confirm is for an operation that cannot be undone for some arguments only, for example if a file
-// exists already. Such an operation declares [ConfirmationRequired] and calls Confirm before it
-// changes anything:
+// Confirm returns an error unless the call was confirmed. It is for an operation that cannot be
+// undone for some arguments only, for example if a file exists already. The operation declares
+// [ConfirmationRequired] and calls Confirm before it changes anything:
 //
 //	if exists {
 //		if err := dispatch.Confirm(ctx, "This replaces %q.", name); err != nil {
@@ -12,10 +12,9 @@ import "context"
 //		}
 //	}
 //
-// The error is nil if the call was confirmed, and outside of a call, where the program itself has
-// decided. Otherwise it is a [ConfirmationRequired] with that message; the surface shows it to a
-// person and calls again. An operation whose every call cannot be undone sets [Spec.Destructive]
-// instead.
+// Outside of a call the error is nil, because the program itself has decided. Otherwise it is a
+// [ConfirmationRequired] with the message; the surface shows it to a person and calls again. An
+// operation of which no call can be undone sets [Spec.Destructive] instead.
 func Confirm(ctx context.Context, format string, args ...any) error {
 	if call := CallFrom(ctx); call == nil || call.Confirmed {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // validate checks arguments against the input schema, and returns them with the defaults filled in.
-// Unless they are known to be JSON, it checks that first. lenient is that of [Options].
+// Unless isJSON is set, it first checks that they are JSON. lenient is [Options].Lenient.
 func (op *Operation) validate(arguments json.RawMessage, isJSON, lenient bool) (json.RawMessage,
 	error) {
 	if !isJSON {
@@ -96,7 +96,8 @@ func decodeError(err error) error {
 	return InvalidArgument(path, "%s", why).because(err)
 }
 
-// reason returns what is wrong, "" if the caller must not see it.
+// reason returns the reason of a decoding error for the caller, or "" if the caller must not see
+// it.
 func reason(err error) string {
 	if errors.Is(err, jsonexact.ErrDuplicateKey) {
 		return jsonexact.ErrDuplicateKey.Error()

@@ -34,15 +34,16 @@ type Options struct {
 	// internal_error.
 	Missing func(ctx context.Context, operation string) error
 
-	// Translate, if set, is called with each error of an operation that would become
-	// internal_error, before it is logged: one that has no code. If it returns an error with a
-	// code, such as an [*Error], the caller gets that, and nothing is logged. With [ShowError] the
-	// caller gets the text of every error; a function with errors.Is and errors.As chooses.
+	// Translate, if set, is called with each error of an operation that has no code and would
+	// become internal_error, before the error is logged. If it returns an error with a code, such
+	// as an [*Error], the caller gets that error, and nothing is logged. Set it to [ShowError] to
+	// show the text of every error, or to a function that selects errors with errors.Is and
+	// errors.As.
 	Translate func(err error) error
 
-	// Lenient accepts arguments as some hosts send them: a null for an optional property that
-	// cannot be null is taken as absent, and an unknown property is ignored. Otherwise both are
-	// errors, from which a model learns. Interceptors see the arguments as they were sent.
+	// Lenient accepts invalid arguments that some hosts send: a null for an optional property that
+	// cannot be null counts as absent, and an unknown property is ignored. Otherwise both are
+	// errors, which help a model to correct its call. Interceptors see the arguments as sent.
 	Lenient bool
 
 	// Interceptors wrap each call of an existing operation, validation included. The first is the
@@ -104,8 +105,8 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // Dispatch runs a call on the caller's goroutine and returns its envelope, whatever the outcome. It
 // recovers panics. The steps of a call are:
 //
-//  1. Look up the operation: unknown_operation if it does not exist. The interceptors wrap all that
-//     follows.
+//  1. Look up the operation: unknown_operation if it does not exist. The interceptors wrap all
+//     further steps.
 //  2. Validate the arguments against the input schema: missing_param if a required one is missing,
 //     invalid_input for other errors. The message has each error and its place; the details are
 //     {"errors":[{"path":"/a/0","reason":"…"}]}.
@@ -122,11 +123,11 @@ func (d *Dispatcher) Catalog() *Catalog { return d.catalog }
 // operation can return: invalid_input, missing_param, permission_denied, blocked, timeout,
 // cancelled, internal_error. Only the Error is shown, not the errors that wrap it.
 // context.DeadlineExceeded becomes timeout and context.Canceled becomes cancelled, and so does any
-// other error after the call's context has ended. All else becomes internal_error with a fixed
-// text: errors without a code, unless [Options].Translate gives them one, undeclared codes, panics,
-// and results that cannot be encoded or violate the output schema. The cause is logged, and
+// other error after the call's context has ended. Everything else becomes internal_error with a
+// fixed text: errors without a code, unless [Options].Translate gives them one, undeclared codes,
+// panics, and results that cannot be encoded or violate the output schema. The cause is logged, and
 // errors.Is and errors.As find it in [Envelope.Err]; for an undeclared code, they find
-// [ErrUndeclared], for which tests can look.
+// [ErrUndeclared], so that tests can detect it.
 //
 // The timeout only ends the context. Dispatch waits for an operation that ignores its context,
 // because Go cannot stop a goroutine. A result without an error counts even after the timeout.
@@ -164,8 +165,8 @@ func (d *Dispatcher) Run(ctx context.Context, op *Operation, call *Call) (result
 	return result
 }
 
-// recoverHandle runs the interceptors and the operation. It recovers panics of interceptors and
-// checks their errors as it does those of operations.
+// recoverHandle runs the interceptors and the operation. It recovers panics of interceptors, and
+// checks their errors in the same way as errors of operations.
 func (d *Dispatcher) recoverHandle(ctx context.Context, op *Operation,
 	call *Call) (result Envelope) {
 	failure := contain.Call(func() {

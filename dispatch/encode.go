@@ -12,7 +12,7 @@ import (
 // codec converts arguments and results as their schemas describe them.
 var codec = jsonexact.NewPortable()
 
-// encode makes data of a pointer to what the operation returned.
+// encode returns the data of an envelope. out points to the result of the operation.
 func (op *Operation) encode(out any) (json.RawMessage, error) {
 	var data json.RawMessage
 	var err error
@@ -42,7 +42,7 @@ func checkRaw(data json.RawMessage) (json.RawMessage, error) {
 	return data, jsonscan.Valid(data)
 }
 
-const keptResult = 64 << 10 // bytes of memory to be kept between calls
+const keptResult = 64 << 10 // bytes of memory that are kept between calls
 
 func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
 	room, ok := op.results.Get().(*[]byte)
@@ -59,5 +59,5 @@ func (op *Operation) encodeTyped(out any) (json.RawMessage, error) {
 	return data, err
 }
 
-// encode returns the JSON of the value that an operation returned, of which it gets a pointer.
+// encode returns the JSON of an operation's result. value points to the result.
 func encode(value any) (json.RawMessage, error) { return codec.Append(nil, value) }

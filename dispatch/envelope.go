@@ -9,15 +9,15 @@ import (
 
 // An Envelope is the outcome of a call: data or an error, never both. It must not be changed.
 type Envelope struct {
-	// what the operation returned: one JSON value on one line; nil on failure
+	// the result of the operation: one JSON value on one line; nil on failure
 	Data    json.RawMessage
 	Err     *Error // nil on success
 	Session string // the id of the session that the call ran in, "" for none
-	// what [Spec].Text has made of the data for people and models, "" for nothing; it is not part
-	// of the JSON
+	// the data as text for people and models, from [Spec].Text; "": none; it is not part of the
+	// JSON
 	Text string
 
-	Original json.RawMessage // what the data is taken from, if that says more; see [Call]
+	Original json.RawMessage // the value of which the data is a part; nil: none; see [Call]
 }
 
 // Success reports whether the operation succeeded.
@@ -29,9 +29,9 @@ func (e Envelope) Success() bool { return e.Err == nil }
 //	{"success":true,"data":…,"error":null}
 //	{"success":false,"data":null,"error":{"code":"…","message":"…","details":…,"recoverable":true}}
 //
-// If there is a session, or an original, "_meta":{"session_id":"…","original":…} is behind the
-// error. Details that do not encode as JSON, which no envelope from a [Dispatcher] has, become
-// null.
+// If there is a session or an original, "_meta":{"session_id":"…","original":…} follows the error.
+// Details that cannot be encoded as JSON become null; no envelope from a [Dispatcher] has such
+// details.
 func (e Envelope) AppendJSON(dst []byte) []byte {
 	if e.Err == nil {
 		dst = append(dst, `{"success":true,"data":`...)
@@ -70,8 +70,8 @@ func (e Envelope) appendEnd(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// ParseEnvelope parses what [Envelope.AppendJSON] writes. ok is false for other text. The envelope
-// refers to the text.
+// ParseEnvelope parses the output of [Envelope.AppendJSON]. ok is false for other text. The
+// envelope refers to the text.
 func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	members := map[string]json.RawMessage{}
 	for token, value := range jsonscan.Members(text) {
@@ -101,7 +101,7 @@ func ParseEnvelope(text []byte) (e Envelope, ok bool) {
 	return e, isCode && isText
 }
 
-// MarshalJSON returns what AppendJSON appends.
+// MarshalJSON implements [json.Marshaler]. It returns the text that AppendJSON appends.
 func (e Envelope) MarshalJSON() ([]byte, error) { return e.AppendJSON(nil), nil }
 
 func appendRaw(dst []byte, value json.RawMessage) []byte {

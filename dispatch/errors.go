@@ -16,13 +16,13 @@ import (
 type Error struct {
 	Code    Code
 	Message string
-	// free-form JSON for the caller to branch on, nil for none; a json.RawMessage in what Dispatch
-	// returns
+	// a JSON value for the caller to branch on, nil for none; in an envelope from Dispatch, a
+	// json.RawMessage
 	Details     any
-	Recoverable bool // whether the caller can get on by changing something and calling again
+	Recoverable bool // whether a changed call can succeed
 
 	cause     error
-	undecided bool // Recoverable is to be the default of a code that only the catalog knows
+	undecided bool // Recoverable must be set to the default in the catalog
 }
 
 // Errorf returns an error with a code and a message for the caller, formatted as by fmt.Errorf.
@@ -76,7 +76,7 @@ func (e *Error) WithRecoverable(recoverable bool) *Error {
 	return &c
 }
 
-// because returns a copy of e that wraps a cause without its text.
+// because returns a copy of e that wraps a cause but does not show its text.
 func (e *Error) because(cause error) *Error {
 	c := *e
 	c.cause = cause

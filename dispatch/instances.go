@@ -41,8 +41,8 @@ type Instances[T any] struct {
 	names    []string
 }
 
-// NewInstances returns the given instances. standard is the name of the default; with "", every
-// call has to name one. A name consists of letters, digits, '_' and '-'.
+// NewInstances returns the given instances. standard is the name of the default; if it is "", every
+// call must name an instance. A name consists of letters, digits, '_' and '-'.
 func NewInstances[T any](standard string, named map[string]T) (*Instances[T], error) {
 	for name := range named {
 		if !isSegment(name) {

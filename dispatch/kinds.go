@@ -6,8 +6,8 @@ type Kind string
 
 const (
 	Read        Kind = "read"        // changes nothing
-	Write       Kind = "write"       // adds or changes; what it replaces can be restored
-	Destructive Kind = "destructive" // cannot be undone and has to be confirmed
+	Write       Kind = "write"       // adds or changes data; replaced data can be restored
+	Destructive Kind = "destructive" // cannot be undone and must be confirmed
 	Lifecycle   Kind = "lifecycle"   // starts or ends something that outlives the call
 	Wait        Kind = "wait"        // waits for an event and changes nothing
 	Eval        Kind = "eval"        // runs code that the caller sent
@@ -22,7 +22,7 @@ func (k Kind) known() bool {
 }
 
 // A Gate is a permission that is given once, when a program makes its [Catalog]. An operation
-// behind a closed gate is not listed and cannot be called. Applications can use gates of their own.
+// behind a closed gate is not listed and cannot be called. Applications can define gates.
 type Gate string
 
 const (

@@ -33,7 +33,7 @@ type manifestExample struct {
 }
 
 // Manifest returns the operations and codes of the catalog as one JSON object, for documentation
-// and to compare what two builds offer:
+// and to compare two builds:
 //
 //	{"operations":[{"name","title","summary","description","kind","destructive","idempotent",
 //	  "open_world","gate","timeout_ms","errors","input","output",

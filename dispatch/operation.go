@@ -24,12 +24,12 @@ type Spec struct {
 	// Description is the full description; "": the summary. The declared codes are added to it.
 	Description string
 	Kind        Kind
-	// Destructive says that no call can be undone, so that each has to be confirmed. The kind
+	// Destructive says that no call can be undone, so each call must be confirmed. The kind
 	// Destructive implies it.
 	Destructive bool
 	Idempotent  bool // a second call with the same arguments has no further effect
-	OpenWorld   bool // it interacts with the outside world, for example the network
-	// Errors are the codes that it may return, in addition to the universal ones: see
+	OpenWorld   bool // a call interacts with the outside world, for example the network
+	// Errors are the codes that the operation may return, in addition to the universal ones: see
 	// [Dispatcher.Dispatch].
 	Errors []Code
 	// AnyCode allows codes beyond Errors, for an operation that is outside of a catalog and whose
@@ -44,15 +44,15 @@ type Spec struct {
 	// given Output; it always fits an inferred one.
 	Input, Output json.RawMessage
 
-	// Text, if set, is a func(Out) string that returns the data as a person or a model reads it: in
-	// MCP it is the text of the result, where the client also gets the envelope as structured
-	// content. Without it, or if it returns "", the text is the envelope's JSON.
+	// Text, if set, is a func(Out) string that formats the data for people and models. In MCP the
+	// string is the text of the result, and the envelope is the structured content. Without Text,
+	// or if it returns "", the text is the envelope's JSON.
 	Text any
 
 	Examples []Example
 }
 
-// An Example is a set of arguments that the input schema allows, and what it shows.
+// An Example is a set of arguments that the input schema allows, with a summary.
 type Example struct {
 	Summary string
 	Input   json.RawMessage
@@ -65,13 +65,13 @@ type Operation struct {
 	exact     json.RawMessage // of arguments: see ExactInput
 	input     *schema.Schema  // exact, compiled
 	selectors []selector      // that the input type embeds
-	// to check data against; nil for a schema that was inferred from the type that is encoded
+	// the schema that data must match; nil if it was inferred from the Go type, which ensures that
 	output *schema.Schema
 
 	results sync.Pool // of *[]byte: memory for encoding results
 
-	// run decodes arguments that fit the input schema, requires the confirmation of a destructive
-	// call, calls the function, and encodes what it returns, also as text if the spec has Text.
+	// run decodes arguments that match the input schema, requires the confirmation of a destructive
+	// call, calls the function, and encodes its result, also as text if the spec has Text.
 	run func(ctx context.Context, arguments json.RawMessage) (json.RawMessage, string, error)
 }
 
@@ -80,14 +80,14 @@ const maxName = 128 // bytes, as for the name of an MCP tool
 // New returns an operation. fn is called concurrently, with a context that carries the call (see
 // [CallFrom], [Progress], [Logger]) and ends when the call is cancelled or its time is over.
 //
-// The arguments are decoded into In as encoding/json does, after they have passed the input schema,
-// but that a key must be a field's name to the letter, and must not occur twice. Where In has
-// methods to decode itself, what they return is shown to the caller only if it is an [*Error]. Out
-// is encoded once, as encoding/json does without escapes for HTML, with these differences, which
-// the inferred schema describes: a nil slice or map is empty, a field that is a nil pointer is left
-// out, and a time.Duration such as "5m", a url.URL and a big.Int are strings, also in In. Null for
-// a pointer in In is accepted, although the published schema does not offer it. Two types are
-// special:
+// After the arguments were validated against the input schema, they are decoded into In as by
+// encoding/json, except that a key must equal the name of a field exactly, and must not occur
+// twice. An error of In's own decoding methods is shown to the caller only if it is an [*Error].
+// Out is encoded once, as by encoding/json without escapes for HTML, with these differences, which
+// the inferred schema describes: a nil slice or map is encoded as empty, a field that is a nil
+// pointer is omitted, and a time.Duration such as "5m", a url.URL and a big.Int are strings, also
+// in In. Null is accepted for a pointer in In, although the published schema does not allow it. Two
+// types are special:
 //
 //   - In = json.RawMessage gets the arguments as JSON, with the defaults filled in. They are valid
 //     until fn returns. Without Spec.Input they may be any object.
@@ -206,9 +206,9 @@ func (op *Operation) Action() string {
 	return action
 }
 
-// Destructive reports whether a call of the operation may have to be confirmed because it cannot be
-// undone: whether it declares [ConfirmationRequired]. An operation whose Spec is Destructive always
-// does; one that cannot be undone for some arguments only declares it itself and calls [Confirm].
+// Destructive reports whether the operation declares [ConfirmationRequired], so that a call may
+// have to be confirmed. An operation whose Spec is Destructive always does. An operation that
+// cannot be undone for some arguments only declares the code itself and calls [Confirm].
 func (op *Operation) Destructive() bool {
 	return slices.Contains(op.spec.Errors, ConfirmationRequired)
 }
@@ -237,12 +237,12 @@ func (op *Operation) Description() string {
 // must not be changed.
 func (op *Operation) Input() json.RawMessage { return op.spec.Input }
 
-// ExactInput returns the JSON Schema that arguments are validated against. It differs from Input if
-// that is inferred: see [schema.Exact]. It is shared and must not be changed.
+// ExactInput returns the JSON Schema with which arguments are validated. It differs from Input if
+// Input is inferred: see [schema.Exact]. It is shared and must not be changed.
 func (op *Operation) ExactInput() json.RawMessage { return op.exact }
 
-// Output returns the JSON Schema of the data in one line, nil if nothing is known of it. It is
-// shared and must not be changed.
+// Output returns the JSON Schema of the data in one line, or nil if there is none. It is shared and
+// must not be changed.
 func (op *Operation) Output() json.RawMessage { return op.spec.Output }
 
 func isSegment(s string) bool {

@@ -9,13 +9,13 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// ErrUndeclared is matched by [Envelope.Err] if the operation has returned a code that it does not
-// declare in [Spec].Errors, so that the caller got internal_error instead.
+// ErrUndeclared matches [Envelope.Err] if the operation returned a code that it does not declare in
+// [Spec].Errors, so that the caller got internal_error instead.
 var ErrUndeclared = errors.New("dispatch: the operation does not declare the code of its error")
 
-// ShowError returns an error that shows the text of err to the caller. It is for
-// [Options].Translate, to show all errors of a program, and for a function, to show one. The code
-// is internal_error, unless err has a code already. ShowError returns nil for nil.
+// ShowError returns an error that shows the text of err to the caller. As [Options].Translate it
+// shows all errors of a program; an operation can also return its result. The code is
+// internal_error, unless err has a code already. ShowError returns nil for nil.
 func ShowError(err error) error {
 	if err == nil || asError(err) != nil {
 		return err
@@ -44,7 +44,8 @@ func (d *Dispatcher) operationError(ctx context.Context, op *Operation, call *Ca
 	return internal(err)
 }
 
-// declared returns e if the operation may return its code. err is what the operation returned.
+// declared returns e if the operation may return its code. err is the error that the operation
+// returned.
 func (d *Dispatcher) declared(ctx context.Context, op *Operation, call *Call, e *Error,
 	err error) *Error {
 	info, _ := d.catalog.CodeInfo(e.Code)

@@ -2,8 +2,8 @@ package dispatch
 
 import "context"
 
-// PrincipalKey is the key of the principal, a string, among the values of a context. A surface that
-// calls functions outside of a [Call], such as middleware, puts it there.
+// PrincipalKey is the context key of the principal, a string. A surface that calls functions
+// outside of a [Call], such as middleware, sets it.
 type PrincipalKey struct{}
 
 // PrincipalFrom returns the principal that ctx belongs to: the caller of the operation, tool,

@@ -9,21 +9,20 @@ import (
 	"github.com/stdwire/stdwire/dispatch/quota"
 )
 
-// ErrBusy is matched by the error of a call that found no memory: see [Reserve].
+// ErrBusy matches the error of a call for which no memory was left: see [Reserve].
 var ErrBusy = errors.New("dispatch: no memory is left for the call")
 
 const reserveWithin = 10 * time.Second
 
-// Reserve takes n bytes from the memory that the surface has for its callers, in the name of the
-// call's principal, and keeps them until the call has been answered. An operation calls it before
-// it allocates much, from about a megabyte on, so that many calls at once stay within the memory of
-// the program. What the surface itself holds, the arguments and the encoded answer, it takes
-// itself.
+// Reserve reserves n bytes of the surface's memory limit for the call's principal until the call
+// has been answered. An operation calls it before it allocates more than about a megabyte, so that
+// many concurrent calls stay within the memory of the program. The surface itself reserves memory
+// for the arguments and the encoded answer.
 //
-// Reserve blocks while others hold too much, for up to 10 seconds; principals that wait are served
-// in turn. Then it returns a [Timeout] that matches [ErrBusy], which the caller may try again. If n
-// is more than one principal may ever have, it returns an [InvalidInput] at once. Outside of a
-// call, and where the surface has no limit, it does nothing.
+// Reserve blocks for up to 10 seconds while others hold too much; waiting principals are served in
+// turn. Then it returns a [Timeout] that matches [ErrBusy]; the caller may try again. If n is more
+// than one principal may ever hold, Reserve returns an [InvalidInput] at once. Outside of a call,
+// and if the surface has no limit, it does nothing.
 func Reserve(ctx context.Context, n int64) error {
 	account := quota.FromContext(ctx)
 	if account == nil {

@@ -47,8 +47,8 @@ func pointee(input any) any {
 	return v.Interface()
 }
 
-// settle merges the selectors in the arguments with those of the call. It returns an error if they
-// differ, because one of them may have decided whether the call is allowed.
+// settle merges the selectors in the arguments with those of the call. If they differ, it returns
+// an error, because a check may have used the value that the operation would not.
 func settle(chosen []selector, input any, call *Call) error {
 	if len(chosen) > 0 {
 		input = pointee(input)

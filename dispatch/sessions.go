@@ -41,9 +41,9 @@ func sessionOf(input any) (argument *string, embedded bool) {
 
 // SessionOptions are the settings of [Sessions]. The zero value is ready for use.
 type SessionOptions[T any] struct {
-	// Close frees the resources of a session. It is called once for every session and has to
-	// return soon after its context has ended. It must not call [Sessions.Close] for the same
-	// session, which waits for it. nil: there is nothing to free.
+	// Close frees the resources of a session. It is called once for every session and must return
+	// soon after its context has ended. It must not call [Sessions.Close] for the same session,
+	// which would wait for itself. nil: there is nothing to free.
 	Close func(ctx context.Context, id string, value T) error
 	// Max is the maximum number of sessions; 0: 64. A principal has at most half of what the others
 	// leave: see package quota.
@@ -87,10 +87,10 @@ type SessionInfo[T any] struct {
 	ID     string
 	Value  T
 	Opened time.Time
-	Used   time.Time // when a call last began or ended to use it
+	Used   time.Time // when a call last began or ended its use of the session
 }
 
-const closeWithin = 10 * time.Second // for sessions that end without a call of Close
+const closeTimeout = 10 * time.Second // for sessions that end without a call of Close
 
 // NewSessions returns an empty set of sessions.
 func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
@@ -99,13 +99,13 @@ func NewSessions[T any](o SessionOptions[T]) *Sessions[T] {
 	return &Sessions[T]{o: o, room: quota.NewPool(int64(o.Max)), quiet: make(chan struct{})}
 }
 
-// Open opens a session with the function open, which returns its value and the id by which calls
-// refer to it. A place for the session is reserved before. The session becomes that of the call
+// Open opens a session. It first reserves a place for the session, and then calls open, which
+// returns the value and the id by which calls refer to it. Open sets the session of the call
 // ([Envelope.Session]).
 //
-// The error is that of open, or a [StateError]: there are too many sessions, they are being shut
-// down, or the id is in use, as it is until a session is closed. The id "" is an error, too. If
-// open has returned a value and Open fails, the value has been closed.
+// The error is that of open, or a [StateError] if there are too many sessions, if they are being
+// shut down, or if another session that is not yet closed has the id. The id "" is an error, too.
+// If open has returned a value and Open fails, the value has been closed.
 func (s *Sessions[T]) Open(ctx context.Context,
 	open func(context.Context) (id string, value T, err error)) (id string, err error) {
 	call := CallFrom(ctx)
@@ -196,10 +196,10 @@ func (s *Sessions[T]) admit(ctx context.Context, e *session[T]) error {
 	return nil
 }
 
-// Get returns the value of the session with this id. "" stands for the call's own session, if it
-// has one, and otherwise for the only session there is. The session becomes that of the call
-// ([Envelope.Session]), and is not idle until the operation has returned. Outside of a call, Get
-// restarts its idle time.
+// Get returns the value of the session with this id. "" stands for the call's own session or, if it
+// has none, for the only session that exists. Get sets the session of the call
+// ([Envelope.Session]); the session is not idle until the operation has returned. Outside of a
+// call, Get restarts the idle time.
 //
 // The error is [NotRunning] if there is no session, or none with this id, and [InvalidInput] if id
 // is "" and there are several. Its message, and the array "sessions" in its details, list the ids.

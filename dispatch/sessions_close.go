@@ -10,12 +10,12 @@ import (
 	"github.com/stdwire/stdwire/internal/contain"
 )
 
-// Close ends a session and blocks until it is closed, also if another goroutine is closing it, or
-// until ctx ends. It may be called any number of times: closed reports whether this call ended the
-// session. A session that does not exist, or no longer exists, is not an error. "" stands for the
-// session that [Sessions.Get] would return, with the same errors. The session becomes that of the
-// call ([Envelope.Session]). Any other error is that of [SessionOptions.Close]; the session is gone
-// all the same.
+// Close closes a session. It blocks until the session is closed, even if another goroutine closes
+// it, or until ctx ends. It may be called any number of times: closed reports whether this call
+// closed the session. It is not an error if the session does not exist. "" stands for the session
+// that [Sessions.Get] would return, with the same errors. Close sets the session of the call
+// ([Envelope.Session]). Any other error is that of [SessionOptions.Close]; the session is removed
+// nevertheless.
 func (s *Sessions[T]) Close(ctx context.Context, id string) (closed bool, err error) {
 	call := CallFrom(ctx)
 	e, err := s.closable(call, id)
@@ -127,17 +127,17 @@ func (s *Sessions[T]) free(ctx context.Context, e *session[T]) error {
 
 // finishAlone closes a session that was claimed and logs the error.
 func (s *Sessions[T]) finishAlone(e *session[T]) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	if err := s.finish(ctx, e); err != nil {
 		s.o.Logger.Error("session did not close", "session", e.ID, "error", err)
 	}
 }
 
-// Shutdown closes all sessions, the one opened last first, and blocks until they are closed. No
-// session can be opened after it. If ctx has a deadline, each session gets its share of the time
-// that is left. After ctx has ended, the rest is closed with a context that has ended. The error
-// names the sessions that did not close.
+// Shutdown closes all sessions in the reverse order of their opening, and blocks until they are
+// closed. No session can be opened afterwards. If ctx has a deadline, each session gets an equal
+// part of the remaining time. After ctx has ended, the remaining sessions are closed with that
+// context. The error names the sessions that did not close.
 func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.down {
@@ -160,7 +160,8 @@ func (s *Sessions[T]) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// endWithin closes a session in its share of the time that ctx leaves for n of them.
+// endWithin closes a session within its part of the remaining time of ctx, which left sessions
+// share.
 func (s *Sessions[T]) endWithin(ctx context.Context, e *session[T], left int) error {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc

@@ -238,9 +238,9 @@ func (a *Authorizer) setCredentials(c *Credentials) {
 	}
 }
 
-// setSaved makes c the newest credentials: its Saved becomes later than that of old and of all that
-// the Store has for the server. The clock does not ensure that: on Windows it can stand still for
-// 16 ms, and it can be set back.
+// setSaved makes c the newest credentials: it sets c.Saved to a time later than the Saved of old
+// and of all credentials in the Store for the server. The clock alone does not ensure that: on
+// Windows it can stand still for 16 ms, and it can be set back.
 func (a *Authorizer) setSaved(c, old *Credentials) {
 	var before []Credentials
 	if a.options.Store != nil {

@@ -163,9 +163,9 @@ func TestLoginOfConfigured(t *testing.T) {
 	got = call("off")
 	assert.Equal(t, got.code, 3)
 	assert.Assert(t,
-		cmp.Contains(got.stderr, `hint: the configuration says that it wants no OAuth`))
+		cmp.Contains(got.stderr, `hint: the configuration says that the server uses no OAuth`))
 	for id, want := range map[string]string{
-		"off": "it wants no OAuth", "token": "has an Authorization header for it",
+		"off": "uses no OAuth", "token": "has an Authorization header for it",
 		"local": "it has a command and no URL", "nobody": `"nobody"`,
 	} {
 		for _, word := range []string{"login", "logout", "status"} {

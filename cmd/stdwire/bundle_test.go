@@ -153,7 +153,7 @@ func TestImportServerJSON(t *testing.T) {
 	got = run(t, "config", "import", "two.json", "--into", "mcp.json")
 	assert.Equal(t, got.code, 0, got.stderr)
 	assert.Assert(t, !strings.Contains(got.stderr, "\x1b"))
-	for _, want := range []string{`packages of type "cargo" are not known`, "weather-npm wants ${input:API_KEY}: The ",
+	for _, want := range []string{`packages of type "cargo" are not known`, "weather-npm requires ${input:API_KEY}: The ",
 		"weather-npm: not set, because they are optional: X", "weather-remote (remote) cannot be used"} {
 		assert.Check(t, strings.Contains(got.stderr, want), "%s\n%s", want, got.stderr)
 	}

@@ -125,7 +125,7 @@ func TestConfigShow(t *testing.T) {
 	assert.Equal(t, got.code, 8)
 	assert.Assert(t,
 		strings.HasSuffix(got.stderr,
-			"stdwire: config show: what has errors is left out: 1 server\n"), got.stderr)
+			"stdwire: config show: servers with errors are left out: 1 server\n"), got.stderr)
 	assert.Assert(t, !strings.Contains(got.stdout+got.stderr, "hidden"))
 
 	twoFiles(t)
@@ -177,9 +177,9 @@ func TestConfigUsage(t *testing.T) {
 		{"tools --input a=b -- x",
 			"stdwire: tools: --input is for a server of the configuration\n"},
 		{"tools -s a -- x",
-			"stdwire: tools: -s a and another server are given: which is it?\n"},
+			"stdwire: tools: -s a and another server exclude each other\n"},
 		{"tools -s a --url http://x",
-			"stdwire: tools: -s a and another server are given: which is it?\n"},
+			"stdwire: tools: -s a and another server exclude each other\n"},
 		{"tools -s a --write", "stdwire: tools: --write is for stdwire's own server\n"},
 		{"tools -s a", "stdwire: tools: there is no server \"a\"\nhint: stdwire config where shows which files are searched\n"},
 		{"trust a b", "stdwire: trust: unexpected argument \"b\"\n"},

@@ -29,8 +29,7 @@ gateway.
 
 usage: stdwire COMMAND [FLAG]… [-- SERVER-COMMAND…]
 
-  ls           list what a server has: tools, resources, templates, prompts,
-               skills
+  ls           list the tools, resources, prompts and skills of a server
   call         call a tool of a server, and print its result
   shell        use a server interactively or by a script
   serve        run an MCP server with its own tools or those of configured

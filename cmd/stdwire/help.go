@@ -24,8 +24,8 @@ func helpCommand() command.Command {
 		Summary: "explain a command or a topic",
 		Help: `stdwire help lists the commands and the topics.
 
---man writes all of it as manual pages, below man1, man5 and man7 of a directory, which is created
-if needed:
+--man writes all help as manual pages, in man1, man5 and man7 below a directory, which is created if
+needed:
 
   stdwire help --man ~/.local/share/man
   man stdwire-call`,

@@ -16,9 +16,9 @@ func manifestCommand() command.Command {
 	return command.Command{
 		Name:    "manifest",
 		Usage:   "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval]",
-		Summary: "print what the built-in server offers, as JSON",
-		Help: `Prints every operation with its schemas, kind, gate and errors, and every error code. Operations
-whose gate is closed are omitted, as by serve.`,
+		Summary: "print the operations of the built-in server, as JSON",
+		Help: `Prints every operation with its schemas, kind, gate and errors, and every error code. Like serve, it
+omits operations whose gate is closed.`,
 		Make: func() (command.Grammar, command.Runner) {
 			b := new(target.BuiltinFlags)
 			return command.Grammar{Flags: b.Flags()},

@@ -74,8 +74,8 @@ func TestVariablesPage(t *testing.T) {
 	for name := range found {
 		assert.Check(t, regexp.MustCompile(`\b`+name).MatchString(text), "%s is missing", name)
 	}
-	// What servers get is more than stdwire reads.
-	listed, _, ok := strings.Cut(text, "What servers get")
+	// The last section also lists variables that stdwire itself does not read.
+	listed, _, ok := strings.Cut(text, "Variables that servers inherit")
 	assert.Assert(t, ok)
 	for _, name := range regexp.MustCompile(`\b[A-Z]+(?:_[A-Z]+)+\b`).FindAllString(listed, -1) {
 		name = strings.TrimSuffix(name, "_ID") // STDWIRE_INPUT_ID

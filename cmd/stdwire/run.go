@@ -22,15 +22,15 @@ func runCommand() command.Command {
 		Help: `The words of an operation are followed by its flags, and --help among them explains it. Arguments
 may also be written as for stdwire call: NAME=VALUE, NAME:=JSON, NAME=@FILE and -d JSON. The exit
 code is that of the operation's error code. With - in place of an operation, command lines are
-read from stdin and run one after another; a process that one of them starts is there for the
-next.
+read from stdin and run one after another; later lines can use a process that an earlier one has
+started.
 
-The first word is a built-in service or the id of a configured server, whose tools are
-operations with the properties of their schema as flags. Only the named server is started: when
-an operation is called, or when its tools are not remembered. An operation that destroys
-something, and a tool whose destructiveHint is true or absent, must be confirmed, by --yes or at
-the terminal. There stdwire also asks the questions of the server. text prints a result as
-stdwire call does; json prints all of it.
+The first word is a built-in service or the id of a configured server. The tools of a server are
+operations; the properties of their schemas are flags. Only the named server is started, when a tool
+is called or when its tools are not cached. An operation that destroys something, and a tool whose
+destructiveHint is true or absent, must be confirmed, by --yes or at the terminal. At the terminal
+stdwire also asks the questions of the server. text prints a result as stdwire call does; json
+prints all of it.
 
   stdwire run fs read --path README.md
   stdwire run --write fs write --help

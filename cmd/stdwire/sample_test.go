@@ -68,7 +68,7 @@ func TestSampleCommand(t *testing.T) {
 			"long":          "its answer has more than 4194304 bytes",
 			"{}":            "its answer has no content",
 			"no":            "its answer is not JSON: ",
-			`{"content":7}`: "its answer is no result: ",
+			`{"content":7}`: "its answer is not a result: ",
 		} {
 			got := call(answer)
 			// A legacy server gets an error for its question, and its tool does not expect that.

@@ -12,7 +12,7 @@ import (
 )
 
 // A refusal is the answer to a request that does not become a call: an envelope, and a status that
-// may differ from that of its code.
+// may differ from the status of the error's code.
 type refusal struct {
 	status int
 	err    *dispatch.Error
@@ -36,7 +36,7 @@ func (x *exchange) refuse(r *refusal) {
 	x.send(r.status, dispatch.Envelope{Err: r.err})
 }
 
-// answer sends the outcome of a call, or returns the refusal if the memory has no room for it.
+// answer sends the outcome of a call, or returns a refusal if there is no memory for it.
 func (x *exchange) answer(e dispatch.Envelope) *refusal {
 	if !e.Success() && errors.Is(e.Err, dispatch.ErrBusy) {
 		return &refusal{status: http.StatusServiceUnavailable, err: e.Err,

@@ -15,7 +15,7 @@ import (
 // Options are the settings of a handler. The zero value is ready for use.
 type Options struct {
 	Title   string // of the OpenAPI document; "": "API"
-	Version string // of what the OpenAPI document describes; "": "1"
+	Version string // of the API in the OpenAPI document; "": "1"
 
 	// Principal returns the principal that sends a request. If it is nil, every caller is served as
 	// the principal "". It is called for every request, those for the documents included, before
@@ -75,5 +75,5 @@ type handler struct {
 	origins    *http.CrossOriginProtection
 	calls      *quota.Pool // places for requests that are served
 	documents  documents
-	unknowns   lograte.Limiter // of lines about callers that are not known
+	unknowns   lograte.Limiter // limits log lines about unknown callers
 }

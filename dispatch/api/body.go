@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A body is what a request asks for. The params are a slice of the request's text, so they are
+// A body is the parsed body of a request. The params are a slice of the request's text, so they are
 // JSON, but need not be an object.
 type body struct {
 	action, instance, session string

@@ -40,7 +40,7 @@
 //	401  permission_denied  [Options].Principal does not know the caller
 //	403  permission_denied  a page of another origin, or a Host that [Options].AllowedHosts lacks
 //	404  unknown_operation  there is no such path
-//	405  invalid_input      the path is for other methods; Allow has them
+//	405  invalid_input      the path is for the methods in the header Allow
 //	408  timeout            the body did not arrive within 30 seconds
 //	413  invalid_input      the body exceeds [Options].MaxBody, or the memory of one caller
 //	415  invalid_input      the Content-Type is not application/json, or the body is compressed
@@ -70,14 +70,14 @@
 //
 // # Memory
 //
-// Request bodies, and answers that the client has not read yet, share [Options].Memory, of which
-// each principal has at most a share: see package quota. A body that does not fit is refused before
-// it is read.
+// Request bodies, and answers that the client has not read yet, share [Options].Memory. Each
+// principal has at most a share of it: see package quota. A body that does not fit is refused
+// before it is read.
 //
 // # Browsers
 //
 // Pages of other origins cannot make calls (see [http.CrossOriginProtection]; they cannot send the
 // content type either) and get no CORS header. On a loopback address, the handler accepts only the
-// host names of loopback addresses, so that no web site can reach it by a name of its own (DNS
+// host names of loopback addresses, so that no web site can reach it by its own host name (DNS
 // rebinding).
 package api

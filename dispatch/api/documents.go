@@ -11,7 +11,7 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// documentTable has what can be got about the catalog, by its name below the root.
+// documentTable has the functions that generate the documents, by their names below the root.
 var documentTable = map[string]func(*handler, []*dispatch.Operation) []byte{
 	"manifest": func(h *handler,
 		_ []*dispatch.Operation) []byte {
@@ -20,10 +20,10 @@ var documentTable = map[string]func(*handler, []*dispatch.Operation) []byte{
 	"openapi.json": (*handler).openAPI,
 }
 
-// documents keeps what was made of the catalog until it changes.
+// documents caches the generated documents until the catalog changes.
 type documents struct {
 	mu         sync.Mutex
-	operations []*dispatch.Operation // that they were made of
+	operations []*dispatch.Operation // from which the documents were generated
 	made       map[string]document
 }
 
@@ -32,8 +32,8 @@ type document struct {
 	tag  string // for the header ETag
 }
 
-// made returns the document of that name as it is now.
-func (h *handler) made(name string) document {
+// generated returns the current document with that name, and generates it if needed.
+func (h *handler) generated(name string) document {
 	d := &h.documents
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,8 +49,8 @@ func (h *handler) made(name string) document {
 	return made
 }
 
-// same reports whether the catalog has not changed: it hands out the same slice then. Of an empty
-// one that cannot be seen.
+// same reports whether two slices of operations come from the same state of the catalog, which then
+// returns the same slice. For empty slices it returns false.
 func same(a, b []*dispatch.Operation) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
@@ -62,13 +62,13 @@ func (x *exchange) document() *refusal {
 		return refused
 	}
 	defer end()
-	made := x.made(x.r.URL.Path[len(root):])
+	made := x.generated(x.r.URL.Path[len(root):])
 	header := x.w.Header()
 	header.Set("Content-Type", "application/json")
-	header.Set("Cache-Control", "private, no-cache") // to be kept, and asked for each time
+	header.Set("Cache-Control", "private, no-cache") // caches must revalidate
 	header.Set("ETag", made.tag)
 	r := x.r.Clone(x.r.Context())
-	// a part of it is no JSON, and what is wrong with a Range is not told in JSON
+	// a range of the document is not JSON, and neither is the error about an invalid range
 	r.Header.Del("Range")
 	http.ServeContent(x.answerWriter(len(made.text)), r, "", time.Time{},
 		bytes.NewReader(made.text))

@@ -11,11 +11,11 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonexact"
 )
 
-// An object is one of the document's. It is encoded with its keys sorted, so that the same catalog
-// has the same bytes.
+// An object is a JSON object of the document. It is encoded with sorted keys, so that equal
+// catalogs give equal bytes.
 type object = map[string]any
 
-// A description is an OpenAPI document in the making.
+// A description builds an OpenAPI document.
 type description struct {
 	*handler
 	paths, schemas object
@@ -81,7 +81,7 @@ func (h *handler) openAPI(operations []*dispatch.Operation) []byte {
 	return text
 }
 
-// path returns the path item for a name below the root: a service may have the name of a document.
+// path returns the path item for a name below the root, which a service and a document may share.
 func (d *description) path(name string) object {
 	item, ok := d.paths[root+name].(object)
 	if !ok {
@@ -91,8 +91,8 @@ func (d *description) path(name string) object {
 	return item
 }
 
-// service describes POST of a service. Component names are the operations', which are legal, with
-// one word more, so that no two are the same.
+// service describes POST of a service. The name of a component is that of the operation, which is
+// valid in OpenAPI, and one word more, so that the names differ.
 func (d *description) service(name string, operations []*dispatch.Operation) object {
 	var calls, results []object
 	actions, examples, choose := object{}, object{}, len(operations) > 1
@@ -197,7 +197,7 @@ const components = "/components/schemas/"
 
 func refTo(name string) object { return object{"$ref": pointTo(components + name)} }
 
-// relocated is a schema of an operation as the component of that name.
+// relocated returns a schema of an operation, rewritten for the component of that name.
 func (d *description) relocated(name string, text json.RawMessage) any {
 	if moved, ok := relocate(text, components+name); ok {
 		return moved
@@ -222,7 +222,7 @@ func jsonResponse(description string, schema object) object {
 		"content": object{"application/json": object{"schema": schema}}}
 }
 
-// oneOf is the choice between schemas, by that keyword; a single one is none.
+// oneOf combines schemas with a keyword such as oneOf. It returns a single schema unchanged.
 func oneOf(keyword string, schemas []object) object {
 	if len(schemas) == 1 {
 		return schemas[0]
@@ -230,7 +230,7 @@ func oneOf(keyword string, schemas []object) object {
 	return object{keyword: schemas}
 }
 
-// refusals are the statuses of this package that are not those of their codes.
+// refusals are the statuses of refusals that differ from the statuses of their codes.
 var refusals = map[int]dispatch.Code{
 	http.StatusRequestTimeout:        dispatch.Timeout,
 	http.StatusRequestEntityTooLarge: dispatch.InvalidInput,

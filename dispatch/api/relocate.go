@@ -12,21 +12,21 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// relocate rewrites a JSON Schema, one that compiles, to stand within another document, at the
-// place that a JSON Pointer names there. Its references lead to where they did, as pointers into
-// the document; the identifiers and anchors that it no longer needs are gone. A schema of draft-07
-// becomes one of 2020-12, which is what OpenAPI 3.1 has. A reference out of it, which can only be
-// to a meta-schema, becomes x-ref, which says nothing: few programs follow such a one.
+// relocate rewrites a valid JSON Schema so that it can be part of another document, at the place
+// that a JSON Pointer names. References keep their targets, as pointers into the document;
+// identifiers and anchors are removed. A schema of draft-07 becomes one of 2020-12, the dialect of
+// OpenAPI 3.1. A reference to outside of the schema can only be to a meta-schema. It becomes x-ref,
+// which has no effect, because few programs follow such references.
 //
-// What a $dynamicRef leads to depends on where validation began, and that is elsewhere then: ok is
-// false for a schema that has one. So it is for one that takes too much work for its size, as
-// pointers to what is deep in it are long.
+// ok is false for a schema with a $dynamicRef, because its target depends on where validation
+// begins. ok is also false if the work is too much for the size of the schema: pointers to deeply
+// nested places are long.
 func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) {
 	r := &relocation{text: text, root: form.NewRoot(text), left: workPerByte*len(text) + leastWork,
 		places: map[string]*place{}, targets: map[string]string{"": ""}}
 	r.enter(text, "", to, &url.URL{}, false)
 	for len(r.references) > 0 && r.left >= 0 {
-		// to where no keyword has a schema, and where there may be more of them
+		// to a place that is not the value of a known keyword, and that may contain further schemas
 		next := r.references[0]
 		r.references = r.references[1:]
 		if at, here := r.target(next); here {
@@ -41,13 +41,13 @@ func relocate(text json.RawMessage, to string) (moved json.RawMessage, ok bool) 
 	return moved, !r.dynamic && r.left >= 0
 }
 
-// The work of a relocation, in bytes that are looked at or written.
+// The limits on the work of a relocation, in bytes that are read or written.
 const (
 	workPerByte = 64
 	leastWork   = 1 << 20
 )
 
-// spend reports whether there is as much work left.
+// spend uses up part of the work limit. It returns false if the limit is exceeded.
 func (r *relocation) spend(bytes int) bool {
 	r.left -= bytes
 	return r.left >= 0
@@ -57,24 +57,24 @@ type relocation struct {
 	text json.RawMessage
 	root *form.Root
 	left int // work
-	// of all schemas, but for true and false, by the pointer to where they stand
+	// all schemas except true and false, by the pointer to their place
 	places map[string]*place
-	// absolute URIs, with an anchor or without fragment, and the pointer to what they name
+	// the pointers to the schemas that absolute URIs name, with an anchor or without fragment
 	targets    map[string]string
-	references []*url.URL // absolute, that are still to be followed
+	references []*url.URL // absolute references that have not been followed yet
 	dynamic    bool
 }
 
-// A place is what is to be known of a schema to write it.
+// A place is the place of a schema in both documents, with the properties needed to write it.
 type place struct {
-	to      string   // where it will stand
-	base    *url.URL // that its references are relative to
+	to      string   // the pointer in the new document
+	base    *url.URL // the base URI of its references
 	draft07 bool
-	refers  bool // it has a $ref
+	refers  bool // the schema has a $ref
 }
 
-// Where the keywords of a schema have others: in the members of their values, or else in the value
-// or its elements.
+// The keywords whose values contain schemas: in the members of the value, or else in the value
+// itself or its elements.
 var (
 	schemaMaps = set("$defs", "definitions", "properties", "patternProperties", "dependentSchemas",
 		"dependencies")
@@ -84,14 +84,13 @@ var (
 )
 
 var (
-	// identifying are the keywords that are not needed any more.
+	// identifying are the keywords that are removed.
 	identifying = set("$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary")
-	// unknown07 are the keywords of 2020-12 that say nothing in draft-07.
+	// unknown07 are the keywords of 2020-12 that draft-07 does not have.
 	unknown07 = set("$dynamicRef", "dependentRequired", "dependentSchemas", "maxContains",
 		"minContains", "prefixItems", "unevaluatedItems",
 		"unevaluatedProperties")
-	// besideRef are the keywords that do no harm beside a $ref of draft-07, which has nothing else
-	// count.
+	// besideRef are the keywords that may stay beside a $ref of draft-07, which ignores all others.
 	besideRef = set("$comment", "$defs", "$ref", "default", "definitions", "description",
 		"examples", "title")
 )
@@ -104,7 +103,7 @@ func set(names ...string) map[string]bool {
 	return all
 }
 
-// enter notes the schema that stands at a pointer, and those in it.
+// enter records the schema at a pointer, and the schemas within it.
 func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 bool) {
 	if len(value) == 0 || value[0] != '{' || r.places[at] != nil ||
 		!r.spend(len(value)+len(at)+len(to)) {
@@ -156,8 +155,8 @@ func (r *relocation) enter(value []byte, at, to string, base *url.URL, draft07 b
 	}
 }
 
-// follow returns what stands at a pointer, where it will stand, and the innermost schema that it
-// is, or is in.
+// follow returns the value at a pointer, its pointer in the new document, and the innermost schema
+// that is or contains the value.
 func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 	value, near, from := []byte(r.text), r.places[""], ""
 	to = near.to
@@ -178,7 +177,7 @@ func (r *relocation) follow(at string) (value []byte, to string, near *place) {
 	return value, to, near
 }
 
-// target returns the pointer to what an absolute reference leads to, if that is in the schema.
+// target returns the pointer to the target of an absolute reference, if it is in the schema.
 func (r *relocation) target(ref *url.URL) (at string, here bool) {
 	if at, here = r.targets[ref.String()]; here {
 		return at, true
@@ -199,7 +198,7 @@ func reference(value []byte, keyword string, base *url.URL) (*url.URL, bool) {
 	return ref, err == nil
 }
 
-// rename returns the keyword that says in 2020-12 what this one does in a schema.
+// rename returns the keyword of 2020-12 that has the meaning of a keyword of the schema.
 func (p *place) rename(value []byte, name string) string {
 	items := []byte(nil)
 	if name == "items" || name == "additionalItems" {
@@ -227,7 +226,7 @@ func separable(value []byte) bool {
 		jsonscan.Member(value, "dependentRequired") == nil
 }
 
-// append writes the value that stands at a pointer.
+// append appends the value at a pointer.
 func (r *relocation) append(dst, value []byte, at string) []byte {
 	if !r.spend(len(value) + len(at)) {
 		return dst
@@ -282,7 +281,7 @@ func (r *relocation) keywords(w *writer, p *place, value []byte, at string) {
 	}
 }
 
-// dependencies writes those on schemas apart from those on names.
+// dependencies writes the dependencies on schemas and those on names as separate keywords.
 func (r *relocation) dependencies(w *writer, value []byte, at string) {
 	for _, kind := range []struct {
 		name  string
@@ -300,7 +299,7 @@ func (r *relocation) dependencies(w *writer, value []byte, at string) {
 	}
 }
 
-// pointTo returns the reference that a JSON Pointer is.
+// pointTo returns the reference to a JSON Pointer.
 func pointTo(pointer string) string { return "#" + (&url.URL{Fragment: pointer}).EscapedFragment() }
 
 // numbered yields the elements of an array with the tokens of a JSON Pointer to them.
@@ -322,7 +321,7 @@ type writer struct {
 	more bool
 }
 
-// key writes a name, and returns what the value is to be appended to.
+// key writes a name, and returns the slice to which the value is appended.
 func (w *writer) key(name string) []byte {
 	if w.more {
 		w.dst = append(w.dst, ',')

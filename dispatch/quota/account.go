@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// An Account is the part of a pool that one piece of work holds, such as the answering of a
-// request. Its methods are safe for concurrent use. A nil account holds nothing and refuses
-// nothing, for work without a limit.
+// An Account is the part of a pool that one task holds, such as the answer to a request. Its
+// methods are safe for concurrent use. A nil account is for tasks without a limit: it holds nothing
+// and refuses nothing.
 type Account struct {
 	pool  *Pool
 	owner string
@@ -28,7 +28,7 @@ func (a *Account) Owner() string {
 	return a.owner
 }
 
-// Take adds n to what the account holds, as [Pool.Take] does.
+// Take adds n to the amount that the account holds; see [Pool.Take].
 func (a *Account) Take(n int64) error {
 	if a == nil {
 		return nil
@@ -38,8 +38,8 @@ func (a *Account) Take(n int64) error {
 	return a.take(n)
 }
 
-// Resize changes what the account holds to n. The error is that of [Pool.Take]; the account then
-// holds what it did before.
+// Resize changes the amount that the account holds to n. The error is that of [Pool.Take]; the
+// amount is then unchanged.
 func (a *Account) Resize(n int64) error {
 	if a == nil {
 		return nil
@@ -53,7 +53,7 @@ func (a *Account) Resize(n int64) error {
 	return nil
 }
 
-// Wait adds n to what the account holds, as [Pool.Wait] does.
+// Wait adds n to the amount that the account holds; see [Pool.Wait].
 func (a *Account) Wait(ctx context.Context, n int64) error {
 	if a == nil {
 		return nil
@@ -79,7 +79,7 @@ func (a *Account) Held() int64 {
 	return a.held
 }
 
-// Close gives everything back. What is taken later is given back at once.
+// Close gives the whole amount back. An amount that is taken later is given back at once.
 func (a *Account) Close() {
 	if a == nil {
 		return
@@ -90,7 +90,7 @@ func (a *Account) Close() {
 	a.give(a.held)
 }
 
-// take is Take. With mu.
+// take is Take. mu must be held.
 func (a *Account) take(n int64) error {
 	if a.closed || n == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (a *Account) take(n int64) error {
 	return nil
 }
 
-// give gives n back. With mu.
+// give gives n back. mu must be held.
 func (a *Account) give(n int64) {
 	if n == 0 {
 		return
@@ -111,8 +111,7 @@ func (a *Account) give(n int64) {
 	a.pool.Give(a.owner, n)
 }
 
-// Key is the key of an [Account] among the values of a context, for contexts that carry one without
-// [NewContext].
+// Key is the context key of an [Account], for contexts that are not made by [NewContext].
 type Key struct{}
 
 // NewContext returns a context that carries an account.

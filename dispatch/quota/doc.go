@@ -1,11 +1,11 @@
 // Package quota divides a limited amount among its owners: bytes of memory, places for requests,
 // sessions. An owner is usually a principal, as a server has authenticated it.
 //
-// A [Pool] has a total, and one rule: an owner may hold at most half of what the others leave. So
-// one owner alone leaves half of the total to whoever comes next, and of several that want all,
-// each ends up with an equal part. What an owner does not hold is not kept for it: an idle owner
-// costs nothing. The owner "" is nobody in particular, as where callers are not told apart. It may
-// hold all that the others leave.
+// A [Pool] has a total, and one rule: an owner may hold at most half of the amount that the others
+// leave. So a single owner leaves half of the total for the next one, and owners that all take as
+// much as they can end up with equal parts. Nothing is reserved for an owner, so an idle owner
+// costs nothing. The owner "" is for callers that are not distinguished. It may hold everything
+// that the others leave.
 //
 //	pool := quota.NewPool(256 << 20)
 //	if err := pool.Take(principal, size); err != nil {
@@ -13,9 +13,9 @@
 //	}
 //	defer pool.Give(principal, size)
 //
-// [Pool.Take] never blocks. [Pool.Wait] blocks until there is room, and serves the owners that wait
-// in turn, so that the many requests of one delay those of another by one request only.
+// [Pool.Take] never blocks. [Pool.Wait] blocks until there is room. Waiting owners are served in
+// turn, so the requests of one owner delay a request of another by one request at most.
 //
-// An [Account] is what one piece of work holds of a pool. It travels in the context of the work, so
-// that code far below a server's transport can ask for memory in the name of its caller.
+// An [Account] is the part of a pool that one task holds. The task's context carries it, so that
+// code far from a server's transport can reserve memory for the caller.
 package quota

@@ -16,7 +16,7 @@ var (
 	ErrNever = errors.New("quota: more than an owner may ever hold")
 )
 
-// IsRefusal reports whether err is one of these errors.
+// IsRefusal reports whether err matches ErrShare, ErrTotal or ErrNever.
 func IsRefusal(err error) bool {
 	return errors.Is(err, ErrShare) || errors.Is(err, ErrTotal) || errors.Is(err, ErrNever)
 }
@@ -31,9 +31,9 @@ type Pool struct {
 
 	mu      sync.Mutex
 	held    int64
-	owners  map[string]*owner // those that hold something or wait
-	waiting []*owner          // those that wait, the next in turn first
-	spare   *owner            // the last one that was forgotten, for the next
+	owners  map[string]*owner // owners that hold an amount or wait
+	waiting []*owner          // owners that wait, the next in turn first
+	spare   *owner            // the owner that was removed last, for reuse
 }
 
 type owner struct {
@@ -58,11 +58,12 @@ func NewPool(total int64) *Pool {
 // Total returns the amount that the pool divides.
 func (p *Pool) Total() int64 { return p.total }
 
-// Take takes n for an owner, who has to return it with [Pool.Give]. It does not block. The error
+// Take takes n for an owner, which must give it back with [Pool.Give]. It does not block. The error
 // matches [ErrShare], [ErrTotal] or [ErrNever]; then nothing is taken. n must not be negative.
 func (p *Pool) Take(name string, n int64) error { return p.grow(name, 0, n) }
 
-// grow is Take for more of what is held already, so that the error is about all of it.
+// grow is Take for an owner that already holds the amount held for the same purpose. The error is
+// about the sum of both.
 func (p *Pool) grow(name string, held, n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,9 +73,9 @@ func (p *Pool) grow(name string, held, n int64) error {
 	return err
 }
 
-// Wait takes n for an owner as [Pool.Take] does, but blocks while the rule does not allow that
-// much. Waiting owners are served in turn; a smaller amount may overtake a larger one. The error is
-// the context's cause, or matches [ErrNever].
+// Wait is like [Pool.Take], except that it blocks while the rule does not allow that much. Waiting
+// owners are served in turn; a smaller amount may overtake a larger one. The error is the context's
+// cause, or matches [ErrNever].
 func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	p.mu.Lock()
 	o := p.owner(name)
@@ -113,7 +114,7 @@ func (p *Pool) Wait(ctx context.Context, name string, n int64) error {
 	return context.Cause(ctx)
 }
 
-// Give gives back what an owner has taken. Giving back more than the owner holds panics.
+// Give gives n back for an owner. It panics if the owner holds less than n.
 func (p *Pool) Give(name string, n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,7 +175,8 @@ func (p *Pool) Heaviest() (name string, held int64) {
 	return name, held
 }
 
-// take takes n if the rule lets it, for what has so much already. With mu.
+// take takes n if the rule allows it. held is the amount that is already held for the same purpose.
+// mu must be held.
 func (p *Pool) take(o *owner, held, n int64) error {
 	share := p.share(o)
 	switch {
@@ -192,7 +194,7 @@ func (p *Pool) take(o *owner, held, n int64) error {
 	return nil
 }
 
-// share is how much an owner may hold, as the others hold what they do. With mu.
+// share returns how much an owner may hold, given what the others hold. mu must be held.
 func (p *Pool) share(o *owner) int64 {
 	left := p.total - (p.held - o.held)
 	if o.name == "" {
@@ -203,7 +205,8 @@ func (p *Pool) share(o *owner) int64 {
 
 func half(n int64) int64 { return n/2 + n%2 }
 
-// serve takes for those that wait, one of each owner in turn, as much as the rule lets it. With mu.
+// serve takes amounts for waiting callers, one of each owner in turn, as far as the rule allows. mu
+// must be held.
 func (p *Pool) serve() {
 	for i := 0; i < len(p.waiting); {
 		o := p.waiting[i]
@@ -223,7 +226,7 @@ func (p *Pool) serve() {
 	}
 }
 
-// owner returns the entry of an owner, and makes one if there is none. With mu.
+// owner returns the entry of an owner, and creates it if there is none. mu must be held.
 func (p *Pool) owner(name string) *owner {
 	o := p.owners[name]
 	if o == nil {
@@ -236,7 +239,7 @@ func (p *Pool) owner(name string) *owner {
 	return o
 }
 
-// forget removes an owner that neither holds anything nor waits. With mu.
+// forget removes an owner that neither holds anything nor waits. mu must be held.
 func (p *Pool) forget(o *owner) {
 	if o.held == 0 && len(o.queue) == 0 {
 		delete(p.owners, o.name)

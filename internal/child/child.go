@@ -71,7 +71,7 @@ import (
 	"github.com/stdwire/stdwire/internal/processgroup"
 )
 
-// Config says what to start and how. The zero value of every field but Command is useful.
+// Config describes the process to start. The zero value of every field but Command is useful.
 type Config struct {
 	// Command is the program: a name on the PATH that the child will have, or a path, which if
 	// relative starts at Dir.

@@ -238,7 +238,7 @@ func TestWebBadSkills(t *testing.T) {
 	w.seeIn("webapps.mjs", "badskills", map[string]any{"server": filepath.Base(path)}, &got)
 	assert.Assert(t, cmp.Contains(got.Lying, "verified"))
 	assert.Assert(t, cmp.Contains(got.Lying, "b.txt"))
-	assert.Assert(t, cmp.Contains(got.Changed, "It does not fit the entry, and is not shown."))
+	assert.Assert(t, cmp.Contains(got.Changed, "The file does not match the entry and is not shown."))
 	assert.Assert(t, cmp.Contains(got.Malformed, `the name "another" is not the last directory`))
 	assert.Equal(t, got.Verify, 0)
 }

@@ -84,7 +84,7 @@ func TestWebErrors(t *testing.T) {
 		"capability": {"The server says: <b>no</b>", "Missing client capability", "sampling, extensions a.b/c"},
 		"version":    {"Unsupported protocol version", "2025-11-25, 2024-11-05", "2026-07-28"},
 		"odd":        {"Missing client capability", `"requiredCapabilities": 7`},
-		"own":        {"Error of the server", `"what"`}, "other": {"JSON-RPC error 7", `"n": 1`},
+		"own":        {"Server error", `"what"`}, "other": {"JSON-RPC error 7", `"n": 1`},
 	} {
 		for _, text := range want {
 			assert.Check(t, cmp.Contains(got.Shown[name], text), name)

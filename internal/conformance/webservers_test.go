@@ -185,7 +185,7 @@ func TestWebOAuthFields(t *testing.T) {
 		Shown                                   []string
 	}
 	w.change("oauth", map[string]any{"file": b.path("config.json")}, &got)
-	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is no variable"))
+	assert.Assert(t, cmp.Contains(got.Refused, "clientSecret is not a variable"))
 	for _, line := range []string{`"clientId": "me"`, `"clientSecret": "${CLIENT_SECRET}"`,
 		`"issuer": "https://issuer.example"`, `"scope": "read write"`} {
 		assert.Assert(t, cmp.Contains(got.Added, line))
@@ -287,10 +287,10 @@ func TestWebPages(t *testing.T) {
 		Next        int
 	}
 	w.change("pages", nil, &got)
-	assert.Assert(t, cmp.Contains(got.First, "The next one has the cursor 4"))
+	assert.Assert(t, cmp.Contains(got.First, "The next page has the cursor 4"))
 	assert.Assert(t, cmp.Contains(got.First, "echo"))
 	assert.Assert(t, !strings.Contains(got.First, "misfit"), "%s", got.First)
-	assert.Assert(t, cmp.Contains(got.Last, "It is the last one."))
+	assert.Assert(t, cmp.Contains(got.Last, "This is the last page."))
 	assert.Assert(t, cmp.Contains(got.Last, "visit"))
 	assert.Equal(t, got.Next, 0)
 }

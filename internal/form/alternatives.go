@@ -9,7 +9,7 @@ func (s Schema) Own() Schema {
 	return s
 }
 
-// Alternatives returns the schemas of which a value has to fit one: those of anyOf and oneOf,
+// Alternatives returns the schemas of which a value must match one: those of anyOf and oneOf,
 // however nested, without their own alternatives. s itself is the last of them if it restricts the
 // type, and the only one if it has no others. They share one limit, see [Schema.Limited].
 func (s Schema) Alternatives() (all []Schema) {

@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// A Schema is a JSON Schema read as a form: which properties a value has, and of which types.
+// A Schema is a JSON Schema read as a form: the properties of a value and their types.
 // It does not validate. The text must be valid JSON. The zero value is a schema without keywords.
 //
 // The methods consider the schema itself and all that apply to the same value: those behind $ref

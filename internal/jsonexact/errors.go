@@ -17,7 +17,7 @@ var (
 	ErrMissing = errors.New("a required value is missing")
 )
 
-// A DecodeError says what is wrong in a JSON text, and where.
+// A DecodeError describes an error in a JSON text, and its place.
 type DecodeError struct {
 	Path   string // such as "content[0].text"; "" for the whole text; long keys are truncated
 	Offset int64  // in bytes from the start of the text

@@ -109,7 +109,7 @@ func batchArgument(arg string) (string, error) {
 	return literal(b.String()), nil
 }
 
-// argumentError says what is wrong with an argument. It is EINVAL too, as the error for a NUL is on
+// argumentError describes an invalid argument. It is EINVAL too, as the error for a NUL is on
 // every system.
 type argumentError string
 

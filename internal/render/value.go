@@ -107,7 +107,7 @@ func array(elements [][]byte, depth int, c printable.Columns) string {
 	return marked.String()
 }
 
-// indented returns the width of what is indented by two columns.
+// indented returns the columns that remain for text indented by two columns.
 func indented(c printable.Columns) printable.Columns {
 	const least = 20
 	if c == printable.NoTerminal {
@@ -180,8 +180,8 @@ func align(rows [][]string, c printable.Columns) string {
 	return b.String()
 }
 
-// lastColumn returns where the last column begins, for what is wrapped, or a small indentation if
-// little room is left there.
+// lastColumn returns the column where the last column of a table begins, for the continuation of
+// wrapped cells, or a small indentation if little room is left there.
 func lastColumn(widths []int, c printable.Columns) int {
 	column := 0
 	for _, w := range widths[:len(widths)-1] {

@@ -20,7 +20,7 @@ const (
 	Cyan    Style = "36"
 )
 
-// Colors reports whether a file is a terminal that is to show colours: it obeys escape sequences,
+// Colors reports whether a file is a terminal that shows colours: it obeys escape sequences,
 // and the environment variable NO_COLOR is empty or not set.
 func Colors(f *os.File) bool { return os.Getenv("NO_COLOR") == "" && EnableEscapes(f) }
 

@@ -56,7 +56,7 @@ func appendTriplet(out []byte, c byte) []byte {
 	return append(out, '%', upperHex[c>>4], upperHex[c&15])
 }
 
-// appendEncoded appends s and percent-encodes what is not allowed.
+// appendEncoded appends s and percent-encodes the characters that are not allowed.
 func appendEncoded(out []byte, s string, allowed charset) []byte {
 	for i := range len(s) {
 		if allowed.has(s[i]) {

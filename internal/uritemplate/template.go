@@ -112,7 +112,7 @@ func (t *Template) String() string { return t.text }
 // percent-encoded as in the template. The caller owns the slice.
 func (t *Template) Variables() []string { return slices.Clone(t.names) }
 
-// A SyntaxError says what is wrong with a template. [Parse] returns no other error.
+// A SyntaxError describes an error in a template. [Parse] returns no other error.
 type SyntaxError struct {
 	Template string
 	Offset   int // offset of the invalid byte in Template

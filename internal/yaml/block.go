@@ -193,7 +193,7 @@ func colon(s string) int {
 	return -1
 }
 
-// checkPlainKey refuses a plain key that is no string.
+// checkPlainKey returns an error for a plain key that is not a string.
 func (p *parser) checkPlainKey(name string) {
 	if name == "<<" {
 		p.fail("merge keys are not supported; repeat the members")

@@ -79,7 +79,7 @@ func lineEnd(s string, quote byte) (part string, joined bool) {
 	return part[:len(part)-1], true
 }
 
-// decode returns what a part of a line between quotes means.
+// decode returns the decoded text of a part of a line between quotes.
 func (p *parser) decode(s string, quote byte) string {
 	if quote == '\'' {
 		return strings.ReplaceAll(s, "''", "'")

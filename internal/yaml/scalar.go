@@ -31,7 +31,7 @@ func (p *parser) scalar(parent int) {
 	}
 }
 
-// checkStart refuses what cannot start a value in this subset.
+// checkStart returns an error if no value of this subset can start with the text.
 func (p *parser) checkStart() {
 	rest := p.rest()
 	if rest == "" {
@@ -102,7 +102,7 @@ func (p *parser) blankLines() (n int) {
 	return n
 }
 
-// fold appends what the line break before a line and the empty lines before it mean.
+// fold appends the text for the line break before a line and the empty lines before it.
 func fold(b *strings.Builder, blank int) {
 	if blank == 0 {
 		b.WriteByte(' ')
@@ -113,7 +113,7 @@ func fold(b *strings.Builder, blank int) {
 	}
 }
 
-// The plain scalars of the core schema that are no strings (YAML 1.2.2, section 10.3.2).
+// The plain scalars of the core schema that are not strings (YAML 1.2.2, section 10.3.2).
 var (
 	decimal = lazyregexp.New(`^[-+]?[0-9]+$`)
 	octal   = lazyregexp.New(`^0o[0-7]+$`)

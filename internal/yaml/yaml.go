@@ -22,8 +22,8 @@ const (
 	MaxDepth = 32 // of collections in each other
 )
 
-// An Error says what the package does not accept, and where. Line and Column count from 1; Column
-// counts characters.
+// An Error describes text that the package does not accept, and its place. Line and Column count
+// from 1; Column counts characters.
 type Error struct {
 	Line, Column int
 	Problem      string // with the remedy
@@ -60,7 +60,7 @@ type parser struct {
 	lines     []string
 	line, col int // the next character; col is in bytes
 	depth     int
-	json      []byte // of what was read
+	json      []byte // the JSON of the text that was read
 }
 
 func (p *parser) fail(format string, args ...any) { p.failAt(p.col, format, args...) }
@@ -101,7 +101,7 @@ func split(text []byte) []string {
 
 func (p *parser) end() bool { return p.line >= len(p.lines) }
 
-// rest returns what is left of the current line.
+// rest returns the rest of the current line.
 func (p *parser) rest() string { return p.lines[p.line][p.col:] }
 
 // skip advances to the first character of the next line, from the current one on, that is neither

@@ -140,7 +140,7 @@ func (s *Resource) Authorize(r *http.Request) (streamable.Caller, error) {
 	return caller, nil
 }
 
-// verify calls the verifier, and checks what no verifier may omit.
+// verify calls the verifier, and makes the checks that no verifier may omit.
 func (s *Resource) verify(ctx context.Context, token string) (*Identity, error) {
 	id, err := s.o.Verify(ctx, token)
 	switch {

@@ -54,8 +54,8 @@ func impliedScopes(implies map[string][]string) map[string][]string {
 	return all
 }
 
-// checkScope refuses what is not a scope (RFC 6749, section 3.3), and what a resource should not
-// ask for (2026-07-28, Refresh Tokens).
+// checkScope refuses text that is not a scope (RFC 6749, section 3.3), and scopes that a resource
+// should not ask for (2026-07-28, Refresh Tokens).
 func checkScope(scope string) error {
 	if scope == "offline_access" {
 		return fmt.Errorf(

@@ -66,13 +66,13 @@ func newHandler(o Options, s *server.Server) *Handler {
 	return h
 }
 
-// Stats are numbers of what a [Handler] serves now.
+// Stats are the current numbers of a [Handler].
 type Stats struct {
-	Sessions int // of legacy clients; those of the modern era have none
-	Streams  int // opened with GET, and subscriptions of the modern era
+	Sessions int // sessions of legacy clients; modern clients have none
+	Streams  int // GET streams, and subscriptions of modern clients
 }
 
-// Stats returns the numbers of this moment.
+// Stats returns the current numbers.
 func (h *Handler) Stats() Stats {
 	return Stats{int(h.sessionSlots.Used()), int(h.streamSlots.Used())}
 }

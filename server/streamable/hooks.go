@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// observeFrame calls the server's Frame hook. conn is the connection that the message belongs to;
-// nil: none.
+// observeFrame calls the server's Frame hook. conn is the connection of the message, nil if it has
+// none.
 func (h *Handler) observeFrame(ctx context.Context, conn *server.Conn, d rpc.Direction,
 	message []byte) {
 	if !h.hooks.CallsFrame() {
@@ -27,8 +27,8 @@ func (x *httpRequest) observeResponse(message []byte) {
 	x.observeFrame(x.r.Context(), x.conn, rpc.Outbound, message)
 }
 
-// observeBody calls the server's Frame hook with the body of the request, before anything else is
-// known of it than its sender and the session that it names.
+// observeBody calls the server's Frame hook with the body of the request. At this time only the
+// sender and the session id are known.
 func (x *httpRequest) observeBody(body []byte) {
 	if !x.hooks.CallsFrame() {
 		return
@@ -52,8 +52,8 @@ func (h *Handler) observeStray(message []byte, reason string) {
 	}
 }
 
-// observeCall calls the server's Call hook for the start of a call. The returned function calls it
-// for the end.
+// observeCall calls the server's Call hook at the start of a call. The returned function calls the
+// hook at the end.
 func (h *Handler) observeCall(d rpc.Direction, id rpc.ID, method string) (ended func(error)) {
 	if h.hooks.Call == nil {
 		return func(error) {}

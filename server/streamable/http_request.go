@@ -23,7 +23,7 @@ type httpRequest struct {
 	expires       time.Time             // of the caller's credentials; zero: never
 	deadlines     httpdeadline.Request
 	listening     *listenRequest // nil: the request opens no subscription
-	conn          *server.Conn   // for the Frame hook; nil: not known
+	conn          *server.Conn   // for the Frame hook; nil: not known yet
 }
 
 // ServeHTTP implements [http.Handler].

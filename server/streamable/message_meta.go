@@ -6,8 +6,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A messageMeta is what a message says about itself that determines its era or that headers must
-// repeat. Its slices belong to the message.
+// A messageMeta has the parts of a message that determine its era or that headers must repeat. Its
+// slices belong to the message.
 type messageMeta struct {
 	version   []byte // in _meta; nil: absent or not a string
 	complete  bool   // _meta has every member that a modern request requires

@@ -54,8 +54,8 @@ type Options struct {
 
 	// Limits on stored events, with which a legacy client resumes a stream: events and bytes for
 	// each session, and bytes for all sessions; 0: 256, 1 MiB and 64 MiB. A client that resumes
-	// from an event no longer stored gets status 400. Over MaxStored, the oldest events go of the
-	// principal with the most stored bytes.
+	// from an event no longer stored gets status 400. Over MaxStored, the oldest events of the
+	// principal with the most stored bytes are removed.
 	MaxEvents     int
 	MaxEventBytes int
 	MaxStored     int

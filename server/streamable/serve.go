@@ -23,13 +23,13 @@ func Serve(ctx context.Context, l net.Listener, s *server.Server) error {
 	return New(s).Serve(ctx, l)
 }
 
-// Serve serves the handler at every path of the listener, and closes both, until ctx ends: it then
-// waits up to 10 seconds for running requests, cancels the rest, and returns nil. An error of the
-// listener ends it earlier and is returned.
+// Serve serves the handler at every path of the listener until ctx ends. It then waits up to 10
+// seconds for running requests, cancels the rest, closes handler and listener, and returns nil. If
+// the listener fails, Serve closes both earlier and returns the error.
 //
 // A client has 10 seconds to send the header of a request, of at most 64 KiB, and may keep an idle
-// connection for 2 minutes. The number of connections is for the listener to limit. A program that
-// serves other paths as well, or that uses TLS, has an [http.Server] of its own.
+// connection for 2 minutes. Serve does not limit the number of connections; the listener can do so.
+// A program that serves other paths as well, or that uses TLS, needs its own [http.Server].
 func (h *Handler) Serve(ctx context.Context, l net.Listener) error {
 	web := &http.Server{
 		Handler: h, ErrorLog: slog.NewLogLogger(h.o.Logger.Handler(), slog.LevelDebug),

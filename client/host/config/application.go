@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// An Application is a program that starts the servers of a file of its own.
+// An Application is a program that starts servers and has its own configuration file.
 type Application struct {
 	Name  string // such as claude-code
 	Title string // such as Claude Code
@@ -17,7 +17,7 @@ type Application struct {
 	form      form
 }
 
-// A form is how an application writes the definition of a server.
+// A form describes how an application writes the definition of a server.
 type form struct {
 	stdio, http  string // the values of type; "": there is no type
 	commandArray bool   // command includes the arguments

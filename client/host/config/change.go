@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Changed reports whether there is anything to change.
+// Changed reports whether Before and After differ.
 func (c *Change) Changed() bool { return !bytes.Equal(c.Before, c.After) }
 
-// Diff returns the lines that are removed and added, without the values of environment variables
-// and headers and what else may be secret, which are shown as "…". It returns "" if nothing
-// changes.
+// Diff returns the removed and added lines. Values that may be secret, such as those of environment
+// variables and headers, are shown as "…". It returns "" if nothing changes.
 func (c *Change) Diff() string {
 	if !c.Changed() {
 		return ""
 	}
-	before, after := masked(c.File, c.Before, c.keys), masked(c.File, c.After, c.keys)
+	before, after := maskSecrets(c.File, c.Before, c.keys), maskSecrets(c.File, c.After, c.keys)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", c.File)
 	shift := 0 // from an offset in Before to one in After
@@ -63,8 +62,8 @@ func appendLines(b *strings.Builder, sign string, text []byte) {
 // hidden takes the place of each byte of a secret. It is not valid in a file.
 const hidden = 0
 
-// masked returns a valid file with secrets hidden. keys lead to one of its servers.
-func masked(path string, data []byte, keys []string) []byte {
+// maskSecrets returns a valid file with secrets hidden. keys lead to one of its servers.
+func maskSecrets(path string, data []byte, keys []string) []byte {
 	out := bytes.Clone(data)
 	t, err := newText(path, data)
 	if err != nil {
@@ -90,8 +89,8 @@ func masked(path string, data []byte, keys []string) []byte {
 	return out
 }
 
-// tomlRange returns the range of a value of TOML, from an offset in the JSON text to the end of the
-// statement.
+// tomlRange returns the range of a TOML value: from its start, given as an offset in the JSON text,
+// to the end of its statement.
 func (t *text) tomlRange(json int) (start, end int) {
 	start = t.toml.Offset(json)
 	end = start
@@ -146,7 +145,7 @@ func secretValues(server value) (all []value) {
 var plainOAuthFields = []string{"grantType", "grant_type", "callbackPort", "callback_port",
 	"allowPrivate", "enabled"}
 
-// secretsOfOAuth returns the values within oauth that may be secret.
+// secretsOfOAuth returns the values in oauth that may be secret.
 func secretsOfOAuth(v value) (all []value) {
 	if _, ok := v.bool(); ok {
 		return nil

@@ -97,7 +97,7 @@ func overwriteWithSpaces(data []byte) {
 type text struct {
 	name string
 	raw  []byte         // the file
-	data []byte         // as long as the file, see stripComments; that of toml if it is not nil
+	data []byte         // as long as the file, see stripComments; for TOML, the JSON of toml
 	toml *toml.Document // nil for JSON
 }
 

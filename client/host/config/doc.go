@@ -52,11 +52,12 @@
 //
 // # Trust
 //
-// The author of a project's files decides what its servers run, and need not be the user. A server
-// from a file of the working directory may therefore be started only after the user has seen its
-// definition and accepted it. A [Store] records that by [Server.TrustDigest], which covers the
-// whole definition and its directory: a changed definition, or the same one in another directory,
-// must be accepted again. Files that the user names, and the user's own file, need no trust.
+// The author of a project's files decides which programs its servers run, and need not be the user.
+// A server from a file of the working directory may therefore be started only after the user has
+// seen its definition and accepted it. A [Store] records the [Server.TrustDigest], which covers the
+// whole definition and its directory. A changed definition, or the same definition in another
+// directory, must be accepted again. Files that the user names, and the user's own file, need no
+// trust.
 //
 // A profile of a project's file that replaces a profile of the user, or contains servers of other
 // files, has no effect until the user accepts it in the same way: see

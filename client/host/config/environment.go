@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/internal/atomicfile"
 )
 
-// An Environment is the access to the machine that the meaning of a configuration depends on.
-// [System] returns the environment of this process.
+// An Environment gives access to those parts of the machine that determine the meaning of a
+// configuration. [System] returns the environment of this process.
 type Environment struct {
 	// Dir is the directory with the project files, in which servers start. It is absolute and must
 	// not contain symbolic links, because trust depends on its name.

@@ -11,7 +11,7 @@ import (
 )
 
 // A field is a member of an object with all its names, for the parser, [Schema] and [Fields]. The
-// first name is stdwire's, the others are those of other applications. R is what reads it.
+// first name is stdwire's, the others are those of other applications. R is the type of the reader.
 type field[R any] struct {
 	names []string
 	valueType
@@ -41,7 +41,7 @@ func readMembers[R any](r *reader, v value, prefix string, target R, fields []fi
 	for _, m := range r.members(v) {
 		f, known := byName[m.name]
 		if !known || m.name == "auth" && !m.isObject() || m.name == "tools" && r.toolsUnknown {
-			// Cursor's auth is an object. That of other applications has other meanings.
+			// Cursor's auth is an object. In other applications auth has other meanings.
 			unknown(m)
 			continue
 		}
@@ -56,8 +56,8 @@ func readMembers[R any](r *reader, v value, prefix string, target R, fields []fi
 	}
 }
 
-// unknownField keeps a member without a meaning here and warns, unless other applications commonly
-// write it.
+// unknownField keeps an unknown member, and warns about it unless other applications commonly write
+// it.
 func (r *reader) unknownField(m member) {
 	if m.name != "tools" { // Codex's member, which Parse would read as stdwire's
 		r.server.extraFields = append(r.server.extraFields, extraField{m.name, m.raw()})

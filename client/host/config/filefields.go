@@ -39,7 +39,7 @@ func inputFields() []field[*reader] {
 
 // A Field describes a member of a configuration file.
 type Field struct {
-	Object string // what has the member: "file", "server", "tools", "options", "oauth", "input"
+	Object string // the object: "file", "server", "tools", "options", "oauth", "input"
 	// or "limits"
 	Names []string // stdwire's name first, then those of other applications
 	Type  string   // of the value, for people

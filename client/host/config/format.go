@@ -20,10 +20,10 @@ type format struct {
 	ambiguousTimeout bool          // applications that use the format differ in the unit of timeout
 	braceVariables   bool          // variables may be written as {env:NAME}
 	isNative         bool          // stdwire's own form: the file may contain profiles
-	// extensions: a server without a command and a URL is one of an extension of the application.
-	// command may be an object.
+	// extensions means that a server without a command and a URL belongs to an extension of the
+	// application, and that command may be an object.
 	extensions bool
-	// toolsUnknown: tools says something else than which tools are allowed.
+	// toolsUnknown means that the member tools does not define which tools are allowed.
 	toolsUnknown bool
 }
 

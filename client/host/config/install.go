@@ -14,18 +14,17 @@ import (
 // A Change is a change of a file of an application. Before and After are secret: see [Change.Diff].
 type Change struct {
 	Before, After []byte   // equal if there is nothing to change
-	Notes         []string // on what is written in another way than it was given
+	Notes         []string // on members that are written differently from the given definition
 	File          string
 	edits         []edit // of Before
 	keys          []string
 }
 
 // Install returns the change that adds a server to a file of the application. data is the content
-// of the file, which may be empty, and path its name. All else in the file, with its comments and
-// its layout, stays unchanged. Variables are written in the application's own way, and never
-// expanded.
+// of the file, which may be empty, and path its name. The rest of the file stays unchanged, with
+// its comments and layout. Variables are written in the application's own form, and never expanded.
 //
-// workspace says that the file is the one of a workspace. In the user's file, relative paths become
+// workspace says that the file is that of a workspace. In the user's file, relative paths become
 // absolute.
 //
 // If the file has a different server of that name, the error is an [*ExistsError], unless replace
@@ -52,8 +51,8 @@ func (a Application) Install(env *Environment, path string, data []byte, s *Serv
 var ErrNotInstalled = errors.New("there is no such server")
 
 // Uninstall returns the change that removes a server from a file of the application. backup is an
-// earlier content of the file, or nil: if adding the server to it gives data, the change restores
-// it. Otherwise, an object of servers that is empty afterwards stays.
+// earlier content of the file, or nil. If adding the server to backup gives data, the change
+// restores backup. Otherwise the change keeps the object of servers even if it becomes empty.
 //
 // The error matches [ErrNotInstalled], is a [Diagnostic] of the file, or says why the definition
 // cannot be removed.
@@ -99,7 +98,7 @@ func (a Application) Uninstall(path string, data, backup []byte, name string) (*
 	return a.change(t, e, keys, nil)
 }
 
-// shorten returns the edit without what it leaves as it is at both ends.
+// shorten returns the edit without the unchanged bytes at both ends.
 func (d edit) shorten(data []byte) edit {
 	for d.start < d.end && len(d.text) > 0 && data[d.start] == d.text[0] {
 		d.start, d.text = d.start+1, d.text[1:]
@@ -147,7 +146,7 @@ func (a Application) servers(t *text) (object value, missing []string, err error
 	return object, nil, nil
 }
 
-// only returns the member of that name. The error is a [Diagnostic] if there are several.
+// only returns the member with that name. If there are several, the error is a [Diagnostic].
 func (v value) only(name string) (found value, ok bool, err error) {
 	for _, m := range v.members() {
 		if m.name == name && ok {
@@ -222,12 +221,12 @@ func (e *editor) append(text []byte) {
 	e.edits = append(e.edits, edit{len(e.raw), len(e.raw), append(text, '\n')})
 }
 
-// change returns the change of the edits after it has verified that all else is unchanged.
+// change returns the change that consists of the edits, after verifying that the rest is unchanged.
 func (a Application) change(t *text, e *editor, keys []string, definition []byte) (*Change, error) {
 	return a.verified(t, e.apply(), e.edits, keys, definition)
 }
 
-// verified is change for a text that has been edited already.
+// verified is change for a text to which the edits have been applied.
 func (a Application) verified(t *text, text []byte, edits []edit, keys []string,
 	definition []byte) (*Change, error) {
 	c := &Change{Before: t.raw, After: text, File: t.name, edits: edits, keys: keys}

@@ -8,7 +8,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// equalJSON reports whether two valid texts are the same but for white space and the order of
+// equalJSON reports whether two valid texts are equal except for white space and the order of
 // members.
 func equalJSON(a, b []byte) bool { return bytes.Equal(sorted(a), sorted(b)) }
 
@@ -44,8 +44,8 @@ func sorted(text []byte) []byte {
 	return text
 }
 
-// without returns the value of a text as sorted does, without the member at a path of keys and
-// without the objects that only lead to it.
+// without returns the sorted form of a text, without the member at a path of keys and without the
+// objects that contain only that member.
 func without(t *text, keys []string) []byte {
 	root, ok := t.root()
 	if !ok {

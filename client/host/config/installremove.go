@@ -28,7 +28,7 @@ func (e *editor) remove(object value, name string) {
 	}
 	if len(bytes.Trim(e.raw[end:lineEnd], ", \t\r")) > 0 ||
 		lineEnd == limit && !isLast && bytes.ContainsRune(e.raw[start:m.offset], '\n') {
-		start = m.offset // what follows on the line keeps its place
+		start = m.offset // the rest of the line keeps its place
 	}
 	switch {
 	case comma == end:

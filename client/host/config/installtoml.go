@@ -75,9 +75,9 @@ func appendTOML(dst, value []byte) []byte {
 	return append(dst, value...)
 }
 
-// removeTables removes all statements that define what a path of keys leads to, each with its line
-// and the blank line before a table. table, if not nil, takes the place of the first, unless that
-// is no table of its own.
+// removeTables removes all statements that define the value at a path of keys, each with its line
+// and the blank line before a table. If table is not nil, it replaces the first statement, provided
+// that this is a table of its own.
 func (e *editor) removeTables(t *text, keys []string, table []byte) (replaced bool, err error) {
 	within := func(s toml.Statement) bool {
 		return len(s.Path) >= len(keys) && slices.Equal(s.Path[:len(keys)], keys)

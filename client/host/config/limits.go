@@ -7,8 +7,8 @@ import (
 	"github.com/stdwire/stdwire/internal/near"
 )
 
-// Limits are the limits of a gateway: the member limits of a file in stdwire's own form. A zero
-// value stands for the default, which is that of the package that the comment names.
+// Limits are the limits of a gateway: the member limits of a file in stdwire's own form. Zero means
+// the default of the package that the comment names.
 type Limits struct {
 	MaxConnections   int           // connections to the HTTP server; the default is the program's
 	MaxRequests      int           // server/streamable
@@ -138,8 +138,8 @@ func (r *reader) readLimitDuration(v value, l limit) {
 	*l.duration(&r.file.Limits) = d
 }
 
-// addLimits uses the limits of a file, unless it is a project's, whose author may be somebody else,
-// or another file has limits.
+// addLimits uses the limits of a file, unless another file has limits or the file is a project's,
+// because its author may be somebody else.
 func (l *loader) addLimits(f *File) {
 	switch {
 	case f.limitsAt == (Position{}):

@@ -41,8 +41,8 @@ type Config struct {
 	// ProfilesRequiringTrust are the profiles of a project that replace a profile of the user or
 	// contain servers of other files. They are in effect only if they are trusted.
 	ProfilesRequiringTrust []*Profile
-	// Limits are those of the first file that is not of a project and has any. LimitsAt is their
-	// position, zero if there are none.
+	// Limits are the limits of the first file that has limits and is not a project's. LimitsAt is
+	// their position, zero if there are none.
 	Limits      Limits
 	LimitsAt    Position
 	Files       []FileStatus // the files that were searched for, by precedence
@@ -198,10 +198,10 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("there is no %s %q", e.Kind, e.Name) }
 
-// Server returns the server with this id or, if there is none, the only one whose id differs only
-// in case from what [SuggestID] makes of it. The server may be disabled and may require trust (see
-// [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of a
-// broken file that may define the server.
+// Server returns the server with this id. If there is none, it returns the only server whose id
+// differs only in case from [SuggestID] of id. The server may be disabled and may require trust
+// (see [Store.Check]). The error is an [*UnknownError], the Err of the server, or a [Diagnostic] of
+// a broken file that may define the server.
 func (c *Config) Server(id string) (*Server, error) {
 	i := c.index(id)
 	for _, f := range c.Files {

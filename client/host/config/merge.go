@@ -10,7 +10,7 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// An ExistsError reports that a file already has different servers with the ids of servers to add.
+// An ExistsError reports that a file has different servers with the ids of servers to add.
 type ExistsError struct {
 	File string
 	IDs  []string
@@ -258,7 +258,8 @@ func (e *editor) comma(value, end int) int {
 	return -1
 }
 
-// ownLine reports whether only white space precedes a byte in its line, which is not the first one.
+// ownLine reports whether only white space precedes a byte in its line, and the line is not the
+// first.
 func (e *editor) ownLine(at int) bool {
 	i := bytes.LastIndexByte(e.raw[:at], '\n')
 	return i >= 0 && len(bytes.TrimLeft(e.raw[i+1:at], " \t")) == 0

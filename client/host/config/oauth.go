@@ -21,8 +21,9 @@ type OAuth struct {
 	// It is required with ClientSecret.
 	Issuer      string
 	Scope       string // scopes separated by spaces
-	RedirectURI string // "": any port of this machine
-	// AllowPrivate permits an authorization server in a private network for a server outside of it.
+	RedirectURI string // "": a free port of this machine
+	// AllowPrivate permits an authorization server with a private address for a server with a
+	// public address.
 	AllowPrivate bool
 	// ClientCredentials, for "grantType": "client_credentials", says that the client authenticates
 	// with its secret, without a user.

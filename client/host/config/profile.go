@@ -53,7 +53,8 @@ func (l *loader) resolveProfiles() {
 	}
 }
 
-// findConflicts records what a project's profile affects, given the profiles of the later files.
+// findConflicts records which profiles of later files, and which servers of other files, a
+// project's profile affects.
 func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	for _, o := range others {
 		if o.Name == p.Name {
@@ -67,7 +68,7 @@ func (l *loader) findConflicts(p *Profile, others []*Profile) {
 	}
 }
 
-// trustReason describes what the profile affects.
+// trustReason describes why the profile requires trust.
 func (p *Profile) trustReason() string {
 	var all []string
 	if p.Overrides != (Position{}) {

@@ -37,7 +37,7 @@ func redactValues(values map[string]string) map[string]string {
 	return out
 }
 
-// redactText removes everything from a text but its variables.
+// redactText returns the variables of a text, with everything else redacted.
 func redactText(text string) string {
 	var b strings.Builder
 	end := 0
@@ -157,7 +157,7 @@ func redactArgs(args []string) []string {
 	return out
 }
 
-// redactWord hides what looks like a secret, and the secret parts of URLs.
+// redactWord hides a word that looks like a secret, and the secret parts of a URL.
 func redactWord(word string) string {
 	if u, err := url.Parse(word); strings.Contains(word, "://") && (err != nil || u.Scheme != "") {
 		return redactURL(word)

@@ -14,12 +14,12 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// placeholder matches what [File.Definition] writes in place of a secret.
+// placeholder matches the text that [File.Definition] writes in place of a secret.
 var placeholder = regexp.MustCompile(`^…([0-9]{1,6})$`)
 
-// Definition returns the definition of a server as the file has it, as JSON. In place of the values
-// of environment variables and headers, and of what else may be secret, it has "…1", "…2" and so
-// on. The error says that there is no such server, or why the file cannot be read.
+// Definition returns the definition of a server as JSON, in the form of the file. It has "…1", "…2"
+// and so on in place of values that may be secret, such as those of environment variables and
+// headers. The error says that there is no such server, or why the file cannot be read.
 func (f *File) Definition(id string) ([]byte, error) {
 	m, err := f.definition(id)
 	if err != nil {
@@ -55,12 +55,12 @@ func (f *File) definition(id string) (member, error) {
 	return member{}, fmt.Errorf("%s: server %q: %w", f.Path, id, ErrNotInstalled)
 }
 
-// Put returns the change of the file that adds a server or, if id is from, replaces its definition.
-// All that stays as it is keeps its comments, its order and its layout.
+// Put returns the change of the file that adds a server or, if id equals from, replaces its
+// definition. Unchanged parts of the file keep their comments, order and layout.
 //
-// definition is in the format of the file. A string such as "…1" stands for a value that
-// [File.Definition] of the server from has replaced. It must be in a place where the value stays
-// secret.
+// definition is in the format of the file. A string such as "…1" stands for the value that it
+// replaces in [File.Definition] of the server from. It must be in a place where values are treated
+// as secret.
 //
 // The error is an [*ExistsError] if the file has another server with that id, and a [Diagnostic] if
 // the definition is invalid. Warnings about it are notes of the change.
@@ -116,7 +116,7 @@ func (f *File) Put(env *Environment, id, from string, definition []byte) (*Chang
 	return c, nil
 }
 
-// Remove returns the change of the file that removes a server. All else stays unchanged. The error
+// Remove returns the change of the file that removes a server. The rest stays unchanged. The error
 // matches [ErrNotInstalled], or says why the file cannot be read or changed.
 func (f *File) Remove(id string) (*Change, error) {
 	m, err := f.definition(id)
@@ -126,7 +126,7 @@ func (f *File) Remove(id string) (*Change, error) {
 	return f.application().Uninstall(f.Path, f.text.raw, nil, m.name)
 }
 
-// application returns the form of the file, with its servers where they are or belong.
+// application returns an Application with the form of the file and the path of keys to its servers.
 func (f *File) application() Application {
 	switch keys := f.section.keys; {
 	case !f.HasServers && f.text.toml != nil:
@@ -200,7 +200,7 @@ func restore(definition []byte, secrets []value) ([]byte, error) {
 	return jsonscan.AppendCompact(nil, out)
 }
 
-// strings returns all strings within a value but the names of members, in order.
+// strings returns all strings within a value in order, except the names of members.
 func (v value) strings() (all []value) {
 	for _, m := range v.members() {
 		all = append(all, m.value.strings()...)
@@ -214,7 +214,7 @@ func (v value) strings() (all []value) {
 	return all
 }
 
-// unique returns an error if an object within a value has two members of a name.
+// unique returns an error if an object within a value has two members with the same name.
 func (v value) unique() error {
 	seen := map[string]bool{}
 	for _, m := range v.members() {
@@ -237,7 +237,8 @@ func (v value) unique() error {
 // maxRemoved is the number of members that are removed one by one, so that comments stay.
 const maxRemoved = 100
 
-// rewrite returns the change that makes a definition what it should be, member by member.
+// rewrite returns the change that makes the definition of a server equal to definition, member by
+// member.
 func (a Application) rewrite(t *text, name string, definition []byte) (*Change, error) {
 	keys := append(slices.Clone(a.keys), name)
 	data, removed := t.raw, 0
@@ -276,8 +277,8 @@ func (a Application) rewrite(t *text, name string, definition []byte) (*Change, 
 	}
 }
 
-// rewrite makes an object equal to another one. If a member has to be removed, it does only that,
-// and returns true.
+// rewrite makes an object equal to want. If a member must be removed, rewrite only removes that
+// member and returns true.
 func (e *editor) rewrite(v value, want []byte) (removing bool) {
 	wanted := map[string][]byte{}
 	for token, value := range jsonscan.Members(want) {
@@ -316,10 +317,10 @@ func (e *editor) rewrite(v value, want []byte) (removing bool) {
 	return false
 }
 
-// maxLines is the number of lines whose differences are looked for one by one.
+// maxLines is the greatest number of lines that are compared one by one.
 const maxLines = 1000
 
-// lineEdits returns edits that make a text from another, each of whole lines.
+// lineEdits returns edits of whole lines that change before to after.
 func lineEdits(before, after []byte) (edits []edit) {
 	a, b := slices.Collect(bytes.Lines(before)), slices.Collect(bytes.Lines(after))
 	start := 0

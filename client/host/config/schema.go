@@ -26,7 +26,7 @@ func Schema() []byte {
 	for _, f := range fileFields() {
 		properties[f.names[0]] = described(f.schema, f.help)
 	}
-	// Of the members that hold servers, the parser reads the first.
+	// The parser reads only the first of the members that hold servers.
 	var rest object
 	for _, f := range []object{
 		{"if": wholeFileSchema(), "then": reference("servers")},
@@ -57,7 +57,7 @@ func Schema() []byte {
 func allOf(all ...object) object { return object{"allOf": all} }
 func not(s object) object        { return object{"not": s} }
 
-// has is the schema of an object that has one of these members.
+// has returns the schema of an object that has one of these members.
 func has(names ...string) object {
 	var all []object
 	for _, name := range names {
@@ -69,7 +69,7 @@ func has(names ...string) object {
 	return anyOf(all...)
 }
 
-// given is the schema of an object in which one of these members is a text other than "".
+// given returns the schema of an object in which one of these members is a string other than "".
 func given(names ...string) object {
 	var all []object
 	for _, name := range names {
@@ -79,10 +79,10 @@ func given(names ...string) object {
 	return anyOf(all...)
 }
 
-// withMember is the schema of an object in which a member, if it is there, matches s.
+// withMember returns the schema of an object in which a member, if present, matches s.
 func withMember(name string, s object) object { return object{"properties": object{name: s}} }
 
-// closed returns s without other members.
+// closed returns s with other members forbidden.
 func closed(s object) object {
 	s["additionalProperties"] = false
 	return s
@@ -127,8 +127,8 @@ func objectSchema[R any](fields []field[R]) object {
 	return s
 }
 
-// zedServersSchema is the schema of the servers of Zed. One without a command and a URL is that of
-// an extension, of which nothing is read, not even its id.
+// zedServersSchema returns the schema of the servers of Zed. A server without a command and a URL
+// belongs to an extension; the parser reads nothing of it, not even its id.
 func zedServersSchema() object {
 	extension := allOf(object{"type": "object"},
 		not(has(append([]string{"command"}, urlNames...)...)))

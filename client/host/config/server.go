@@ -23,7 +23,7 @@ type Server struct {
 	// zero.
 	Overrides Position
 
-	// Either the command of a server on stdio, or the URL of one over HTTP.
+	// Either the command of a server on stdio, or the URL of a server over HTTP.
 	Command    string
 	Args       []string
 	Dir        string // the working directory; "": Workspace
@@ -94,7 +94,7 @@ type Endpoint struct {
 // TLS are files in PEM for TLS to a server at a URL. "" stands for the default.
 type TLS struct {
 	CA         string // the authorities that are trusted, in place of those of the system
-	ClientCert string // the certificate that is shown to the server
+	ClientCert string // the certificate that the client presents to the server
 	ClientKey  string // its private key
 }
 

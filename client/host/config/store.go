@@ -125,8 +125,8 @@ func (st *Store) RevokeProfile(profiles ...*Profile) (int, error) {
 }
 
 func trustEntries[T interface{ trustEntry() trustEntry }](all []T) (entries []trustEntry) {
-	for _, one := range all {
-		entries = append(entries, one.trustEntry())
+	for _, entry := range all {
+		entries = append(entries, entry.trustEntry())
 	}
 	return entries
 }

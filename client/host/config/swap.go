@@ -9,8 +9,8 @@ import (
 	"github.com/stdwire/stdwire/internal/toml"
 )
 
-// Swap returns the change of the file by which two servers exchange their places. Each takes along
-// the comments on the lines above it and behind it; all else stays unchanged. The error matches
+// Swap returns the change of the file that swaps two servers. Each server moves with the comments
+// above it and after it on its last line; the rest stays unchanged. The error matches
 // [ErrNotInstalled], or says why the file cannot be read or changed.
 func (f *File) Swap(id, other string) (*Change, error) {
 	a, err := f.definition(id)
@@ -44,7 +44,7 @@ func (f *File) Swap(id, other string) (*Change, error) {
 		}
 	}
 	after := slices.Concat(t.raw[:start], swapped, t.raw[end:])
-	// whole lines are shown, unless something else is on them
+	// the edit covers whole lines, unless they contain something else
 	line := bytes.LastIndexByte(t.raw[:start], '\n') + 1
 	if len(bytes.TrimLeft(t.raw[line:start], " \t")) == 0 {
 		start = line
@@ -65,7 +65,7 @@ func (f *File) Swap(id, other string) (*Change, error) {
 	return c, nil
 }
 
-// verifySwap returns an error if a change does more or less than to swap two servers.
+// verifySwap returns an error unless a change swaps two servers and does nothing else.
 func (a Application) verifySwap(t *text, c *Change, name, other string) error {
 	after, err := newText(t.name, c.After)
 	if err != nil {
@@ -98,8 +98,7 @@ func (a Application) verifySwap(t *text, c *Change, name, other string) error {
 	return nil
 }
 
-// swap returns the edits, in order, by which two members of an object of JSON exchange their
-// places.
+// swap returns the edits, in order, that swap two members of a JSON object.
 func (v value) swap(name, other string) []edit {
 	members := v.members()
 	either := func(m member) bool { return m.name == name || m.name == other }
@@ -108,7 +107,7 @@ func (v value) swap(name, other string) []edit {
 	a, b := v.span(members, first), v.span(members, second)
 	raw := v.text.raw
 	edits := []edit{{a.start, a.end, raw[b.start:b.end]}}
-	// what is behind a member moves along if it ends with its line at both places
+	// the text after a member moves with it if both members are the last on their lines
 	follow := a.line >= 0 && b.line >= 0
 	if follow {
 		edits = append(edits, edit{a.end, a.line, b.behind(raw, a.comma)})
@@ -120,14 +119,14 @@ func (v value) swap(name, other string) []edit {
 	return edits
 }
 
-// A span is where a member is in its file.
+// A span is the range of a member in its file.
 type span struct {
 	start, end int // with the comments before it
-	line       int // the end of the line behind it; -1 if something else follows on the line
-	comma      int // behind it on that line; -1 if there is none
+	line       int // the end of its last line; -1 if another member follows on the line
+	comma      int // the comma after it on that line; -1 if there is none
 }
 
-// span returns where a member of an object is.
+// span returns the span of a member of an object.
 func (v value) span(members []member, i int) span {
 	from, to := v.start+1, v.end-1
 	if i > 0 {
@@ -145,8 +144,8 @@ func (v value) span(members []member, i int) span {
 	return s
 }
 
-// behind returns what is on the line behind a member, with a comma if there is one in its new
-// place.
+// behind returns the text after a member on its last line, preceded by a comma if comma is not
+// negative.
 func (s span) behind(raw []byte, comma int) []byte {
 	text := raw[s.end:s.line]
 	if s.comma >= 0 {
@@ -158,14 +157,14 @@ func (s span) behind(raw []byte, comma int) []byte {
 	return text
 }
 
-// A gap is what is between two members of an object.
+// A gap is the text between two members of an object.
 type gap struct {
 	comma   int // -1 if there is none
 	line    int // the end of the line on which the gap begins, -1 if it ends on that line
-	comment int // the first comment on a later line and behind the comma, or the end of the gap
+	comment int // the first comment on a later line and after the comma, or the end of the gap
 }
 
-// gap reads what is between two members of an object: white space, comments and a comma.
+// gap parses the text between two members of an object: white space, comments and a comma.
 func (v value) gap(from, to int) gap {
 	raw := v.text.raw
 	g := gap{-1, -1, to}
@@ -192,13 +191,13 @@ func (v value) gap(from, to int) gap {
 	return g
 }
 
-// swapTables returns the edits, in order, by which two servers of TOML exchange their places.
-func (t *text) swapTables(keys []string, one, other member) ([]edit, error) {
-	a, err := t.tables(keys, one)
+// swapTables returns the edits, in order, that swap the tables of two servers in TOML.
+func (t *text) swapTables(keys []string, first, second member) ([]edit, error) {
+	a, err := t.tables(keys, first)
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.tables(append(slices.Clone(keys[:len(keys)-1]), other.name), other)
+	b, err := t.tables(append(slices.Clone(keys[:len(keys)-1]), second.name), second)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +208,7 @@ func (t *text) swapTables(keys []string, one, other member) ([]edit, error) {
 		{b.start, b.end, t.raw[a.start:a.end]}}, nil
 }
 
-// tables returns where the tables of a server are, with the comments on the lines above them.
+// tables returns the range of the tables of a server, with the comments on the lines above them.
 func (t *text) tables(keys []string, m member) (span, error) {
 	within := func(s toml.Statement) bool {
 		return len(s.Path) >= len(keys) && slices.Equal(s.Path[:len(keys)], keys)

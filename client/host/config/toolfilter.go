@@ -70,7 +70,7 @@ func (r *reader) readToolFilter(v value) {
 	}
 }
 
-// readOptions reads the object options of mcp-proxy. It has members that do nothing here.
+// readOptions reads the object options of mcp-proxy. It ignores members that have no meaning here.
 func (r *reader) readOptions(v value) {
 	if !v.isObject() {
 		r.typeError(v, "an object")

@@ -15,8 +15,8 @@ func (s *Server) Digest() string {
 	return digest(s.Workspace, s.ID, d)
 }
 
-// TrustDigest returns the SHA-256 of what a user accepts: the parts of Digest, whether the server
-// is disabled, and the descriptions of its inputs.
+// TrustDigest returns the SHA-256 of the parts of a definition that a user accepts: those of
+// Digest, whether the server is disabled, and the descriptions of its inputs.
 func (s *Server) TrustDigest() string {
 	if !s.Disabled && len(s.Inputs) == 0 {
 		return s.Digest()

@@ -18,7 +18,7 @@ type valueType struct {
 // An object is a JSON Schema or a part of one.
 type object map[string]any
 
-// scalar is the schema of a text. The parser accepts a number or a boolean as its text.
+// scalar is the schema of a string for which the parser also accepts a number or a boolean.
 var scalar = object{"type": []string{"string", "number", "boolean"}}
 
 var (

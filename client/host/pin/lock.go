@@ -25,8 +25,8 @@ type Lock struct {
 	writing sync.Mutex // held while the file is written; locked before mu
 
 	mu sync.Mutex
-	// current is the parsed content of the file while its SHA-256 is sum, and what is to be written
-	// while changes > written. It is nil before the file was read, and after an error.
+	// current is the parsed content of the file whose SHA-256 is sum or, while changes > written,
+	// the content to write. It is nil before the file was read, and after an error.
 	current *file
 	sum     [sha256.Size]byte
 	info    fs.FileInfo // of the file when it was read
@@ -80,7 +80,7 @@ func (l *Lock) Compare(s Server, kind Kind, definitions []json.RawMessage) (Repo
 	return c.report, err
 }
 
-// A comparison is the report on definitions and what it is made of.
+// A comparison is the report on definitions, with the data from which it was made.
 type comparison struct {
 	file         *file
 	server       *serverPins // of the file; a new one for a server that is not in it

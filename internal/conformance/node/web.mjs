@@ -149,7 +149,7 @@ const scenarios = {
     await page.locator('textarea.json').fill('{"name": "Alan", "address": {"city": "Paris"}, "count": 12345678901234567890}');
     seen.name = await form.getByLabel('name', { exact: true }).inputValue();
     seen.exact = await run();
-    await page.getByText('The same call elsewhere').click();
+    await page.getByText('This call in other languages').click();
     seen.code = {};
     for (const language of ['stdwire', 'curl', 'Go', 'TypeScript']) {
       await page.getByRole('button', { name: language, exact: true }).click();

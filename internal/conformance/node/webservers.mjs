@@ -98,7 +98,7 @@ const scenarios = {
     await page.getByRole('button', { name: 'Import' }).click();
     await dialog.getByLabel('or its text').fill(given.described);
     await dialog.getByRole('button', { name: 'List its servers' }).click();
-    await dialog.getByText('it wants ${input:API_KEY}').waitFor();
+    await dialog.getByText('requires ${input:API_KEY}').waitFor();
     await write();
     await card('weather').waitFor();
     await page.getByRole('button', { name: 'Import' }).click();
@@ -166,7 +166,7 @@ const scenarios = {
     await card(given.server).getByText('Roots', { exact: true }).click();
     await card(given.server).getByLabel(/^Roots of/).fill('file:///x\nfile:///y\nfile:///z');
     await card(given.server).getByRole('button', { name: 'Set', exact: true }).click();
-    await card(given.server).getByText('The server is told these roots.').waitFor();
+    await card(given.server).getByText('Requests of the server for roots are answered with these.').waitFor();
     seen.roots = await call('test_input_required_result_list_roots', {});
     seen.sampled = await call('test_sampling', {});
     await call('test_x_mcp_header', { arguments: { region: 'Zürich' } });
@@ -331,7 +331,7 @@ const scenarios = {
     seen.run = await called();
     await follow('#/servers');
     await page.getByRole('button', { name: 'Forget' }).click();
-    await page.getByText('There are no servers here').waitFor();
+    await page.getByText('There are no servers.').waitFor();
   },
 
   // A list page by page.

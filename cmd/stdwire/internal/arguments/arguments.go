@@ -241,7 +241,7 @@ func (t *Tree) set(path []string, value []byte) error {
 		n = &Node{object: new(Tree)}
 		t.Put(name, n)
 	case n.object == nil && n.JSON[0] != '{':
-		return fmt.Errorf("%q is given as %.40s, which is no object", name, n.JSON)
+		return fmt.Errorf("%q is given as %.40s, which is not an object", name, n.JSON)
 	case n.object == nil:
 		n.object = new(Tree)
 		if err := n.object.expand(n.JSON, name); err != nil {

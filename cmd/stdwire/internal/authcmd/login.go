@@ -18,15 +18,15 @@ func authLoginCommand() command.Command {
 		Name:    "auth login",
 		Usage:   "SERVER [--scope SCOPE]… [--timeout DURATION] [--config FILE]… [--input ID=VALUE]…",
 		Summary: "log in to a server in the browser",
-		Help: `Opens the page of the authorization server in the browser and waits until you have agreed there.
-Without a terminal or a browser it prints the URL of the page on stderr, for you to open on this
-machine. If your browser is on another machine, it ends at an address that does not answer:
-enter that address at the terminal. The exit code is 3 if you do not agree in time.`,
+		Help: `Opens the page of the authorization server in the browser and waits until you have granted access.
+Without a terminal or a browser it prints the URL of the page on stderr; open it on this machine.
+If your browser is on another machine, it is redirected to an address that does not answer: enter
+that address at the terminal. The exit code is 3 if you do not grant access in time.`,
 		Make: func() (command.Grammar, command.Runner) {
 			l := &login{timeout: 5 * time.Minute, browse: elicit.Browse}
 			flags := append([]command.Flag{
 				{Name: "--scope", Value: "SCOPE", Many: true,
-					Help: "ask for this too, beside what the server wants",
+					Help: "request this scope in addition to those that the server requires",
 					Set: func(value string) error {
 						l.scopes = append(l.scopes, strings.Fields(value)...)
 						return nil
@@ -53,7 +53,7 @@ func (l *login) run(ctx context.Context, std *term.Streams) error {
 	pages := elicit.LoginPages{Std: std, Browse: l.browse}
 	grant := auth.AuthorizationCode{OpenBrowser: pages.Show, Timeout: l.timeout}
 	if grant.Timeout < 0 {
-		grant.Timeout = 365 * 24 * time.Hour // for ever
+		grant.Timeout = 365 * 24 * time.Hour // no limit
 	}
 	c, err := target.Login(ctx, l.name(), &l.endpoint, grant, l.scopes...)
 	pages.Done()

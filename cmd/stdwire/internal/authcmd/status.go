@@ -18,7 +18,7 @@ func authStatusCommand() command.Command {
 		Summary: "list the servers with stored credentials",
 		Help: `Prints each server as valid; renewable, if its token has expired and can be renewed without you;
 or expired. With a SERVER the exit code is 3 if you have to log in. The authorization server is
-not asked, so a revoked token is not noticed. Tokens are not shown.`,
+not asked, so a revoked token may be shown as valid. Tokens are not printed.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var a account
 			var output string

@@ -110,17 +110,17 @@ func (o Option) values(given []string, variables map[string][]string) ([]string,
 // texts returns a default as texts.
 func texts(raw json.RawMessage) []string {
 	var all []string
-	var one string
+	var text string
 	switch {
 	case raw == nil:
 		return nil
 	case json.Unmarshal(raw, &all) == nil:
 		return all
-	case json.Unmarshal(raw, &one) == nil:
-		if one == "" {
+	case json.Unmarshal(raw, &text) == nil:
+		if text == "" {
 			return nil
 		}
-		return []string{one}
+		return []string{text}
 	}
 	return []string{string(raw)} // a number or a boolean
 }

@@ -23,13 +23,14 @@ func createCommand() command.Command {
 		Usage: "DIR|--name NAME --version VERSION --description TEXT --author NAME [-o FILE] " +
 			"[--exclude PATTERN]… [-- PROGRAM ARG…]",
 		Summary: "write a bundle of a directory or a program",
-		Help: `DIR has a manifest.json, which is checked. Its files are written to NAME-VERSION.mcpb, or the file
-that -o names, which is replaced. The same files give the same bundle. Left out are version
-control, editors' files, other bundles, .env and .npmrc files, what .mcpbignore lists, and what
---exclude names: a name or a path, in which * and ? stand for others.
+		Help: `DIR has a manifest.json, which is checked. The files of DIR are written to NAME-VERSION.mcpb, or to
+the file that -o names, which is replaced. The same files give the same bundle byte for byte. The
+bundle leaves out files of version control and of editors, other bundles, .env and .npmrc files,
+files that .mcpbignore lists, and files that --exclude names: a name or a path, with the wildcards *
+and ?.
 
 Without DIR, the program after -- becomes the server of a bundle for this system. Its arguments may
-have variables of manifests, such as ${HOME}.
+contain the variables of manifests, such as ${HOME}.
 
   stdwire bundle create ./weather
   stdwire bundle create --name weather --version 1.0.0 --author Ada \

@@ -22,8 +22,9 @@ func runCommand() command.Command {
 		Name: "bundle run", Usage: "FILE [--set KEY=VALUE]… [--sha256 DIGEST]",
 		Summary: "run the server of a bundle",
 		Help: `Use it as a server's command. The bundle is extracted to the cache once, and its server is started
-with stdin, stdout and stderr. Nothing confines the server: run only bundles whose author you
-trust, and name the digest that stdwire bundle show prints, so that another file is refused.
+with stdin, stdout and stderr. The server runs with all your rights: run only bundles whose
+author you trust, and give the digest that stdwire bundle show prints, so that a replaced file is
+refused.
 
 --set gives the values that the bundle asks for. With KEY=@FILE the value is the content of a file,
 so that a secret is not in the list of processes. A value may be given several times if the bundle
@@ -36,7 +37,7 @@ allows that. The server inherits the same few variables as every configured serv
 				{Name: "--set", Value: "KEY=VALUE", Many: true,
 					Help: "a value that the bundle asks for; with KEY=@FILE the content of a file",
 					Set:  r.set},
-				{Name: "--sha256", Value: "DIGEST", Help: "refuse the file if its digest is another",
+				{Name: "--sha256", Value: "DIGEST", Help: "refuse the file unless it has this digest",
 					Set: r.setDigest},
 			}}, r.run
 		},

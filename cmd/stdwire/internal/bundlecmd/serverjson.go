@@ -15,9 +15,9 @@ func serverJSONCommand() command.Command {
 	return command.Command{
 		Name: "bundle server-json", Usage: "FILE --name NAMESPACE/NAME --url URL [--remote URL]…",
 		Summary: "print a server.json, to publish a bundle",
-		Help: `Prints the description of the bundle as registries want it (schema 2025-12-11), with its digest and
-the URL at which it can be downloaded; the official registry takes only releases at GitHub and
-GitLab. --remote adds the URL at which the same server runs.
+		Help: `Prints the description of the bundle for registries (schema 2025-12-11), with its digest and the URL
+at which it can be downloaded. The official registry accepts only releases at GitHub and GitLab.
+--remote adds the URL at which the same server runs.
 stdwire config import reads such files.
 
   stdwire bundle server-json weather-1.0.0.mcpb --name io.github.ada/weather \

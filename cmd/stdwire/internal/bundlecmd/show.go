@@ -18,9 +18,9 @@ import (
 func showCommand() command.Command {
 	return command.Command{
 		Name: "bundle show", Usage: "FILE [-o text|json]",
-		Summary: "show what a bundle has and what it would run",
+		Summary: "show the manifest and the command of a bundle",
 		Help: `Checks the bundle, and prints its manifest, the command that stdwire bundle run would start here,
-the values that it asks for, and its digest. Nothing is extracted and nothing is run. With -o json
+the values that it asks for, and its digest. Nothing is extracted or run. With -o json
 it prints the whole manifest, the digest and the files.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file, output string

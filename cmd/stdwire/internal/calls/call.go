@@ -33,24 +33,24 @@ func CallCommand() command.Command {
 		Summary: "call a tool of a server, and print its result",
 		Help: `The value of an argument is converted to the type in the tool's schema: n=5 is a number where
 the schema has a number, id=012 a string where it has a string. A name that is given several
-times makes an array; a.b=1 sets a member of a member. With := the value is JSON; @FILE in place
-of a value is the content of a file. -d is the whole object of arguments, - for stdin; the other
-arguments are added to it.
+times makes an array; a.b=1 sets the member b of the object a. With := the value is JSON; @FILE in
+place of a value is the content of a file. -d is the whole object of arguments, - for stdin; the
+other arguments are added to it.
 
 Arguments are validated against the schema before they are sent. text formats the result for
-people; json prints it as the server wrote it; raw prints the content alone: the text of a text,
-the bytes of an image. If the tool reports a failure, the exit code is 5, or 7 if it refuses, and
-with text and raw stdout is empty.
+people; json prints it as the server wrote it; raw prints the content alone: the text of a text
+block, the bytes of an image. If the tool reports a failure, the exit code is 5, or 7 if it refuses
+the call; with text and raw, stdout is then empty.
 
-At a terminal stdwire asks you the questions of the server, also those to a model. Elsewhere the
-server is told that nobody can be asked. --yes answers a question that only asks for a
-confirmation. --sample COMMAND answers the questions to a model
-instead: COMMAND reads the params of sampling/createMessage from stdin and writes the result, as
+At a terminal stdwire asks you the questions of the server, including its requests to a model.
+Elsewhere it tells the server that nobody can be asked. --yes answers a question that only asks for
+a confirmation. --sample COMMAND answers the requests to a model in your place: COMMAND reads the
+params of sampling/createMessage from stdin and writes the result, such as
 {"content":{"type":"text","text":"…"}}, to stdout. It is stopped after 5 minutes.
 
---repeat N makes N calls, --concurrency M of them at the same time, and prints how many there were
-a second, how long they took (p50 is the time within which half of them did), and their errors by
-kind. The exit code is 5 if one failed.
+--repeat N makes N calls, M of them at the same time with --concurrency M. It prints the calls a
+second, their latency (p50 is the time within which half of them were answered), and the errors by
+kind. The exit code is 5 if a call failed.
 
   stdwire call fs_read path=README.md lines=10
   stdwire call fs_search pattern=TODO exclude=vendor exclude=.git
@@ -69,8 +69,8 @@ kind. The exit code is 5 if one failed.
 				output.SaveFlag(&c.save),
 				TimeoutFlag(&c.Timeout),
 				command.SwitchFlag(&c.yes, "--yes",
-					"confirm what the server asks to confirm"),
-				command.SwitchFlag(&c.noValidate, "--no-validate", "send the arguments unchecked"),
+					"answer yes if the server asks for a confirmation"),
+				command.SwitchFlag(&c.noValidate, "--no-validate", "do not validate the arguments against the schema"),
 				command.SwitchFlag(&c.watch, "--watch",
 					"show on stderr what the server tells meanwhile: progress, the status of a task, and log messages"),
 				command.SwitchFlag(&c.task, "--task",
@@ -116,8 +116,8 @@ func (c *Call) Word(word string) error {
 	return err
 }
 
-// word is Word, but leaves the error about a second word that is no argument to run, which knows
-// the configuration.
+// word is Word, except that it stores a second word that is not an argument. The configuration is
+// needed for the error about it, which run returns.
 func (c *Call) word(word string) error {
 	if c.Tool != "" && c.second == "" && c.assignments == nil && !strings.Contains(word, "=") {
 		c.second = word
@@ -126,8 +126,8 @@ func (c *Call) word(word string) error {
 	return c.Word(word)
 }
 
-// unexpected returns the failure for a second word that is no argument. It asks whether the first
-// is meant as a server.
+// unexpected returns the failure for a second word that is not an argument. The hint asks whether
+// the first word is the name of a server.
 func (c *Call) unexpected() error {
 	_, err := arguments.ParseAssignment(c.second)
 	if f, ok := errors.AsType[*command.Failure](err); ok && c.Target.IsBuiltin() &&
@@ -203,8 +203,8 @@ func (c *Call) run(ctx context.Context, std *term.Streams) (err error) {
 	})
 }
 
-// explainMissing returns the failure for a tool that the server does not have: it may be one of
-// stdwire's own that a flag offers, or the user has named a server in its place.
+// explainMissing returns the failure for a tool that the server does not have. The hint says
+// whether a flag of stdwire's own server would offer the tool, or the name is that of a server.
 func (c *Call) explainMissing(std *term.Streams, cl *client.Client, err error) error {
 	f, ok := errors.AsType[*command.Failure](err)
 	if !ok || f.Code != "not_found" {

@@ -20,8 +20,8 @@ func CompleteCommand() command.Command {
 		Usage:   "prompt NAME ARGUMENT [VALUE] [OTHER=TEXT]… | resource TEMPLATE VARIABLE [VALUE] [OTHER=TEXT]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "complete an argument of a prompt or template",
 		Help: `Prints the server's suggestions for an argument of a prompt, or a variable of a resource
-template, that begin with VALUE: one a line, the most likely first. OTHER=TEXT are arguments
-that have a value already. If the server has more suggestions, a note on stderr says so. A VALUE
+template, that begin with VALUE: one a line, the most likely first. OTHER=TEXT gives the value of
+another argument. If the server has more suggestions, a note on stderr says so. A VALUE
 that contains = is written as ARGUMENT=VALUE.
 
   stdwire complete prompt completable-prompt name A department=Sales \

@@ -24,11 +24,11 @@ import (
 func InspectCommand() command.Command {
 	return command.Command{
 		Name: "inspect", Usage: "[TOOL] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "show what a server is, or all of a tool's definition",
-		Help: `Prints the negotiated revision, the name and version of the server, how long its start took, the
-names of its environment variables, what it wrote to stdout that is not a message, and the apps of
-its tools: their size, and what they ask for. With a TOOL it prints what the tool does and a table
-of its parameters; json prints the whole definition, as the server wrote it.`,
+		Summary: "describe a server, or print the definition of a tool",
+		Help: `Prints the negotiated revision, the name and version of the server, the time of its start, the names
+of its environment variables, its output on stdout that is not a message, and the apps of its tools:
+their size and the permissions that they request. With a TOOL it prints the description of the tool
+and a table of its parameters; json prints the whole definition, as the server wrote it.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, tool string
@@ -225,7 +225,7 @@ func InspectServer(ctx context.Context, c *client.Client, std *term.Streams, rea
 			return err
 		}
 	}
-	n := c.Stats() // last: until now it has had time to make some
+	n := c.Stats() // last, so that the counts include everything above
 	r.Noise = noise{n.Junk, append([]string{}, n.Samples...), n.Unmatched, n.Repaired}
 	if form == "json" {
 		text, err := json.Marshal(r)

@@ -16,15 +16,15 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// loadFlags are the flags of stdwire call that repeat it.
+// loadFlags returns the flags that make stdwire call repeat the call.
 func (c *Call) loadFlags() []command.Flag {
 	repeat := command.NumberFlag(&c.load.Calls, "--repeat", "N", 1, load.MaxCalls,
-		"make N calls, and print how long they took in place of their results")
+		"make N calls, and print their latency in place of their results")
 	together := command.NumberFlag(&c.load.Concurrency, "--concurrency", "N", 1,
 		load.MaxConcurrency, "with --repeat or --for: calls at the same time (default 1)")
 	during := command.Flag{Name: "--for", Value: "DURATION",
-		Help: fmt.Sprintf("make calls for that long, at most %s and %d calls; with --repeat, "+
-			"whichever ends first", command.ShortDuration(load.MaxTime), load.MaxCalls),
+		Help: fmt.Sprintf("repeat the call for this time, at most %s and %d calls; with --repeat, "+
+			"until either limit is reached", command.ShortDuration(load.MaxTime), load.MaxCalls),
 		Set: func(value string) (err error) {
 			if c.load.Time, err = time.ParseDuration(value); err != nil || c.load.Time <= 0 ||
 				c.load.Time > load.MaxTime {
@@ -36,7 +36,7 @@ func (c *Call) loadFlags() []command.Flag {
 	return []command.Flag{repeat, together, during}
 }
 
-// checkLoad returns a failure for flags that exclude each other, and completes the plan.
+// checkLoad returns a failure if flags exclude each other, and sets the defaults of the plan.
 func (c *Call) checkLoad() error {
 	if !c.repeats() {
 		if c.load.Concurrency != 0 {
@@ -55,7 +55,7 @@ func (c *Call) checkLoad() error {
 
 func (c *Call) repeats() bool { return c.load.Calls > 0 || c.load.Time > 0 }
 
-// repeat makes the calls of the plan and prints what they have shown.
+// repeat runs the load test and prints its report.
 func (c *Call) repeat(ctx context.Context, std *term.Streams, cl *client.Client,
 	arguments []byte) error {
 	report := load.Run(ctx, c.load, func(ctx context.Context) error {

@@ -17,10 +17,10 @@ import (
 func LsCommand() command.Command {
 	return command.Command{
 		Name: "ls", Usage: "[tools|resources|templates|prompts|skills] [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "list what a server has: tools, resources, templates, prompts, skills",
+		Summary: "list the tools, resources, prompts and skills of a server",
 		Help: `Without an argument it prints a short list of everything; with one, that kind with the beginning
-of each description. json prints what the server wrote: an array for one kind, an object of
-arrays for all.`,
+of each description. json prints the definitions as the server wrote them: an array for one kind,
+an object of arrays for all.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form, only string
@@ -60,7 +60,7 @@ func kindNames() (names []string) {
 	return names
 }
 
-// listAll prints everything of every kind that the server has.
+// listAll prints all definitions of the server, kind by kind.
 func listAll(ctx context.Context, c *client.Client, std *term.Streams, kinds []output.Kind,
 	form string) error {
 	var parts []string

@@ -26,8 +26,8 @@ func PromptCommand() command.Command {
 		Name: "prompt", Usage: "NAME [ARGUMENT=TEXT | ARGUMENT=@FILE]… [-o text|json|raw] [--save DIR] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "get a prompt of a server, with its arguments filled in",
 		Help: `text prints each message below its role; json prints the result as the server wrote it; raw
-prints the content of the messages alone. Arguments are strings. Missing and unknown arguments
-are errors before anything is sent.
+prints the content of the messages alone. Arguments are strings. With a missing or unknown argument
+nothing is sent.
 
   stdwire prompt args-prompt city=Oslo \
     -- npx -y @modelcontextprotocol/server-everything

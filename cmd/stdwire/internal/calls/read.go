@@ -23,10 +23,10 @@ func ReadCommand() command.Command {
 	return command.Command{
 		Name: "read", Usage: "URI… [-o text|json|raw] [--save DIR] [--watch] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "read resources of a server",
-		Help: `A URI may be one of the list or one that a template matches (see stdwire ls). text prints text,
-and the size of binary content, which --save writes to a file; json prints the result as the
-server wrote it, one line for each URI; raw prints the content alone, of several URIs one after
-the other.
+		Help: `A URI is that of a listed resource, or matches a template (see stdwire ls). text prints text, and
+the size of binary content, which --save writes to a file; json prints the result as the server
+wrote it, one line for each URI; raw prints the content alone, for several URIs one after the
+other.
 
 --watch subscribes to the resources and prints each again when it changes, until Ctrl-C or the
 end of the server.
@@ -40,7 +40,7 @@ end of the server.
 				command.FormatFlag(&r.Output, "text", "json", "raw"),
 				output.SaveFlag(&r.save),
 				TimeoutFlag(&r.Timeout),
-				command.SwitchFlag(&r.watch, "--watch", "print again what changes"),
+				command.SwitchFlag(&r.watch, "--watch", "print a resource again when it changes"),
 			}, r.target.Flags()...)
 			return command.Grammar{Flags: flags, Word: r.word, Connection: r.target.SetConnection,
 				Command: r.target.Command}, r.run

@@ -38,11 +38,11 @@ func skillGetCommand() command.Command {
 		Summary: "print a file of a skill, or save all files",
 		Help: `Prints the SKILL.md of a skill, or another FILE of it, as in references/FORMS.md. Each file must
 have the size and the digest of the skill's entry, and a SKILL.md the front matter of the entry;
-otherwise nothing of it is printed. json prints the entry of the skill and reads no file.
+otherwise it is not printed. json prints the entry of the skill and reads no file.
 
 --save DIR saves all files in DIR/SERVER, below the path of the skill, which must not exist yet.
-What a server sends is not to be trusted because it fits its own entry: look at it before a
-program or a model follows it.
+A file that matches its entry is not thereby safe, because the server has written both: read it
+before a program or a model follows it.
 
   stdwire skill get pdf -s docs
   stdwire skill get skill://acme/refunds/SKILL.md --save skills -s docs`,

@@ -56,7 +56,7 @@ func (s *Skill) saveAll(ctx context.Context, std *term.Streams, c *client.Client
 	}
 	defer func() {
 		if err != nil {
-			_ = root.RemoveAll(below) // a part of a skill is none
+			_ = root.RemoveAll(below) // an incomplete skill must not be used
 		}
 	}()
 	for _, f := range entry.Resources.Files {
@@ -99,5 +99,5 @@ func createFile(root *os.Root, name string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// unsafeName matches what the name of a directory is not to have.
+// unsafeName matches characters that the name of a directory must not have.
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._+-]+`)

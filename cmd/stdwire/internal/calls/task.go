@@ -22,8 +22,8 @@ func TaskCommand() command.Command {
 		Name: "task", Usage: "list|get|cancel [ID] [FLAG]… [-s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "list, get and cancel the tasks of a server",
 		Help: `A server may continue a call as a task, whose result comes later. stdwire call waits for it, or
-with --task prints the id of the task and ends. The task lives on in a server at a URL; one that
-is started for a command ends with it, and its tasks too.
+with --task prints the id of the task and ends. In a server at a URL the task continues. A server
+that was started for a command ends with the command, and its tasks end with it.
 
 ` + all.List(),
 		Make: all.Make,

@@ -23,10 +23,10 @@ import (
 func TestCommand() command.Command {
 	return command.Command{
 		Name: "test", Usage: "FILE [-o text|json|junit] [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "make the calls of a file, and check what comes of them",
-		Help: `FILE has calls with expectations, as the page of stdwire web saves them. Each is made on the
-server of the configuration that it names, or all are made on the server that is given. A server
-is started once. The exit code is 10 if something was not as expected.
+		Summary: "make the calls of a file, and check their results",
+		Help: `FILE has calls with expectations, in the form that the page of stdwire web saves. Each call goes to
+the configured server that it names, or all calls go to the server that is given. A server is
+started once. The exit code is 10 if a result is not as expected.
 
   {"calls": [{
     "name": "the weather of Oslo", "server": "weather",
@@ -89,18 +89,18 @@ func (o *testOptions) run(ctx context.Context, std *term.Streams) error {
 	return o.report(std, file.Run(ctx, s.send))
 }
 
-// report prints outcomes, and returns a failure if one is not as expected.
+// report prints outcomes, and returns a failure if a result is not as expected.
 func (o *testOptions) report(std *term.Streams, outcomes []savedcall.Outcome) error {
 	failed := 0
-	for _, one := range outcomes {
+	for _, outcome := range outcomes {
 		verdict := "ok  "
-		if len(one.Failures) > 0 {
+		if len(outcome.Failures) > 0 {
 			failed++
 			verdict = "FAIL"
 		}
 		if o.output == "text" {
-			std.Out.PrintState(fmt.Sprintf("%s  %s (%.0f ms)\n", verdict, one.Name, one.Ms))
-			for _, failure := range one.Failures {
+			std.Out.PrintState(fmt.Sprintf("%s  %s (%.0f ms)\n", verdict, outcome.Name, outcome.Ms))
+			for _, failure := range outcome.Failures {
 				std.Out.Print("      " + failure + "\n")
 			}
 		}
@@ -174,29 +174,29 @@ func (s *testServers) connect(ctx context.Context, id string) (*testServer, erro
 	} else if id == "" {
 		return nil, errors.New(`the call names no "server", and none is given`)
 	}
-	one := s.open[id]
-	if one == nil {
+	server := s.open[id]
+	if server == nil {
 		copied := *s.options.target
-		one = &testServer{target: &copied}
+		server = &testServer{target: &copied}
 		if id != "" {
-			one.target.Configured.ID = id
+			server.target.Configured.ID = id
 		}
-		one.client, one.err = one.target.Connect(ctx, s.std, func(o *client.Options) {
+		server.client, server.err = server.target.Connect(ctx, s.std, func(o *client.Options) {
 			o.Output = client.OutputFail
 		})
-		s.open[id] = one
+		s.open[id] = server
 	}
-	return one, one.err
+	return server, server.err
 }
 
 // close ends all servers.
 func (s *testServers) close() {
-	for _, one := range s.open {
-		if one.client == nil {
+	for _, server := range s.open {
+		if server.client == nil {
 			continue
 		}
-		if err := one.target.Disconnect(s.std, one.client); err != nil {
-			s.std.Err.Printf("note: %s: %s", one.target.Name(), strings.TrimSpace(err.Error()))
+		if err := server.target.Disconnect(s.std, server.client); err != nil {
+			s.std.Err.Printf("note: %s: %s", server.target.Name(), strings.TrimSpace(err.Error()))
 		}
 	}
 }

@@ -15,9 +15,9 @@ func ToolsCommand() command.Command {
 	return command.Command{
 		Name: "tools", Usage: "[-o text|json|raw] [-s ID | -- SERVER-COMMAND…]",
 		Summary: "list the tools of a server",
-		Help: `As text, each tool is shown as it is called, with the beginning of its description; optional
-arguments are in brackets. json prints the list, and raw the results of tools/list, one a line,
-both as the server wrote them.`,
+		Help: `text prints the signature of each tool and the beginning of its description; optional arguments are
+in brackets. json prints the list, and raw the results of tools/list, one a line, both as the server
+wrote them.`,
 		Make: func() (command.Grammar, command.Runner) {
 			t := target.NewTarget()
 			var form string

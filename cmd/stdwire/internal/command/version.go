@@ -86,7 +86,7 @@ func (b *BuildInfo) version(tag string) string {
 	return Next
 }
 
-// addSettings adds what the go command recorded.
+// addSettings adds the settings that the go command recorded.
 func (b *BuildInfo) addSettings(info *debug.BuildInfo) {
 	if v := info.Main.Version; v != "(devel)" {
 		b.Module = v

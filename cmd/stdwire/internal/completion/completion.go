@@ -20,9 +20,9 @@ func CompletionCommand() command.Command {
 		Name: "completion", Usage: "bash|zsh|fish|powershell",
 		Summary: "print a script that completes commands in a shell",
 		Help: `The script completes commands, flags and their values, servers, connections, tools, their
-arguments and values, and the names of files. It asks stdwire, which starts no server for that:
-the tools of a configured server are those that a gateway or stdwire run ID --help has listed,
-and those of a connection (@NAME) come from its server.
+arguments and values, and the names of files. It runs stdwire, which starts no server for a
+completion: the tools of a configured server are those that a gateway or stdwire run ID --help has
+listed before, and those of a connection (@NAME) come from its server.
 
   source <(stdwire completion bash)           in ~/.bashrc
   source <(stdwire completion zsh)            in ~/.zshrc, after compinit

@@ -17,8 +17,8 @@ func configCheckCommand() command.Command {
 		Name: "config check", Usage: "[--profile NAME] [--config FILE]… [-o text|json]",
 		Summary: "check the configuration, and list the usable servers",
 		Help: `Lists every server as ready, disabled, untrusted (see stdwire trust) or broken, with the reason
-on stderr. A variable without a value makes a server broken; an input that is asked for does
-not. The exit code is 8 if there is an error. No server is started.`,
+on stderr. A variable without a value makes a server broken; an input, for which stdwire asks,
+does not. The exit code is 8 if there is an error. No server is started.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output, profile string
@@ -61,8 +61,8 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 	}
 	all := []serverCheck{}
 	for _, s := range servers {
-		one, unresolved := checkServer(s, env)
-		if one.State == "unknown" { // the store cannot be read
+		check, unresolved := checkServer(s, env)
+		if check.State == "unknown" { // the store cannot be read
 			return target.ConfigFailure(unresolved)
 		}
 		if e, ok := errors.AsType[*config.ResolveError](unresolved); ok {
@@ -70,7 +70,7 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 				config.Diagnostic{Position: s.Position, Severity: config.Error, Server: s.ID,
 					Message: e.Reason()})
 		}
-		all = append(all, one)
+		all = append(all, check)
 	}
 	failures := len(target.ErrorsAmong(c.Diagnostics))
 	if output == "json" {
@@ -84,12 +84,12 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 		std.Out.PrintJSON(text)
 	} else {
 		var rows [][]string
-		for _, one := range all {
+		for _, check := range all {
 			wants := ""
-			if one.Inputs != nil {
-				wants = "wants --input " + strings.Join(one.Inputs, ", ")
+			if check.Inputs != nil {
+				wants = "wants --input " + strings.Join(check.Inputs, ", ")
 			}
-			rows = append(rows, []string{one.ID, one.State, one.Source, wants})
+			rows = append(rows, []string{check.ID, check.State, check.Source, wants})
 		}
 		std.Out.PrintTable(rows, 1)
 		target.PrintDiagnostics(std, c.Diagnostics)
@@ -106,14 +106,14 @@ func checkConfig(std *term.Streams, from *target.ConfigFlags, profile, output st
 // checkServer returns the state of a server. The error is why it cannot be used, or why its trust
 // is unknown.
 func checkServer(s *config.Server, env *config.Environment) (serverCheck, error) {
-	one := serverCheck{ID: s.ID, State: "ready", Source: s.Position.String()}
+	check := serverCheck{ID: s.ID, State: "ready", Source: s.Position.String()}
 	asking := *env
 	asking.Ask = func(input config.Input) (string, error) {
-		one.Inputs = append(one.Inputs, input.ID)
+		check.Inputs = append(check.Inputs, input.ID)
 		return "", nil
 	}
 	_, err := s.Resolve(&asking)
-	if err != nil && one.Inputs != nil && s.Err == nil { // perhaps for lack of an input's value
+	if err != nil && check.Inputs != nil && s.Err == nil { // perhaps for lack of an input's value
 		if e, ok := errors.AsType[*config.ResolveError](err); ok && e.Missing == nil {
 			err = nil
 		}
@@ -122,17 +122,17 @@ func checkServer(s *config.Server, env *config.Environment) (serverCheck, error)
 	_, distrusted := errors.AsType[*config.UntrustedError](untrusted)
 	switch {
 	case untrusted != nil && !distrusted:
-		one.State = "unknown"
-		return one, untrusted
+		check.State = "unknown"
+		return check, untrusted
 	case err != nil:
-		one.State = "broken"
+		check.State = "broken"
 	case s.Disabled:
-		one.State = "disabled"
+		check.State = "disabled"
 		err = nil
 	case distrusted:
-		one.State = "untrusted"
+		check.State = "untrusted"
 	}
-	return one, err
+	return check, err
 }
 
 func findings(all []config.Diagnostic) []diagnostic {

@@ -16,8 +16,8 @@ func ConfigCommand() command.Command {
 else from the first of mcp.json, .mcp.json, .dispatch/mcp.json, .vscode/mcp.json, opencode.json
 and opencode.jsonc in the working directory that has servers, and from the user's own file:
 ~/.config/stdwire/mcp.json, on Windows %APPDATA%\stdwire\mcp.json, or stdwire/mcp.json in
-$XDG_CONFIG_HOME. stdwire config where lists them. The forms of all common applications are
-understood.
+$XDG_CONFIG_HOME. stdwire config where lists them. The file formats of all common applications are
+supported.
 
 ` +
 			all.List(),

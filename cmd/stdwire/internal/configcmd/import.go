@@ -24,9 +24,9 @@ func configImportCommand() command.Command {
 	return command.Command{
 		Name: "config import", Usage: "FILE|- [ID]… [--into FILE [--force]]",
 		Summary: "import servers from another application's file",
-		Help: `Prints a file with the servers, all of them or those that are named, including the secrets that
-are in them. A name that is not a valid id becomes the most similar valid one. A file whose name
-ends with .toml is one of Codex.
+		Help: `Prints a configuration file with all servers, or with those that are named, including their
+secrets. A name that is not a valid id becomes the most similar valid one. A file whose name ends
+with .toml is read as a file of Codex.
 
 With --into the servers are added to a file, which is created if needed and otherwise keeps its
 content, comments included. If it has a different server with the same id, nothing is written;
@@ -50,7 +50,7 @@ downloaded or run.
 						im.into = value
 						return nil
 					}},
-				command.SwitchFlag(&im.force, "--force", "replace servers that are there"),
+				command.SwitchFlag(&im.force, "--force", "replace different servers with the same ids"),
 			}
 			return command.Grammar{Flags: flags, Word: im.word}, im.run
 		},
@@ -157,7 +157,7 @@ func (im *importOptions) chooseAlternatives(std *term.Streams, path string,
 		}
 		chosen = append(chosen, a)
 		for _, input := range a.Inputs {
-			std.Err.Printf("note: %s wants ${input:%s}: %s", a.ID, input.ID,
+			std.Err.Printf("note: %s requires ${input:%s}: %s", a.ID, input.ID,
 				printable.Line(cmp.Or(input.Description, "no description")))
 		}
 		if a.Left != nil {

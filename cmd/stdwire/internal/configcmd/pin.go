@@ -26,9 +26,9 @@ func PinCommand() command.Command {
 		Name: "pin", Usage: "[list | diff | accept|rm [NAME]… -s ID] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "compare and accept the changed tools of a server",
 		Help: `stdwire serve records the definitions of tools, prompts, resources, resource templates and skills
-of the servers that it offers at their first use. A definition that differs later, or is new, is
-withheld until you accept it, because a server could mislead a model with it. A running stdwire
-serve offers it one second after that. The page of an app is recorded when it is first read.
+of a server when the server is first used. A definition that is new or differs later is withheld
+until you accept it, because a server could mislead a model with it. A running stdwire serve offers
+an accepted definition within a second. The page of an app is recorded when it is first read.
 
 A NAME is the name of a tool or prompt, a URI or a URI template.
 
@@ -38,7 +38,7 @@ A NAME is the name of a tool or prompt, a URI or a URI template.
   accept   record the current definitions: those that are named, or all
   rm       delete records: those that are named, or all of the server
 
-The id is that of the configuration, even if the server is given in another way.
+The ID is that of the configuration, even if a command or URL selects the server.
 
   stdwire pin diff -s files
   stdwire pin accept read_file -s files`,

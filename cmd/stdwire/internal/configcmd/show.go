@@ -66,7 +66,7 @@ func showConfig(std *term.Streams, from *target.ConfigFlags, profile string, ids
 	std.Out.PrintJSON(config.Encode(shown, nil, profiles))
 	if errors := target.ErrorsAmong(c.Diagnostics); ids == nil && len(errors) > 0 {
 		target.PrintDiagnostics(std, errors)
-		return &command.Failure{Code: "config", Why: "what has errors is left out: " +
+		return &command.Failure{Code: "config", Why: "servers with errors are left out: " +
 			command.Plural(broken, "server")}
 	}
 	return nil

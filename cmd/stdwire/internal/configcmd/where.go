@@ -14,9 +14,9 @@ func configWhereCommand() command.Command {
 	return command.Command{
 		Name: "config where", Usage: "[--config FILE]… [-o text|json]",
 		Summary: "list the files that are searched, and what was found",
-		Help: `Files with precedence come first. A file is used; absent; empty, if it has no servers; shadowed,
-if an earlier file of the same directory is used; or broken, which stdwire config check
-explains.`,
+		Help: `The files are listed by precedence, the first one first. A file is used; absent; empty, if it has no
+servers; shadowed, if an earlier file of the same directory is used; or broken, which stdwire config
+check explains.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var from target.ConfigFlags
 			var output string

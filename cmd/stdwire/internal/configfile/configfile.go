@@ -1,4 +1,4 @@
-// Package configfile changes files of servers: those of applications, and stdwire's own.
+// Package configfile changes configuration files: those of applications, and stdwire's own.
 package configfile
 
 import (

@@ -14,9 +14,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// startBackground runs this program with args in the background, where it outlives this process. It
-// returns once that has printed the line ready. What it prints before goes to stderr. If it ends,
-// the error is its [command.ExitStatus]; if ctx ends before, it is killed.
+// startBackground starts this program with args as a process that outlives this one. It returns
+// once that process has printed the line ready, and copies earlier output to stderr. If the process
+// ends before, the error is its [command.ExitStatus]. If ctx ends before, the process is killed.
 func startBackground(ctx context.Context, std *term.Streams, args []string, ready string) error {
 	self, err := os.Executable()
 	if err != nil {

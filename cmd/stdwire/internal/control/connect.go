@@ -18,15 +18,15 @@ func ConnectCommand() command.Command {
 		Name: "connect", Usage: "[@NAME] [--idle DURATION] [FLAG]… [-s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "keep a server running for several commands",
 		Help: `Starts a server, or connects to one at a URL, and keeps it in the background behind a socket
-that only you can reach. It prints the name of the connection. @NAME in place of the server makes
-ls, tools, call, read, prompt, complete, inspect and shell use it, from any directory and any
-process of yours: they share its state, such as a page that is open in a browser, and do not wait
-for its start. Its questions are asked where the call is made.
+that only you can reach. It prints the name of the connection. With @NAME in place of a server, ls,
+tools, call, read, prompt, complete, inspect and shell use the connection, from any directory and
+any process of yours. They share the state of the server, such as a page that is open in a browser,
+and do not wait for its start. The command that makes a call asks you the server's questions.
 
-Without a name the connection has that of the server. It ends by stdwire disconnect, or if it was
-not used for the time of --idle; a server that ends is started again by the next call. stdwire
-connections lists the connections, and stdwire logs NAME shows what the server writes to stderr.
-No process of the server is left if stdwire is killed.
+Without @NAME the connection gets the name of the server. stdwire disconnect ends it; it also ends
+if it was not used for the time of --idle. If the server ends, the next call starts it again.
+stdwire connections lists the connections, and stdwire logs @NAME shows what the server writes to
+stderr. If stdwire is killed, the processes of the server are ended.
 
   stdwire connect @chrome -- npx -y chrome-devtools-mcp@latest --headless
   stdwire call @chrome navigate_page url=https://example.com
@@ -35,12 +35,12 @@ No process of the server is left if stdwire is killed.
 		Make: func() (command.Grammar, command.Runner) {
 			c := &connect{target: target.NewTarget(), idle: 30 * time.Minute}
 			flags := append([]command.Flag{command.DurationFlag(&c.idle, "--idle",
-				"how long the connection lives without use")}, c.target.Flags()...)
+				"end the connection when it was not used for this time")}, c.target.Flags()...)
 			flags = append(command.RecordFlags(&c.args, flags...),
 				command.SwitchFlag(&c.foreground, "--foreground",
 					"stay in the foreground until Ctrl-C or SIGTERM"),
 				command.SwitchFlag(&c.unguarded, "--unguarded",
-					"with --foreground: do not watch over the processes of the server; for a supervisor that ends all processes itself, such as systemd"))
+					"with --foreground: do not guard the processes of the server; for a supervisor that ends all processes itself, such as systemd"))
 			return command.Grammar{Flags: flags, Connection: c.setName,
 				Command: c.target.Command}, c.run
 		},

@@ -32,8 +32,8 @@ func ConnectionsCommand() command.Command {
 	return command.Command{
 		Name: "connections", Usage: "[-o text|json]",
 		Summary: "list the connections of stdwire connect",
-		Help: `Prints of each connection its name, what it is to, its age, and the state of the server as
-stdwire status does. It succeeds if there are none.`,
+		Help: `Prints each connection with its name, its server, its age, and the state of the server as in
+stdwire status. If there are no connections, it prints nothing and succeeds.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
 			return command.Grammar{
@@ -138,7 +138,7 @@ func (d *disconnect) word(word string) error {
 func (d *disconnect) run(ctx context.Context, std *term.Streams) error {
 	switch {
 	case d.all && d.names != nil:
-		return command.Usagef("--all and names are given: which is it?")
+		return command.Usagef("--all and names exclude each other")
 	case !d.all && d.names == nil:
 		return command.Usagef("which connection?").WithHint("stdwire connections lists them")
 	}

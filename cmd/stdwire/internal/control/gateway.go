@@ -11,11 +11,11 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// A Gateway is a running gateway, reached by its control socket.
+// A Gateway is a running gateway that is reached through its control socket.
 type Gateway struct{ client *gatewayClient }
 
-// ReachGateway connects to a running gateway: the one with a process ID, or if pid is 0 the only
-// one. The error is a [*command.Failure].
+// ReachGateway connects to the running gateway with a process ID, or, if pid is 0, to the only one
+// that runs. The error is a [*command.Failure].
 func ReachGateway(ctx context.Context, std *term.Streams, pid int) (*Gateway, error) {
 	all, err := runningGateways(ctx, std)
 	if err != nil {
@@ -55,7 +55,7 @@ func (g *Gateway) Endpoint() string {
 	return ""
 }
 
-// Connect makes a client of the gateway, which is served as its other clients are.
+// Connect returns a new client of the gateway. The gateway serves it like its other clients.
 func (g *Gateway) Connect(ctx context.Context, o client.Options) (*client.Client, error) {
 	if g.client.Socket == "" {
 		return nil, &command.Failure{Code: "unreachable", Server: g.Name(),

@@ -41,9 +41,9 @@ func runningGateways(ctx context.Context, std *term.Streams) ([]*gatewayClient, 
 			Hint: "configure your client to start stdwire serve --servers, --config FILE or --profile NAME, or run that with --http"})
 }
 
-// running connects to the control sockets of all processes that selects returns true for, and
-// returns the oldest first. The caller closes them with closeAll. The error is none if there are
-// none.
+// running connects to the control sockets of all processes for which selects returns true, and
+// returns the oldest first. The caller closes them with closeAll. If there are no such processes,
+// the error is none.
 func running(ctx context.Context, std *term.Streams, selects func(*gatewayClient) bool,
 	none error) (all []*gatewayClient, err error) {
 	var unanswered []error
@@ -210,8 +210,8 @@ func pidsOf(all []*gatewayClient) string {
 	return strings.Join(pids, ", ")
 }
 
-// findOne returns the only gateway for which has returns true. The error for none suggests one of
-// the names that names returns.
+// findOne returns the only gateway for which has returns true. If there is none, the error suggests
+// one of the names that names returns.
 func findOne(all []*gatewayClient, what, name string, has func(*gatewayClient) bool,
 	names func(*gatewayClient) []string) (*gatewayClient, error) {
 	var matches []*gatewayClient

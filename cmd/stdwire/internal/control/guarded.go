@@ -13,10 +13,10 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// runGuarded runs this program with args, of which no process is left however it or this process
-// ends. The line ready goes to stdout, and the rest of its output to stderr. If ctx ends, the
-// program gets SIGTERM and time to end its server. An error is its [command.ExitStatus], or the
-// cause of ctx.
+// runGuarded runs this program with args under a guard, so that no descendant of it survives, in
+// whatever way it or this process ends. The line ready goes to stdout, and other output to stderr.
+// If ctx ends, the program gets SIGTERM and time to end its server. The error is the program's
+// [command.ExitStatus] or the cause of ctx.
 func runGuarded(ctx context.Context, std *term.Streams, args []string, ready string) error {
 	self, err := os.Executable()
 	if err != nil {

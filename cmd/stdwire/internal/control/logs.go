@@ -15,9 +15,9 @@ func LogsCommand() command.Command {
 	return command.Command{
 		Name: "logs", Usage: "ID|@NAME [-f] [--pid N]",
 		Summary: "show what a server of a gateway or connection writes to stderr",
-		Help: `ID is the id of a server, or @NAME a connection of stdwire connect. Prints the latest output of the server's processes, at most 64 KiB, and when and how each of
-them started and ended. -f continues with new output until Ctrl-C. Control sequences are removed
-or escaped.`,
+		Help: `ID is the id of a server, and @NAME a connection of stdwire connect. Prints the latest output of
+the server's processes, at most 64 KiB, and when and how each of them started and ended. -f
+continues with new output until Ctrl-C. Control sequences are removed or escaped.`,
 		Make: func() (command.Grammar, command.Runner) {
 			l := new(logsOptions)
 			word := func(w string) error {
@@ -91,7 +91,7 @@ func (l *logsOptions) gateway(ctx context.Context, std *term.Streams) (all []*ga
 	return all, g, err
 }
 
-// connection returns the connection of that name, and all connections, and makes id that of its
+// connection returns all connections and the one with that name, and sets id to the id of its
 // server.
 func (l *logsOptions) connection(ctx context.Context, std *term.Streams) (all []*gatewayClient,
 	g *gatewayClient, err error) {

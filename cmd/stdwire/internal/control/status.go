@@ -20,27 +20,27 @@ func StatusCommand() command.Command {
 	return command.Command{
 		Name: "status", Usage: "[--watch] [-o text|json]",
 		Summary: "show the running gateways and their servers",
-		Help: `Prints each running stdwire serve of yours that offers configured servers: its process, when it
-started, its address and configuration files; and of each server the state, the revision, the
-number of tools, the memory of its processes, the running calls and the time of its last
-message; or why it does not work and when it is started again.
+		Help: `Prints each running stdwire serve of yours that offers configured servers: its process, the time of
+its start, its address and its configuration files. For each server it prints the state, the
+revision, the number of tools, the memory of its processes, the running calls and the time of its
+last message; or why the server does not work and when it is started again.
 
-It lists what is withheld, with the reason and the remedy: a definition differs from the first
-use, or a server earlier in the configuration has the same name, which is an error. It also
-lists changes of the configuration that wait to be accepted, and how to accept them.
+It lists withheld definitions, with the reason and the remedy: a definition differs from the first
+use, or a server earlier in the configuration has the same name, which is an error. It also lists
+changes of the configuration that wait, and how to accept them.
 
-With --watch it shows every two seconds, until Ctrl-C, each server with its state, its calls,
-reads and prompts that have ended since then, how many of them failed, how long they took, and
-how much is withheld. p50 and p95 are the times within which half and 95 % of the last 1,000
-were answered. A gateway that is started again is shown again. If stdout is not a terminal, each
-server is a line that begins with the time.`,
+With --watch it prints, every two seconds until Ctrl-C, each server with its state, the number of
+calls, reads and prompts that have ended, how many of them failed, their latency, and the number of
+withheld definitions. p50 and p95 are the times within which half and 95 % of the last 1,000 were
+answered. A gateway that is started again is shown again. If stdout is not a terminal, each server
+is a line that begins with the time.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var output string
 			var watched bool
 			return command.Grammar{Flags: []command.Flag{
 					command.FormatFlag(&output, "text", "json"),
 					command.SwitchFlag(&watched, "--watch",
-						"show calls, errors and latencies of the servers, again and again"),
+						"show calls, errors and latencies of the servers every two seconds"),
 				}},
 				func(ctx context.Context, std *term.Streams) error {
 					if watched {

@@ -35,8 +35,8 @@ because it failed. Running calls fail. A waiting change of its definition is acc
 stdwire status shows the outcome, and stdwire logs what the server writes.`)
 }
 
-// switchCommand returns a command that changes the state of servers by the operation of the same
-// name.
+// switchCommand returns a command that runs the operation of the same name, which changes the state
+// of servers.
 func switchCommand(name, usage, summary, done, help string) command.Command {
 	return command.Command{
 		Name: name, Usage: usage, Summary: summary, Help: help,

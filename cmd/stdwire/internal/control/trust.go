@@ -23,22 +23,22 @@ func TrustCommand() command.Command {
 	return command.Command{
 		Name: "trust", Usage: "[FILE|SERVER|PROFILE] [--revoke] [--yes]",
 		Summary: "trust the servers of a project",
-		Help: `Whoever writes the files of a project decides what its servers run with your rights. A server
-from a file of the working directory is therefore not started before you have seen and accepted
-its definition. Without an argument the command is about all servers of the project; with one,
-about those of a file, or one server.
+		Help: `The authors of a project's files decide which programs its servers run with your rights. So a
+server from a file of the working directory is started only after you have seen and accepted its
+definition. Without an argument the command reviews all servers of the project; with an argument,
+those of a file, or one server or profile.
 
-It shows the whole definition; variables are not expanded. Your answer is stored for this
-directory, and is valid until the definition changes. The content of programs and files that it
-names is not checked. A profile of the project that replaces one of yours, or has servers of
-other files, must be accepted as well; until then it has no effect.
+It shows the whole definition; variables are not expanded. Your answer is stored for this directory,
+and is valid until the definition changes. The content of programs and files that a definition names
+is not checked. A profile of the project that replaces one of yours, or has servers of other files,
+must be accepted as well; until then it has no effect.
 
-A running gateway applies at once what you accept. In the same way you accept a change of your
-own files that waits there: see stdwire status.`,
+A running gateway applies an accepted definition at once. The command also accepts a change of your
+own files that waits in a gateway: see stdwire status.`,
 		Make: func() (command.Grammar, command.Runner) {
 			tr := new(trustOptions)
 			flags := []command.Flag{
-				command.SwitchFlag(&tr.revoke, "--revoke", "no longer trust them"),
+				command.SwitchFlag(&tr.revoke, "--revoke", "remove the trust"),
 				command.SwitchFlag(&tr.yes, "--yes", "do not ask")}
 			return command.Grammar{Flags: flags, Word: tr.word}, tr.run
 		},
@@ -86,8 +86,8 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 	}
 	declined := 0
 	p := std.Prompter()
-	for _, one := range found {
-		agreed, err := tr.review(ctx, std, store, p, one)
+	for _, item := range found {
+		agreed, err := tr.review(ctx, std, store, p, item)
 		if err != nil {
 			return err
 		}
@@ -95,13 +95,13 @@ func (tr *trustOptions) run(ctx context.Context, std *term.Streams) error {
 			declined++
 			continue
 		}
-		if err := waiting.accept(ctx, std, env.Dir, one); err != nil {
+		if err := waiting.accept(ctx, std, env.Dir, item); err != nil {
 			return err
 		}
 	}
 	if declined > 0 {
 		what := "server"
-		if slices.ContainsFunc(found, func(one trustItem) bool { return one.profile != nil }) {
+		if slices.ContainsFunc(found, func(item trustItem) bool { return item.profile != nil }) {
 			what = "server or profile"
 		}
 		return &command.Failure{Code: "untrusted", Why: command.Plural(declined, what) +
@@ -119,34 +119,34 @@ type trustItem struct {
 	g       *gatewayClient // the gateway in which it waits
 }
 
-func (one trustItem) name() string {
+func (item trustItem) name() string {
 	switch {
-	case one.server != nil:
-		return one.server.ID
-	case one.profile != nil:
-		return one.profile.Name
+	case item.server != nil:
+		return item.server.ID
+	case item.profile != nil:
+		return item.profile.Name
 	}
-	return one.waiting.Name
+	return item.waiting.Name
 }
 
 // check returns nil if the store trusts the definition.
-func (one trustItem) check(store *config.Store) error {
+func (item trustItem) check(store *config.Store) error {
 	switch {
-	case one.server != nil:
-		return store.Check(one.server)
-	case one.profile != nil:
-		return store.CheckProfile(one.profile)
+	case item.server != nil:
+		return store.Check(item.server)
+	case item.profile != nil:
+		return store.CheckProfile(item.profile)
 	}
 	return &config.UntrustedError{}
 }
 
 // trust records the definition in the store, unless it is from one of the user's own files.
-func (one trustItem) trust(store *config.Store) error {
+func (item trustItem) trust(store *config.Store) error {
 	switch {
-	case one.server != nil:
-		return store.Trust(one.server)
-	case one.profile != nil:
-		return store.TrustProfile(one.profile)
+	case item.server != nil:
+		return store.Trust(item.server)
+	case item.profile != nil:
+		return store.TrustProfile(item.profile)
 	}
 	return nil
 }
@@ -154,18 +154,18 @@ func (one trustItem) trust(store *config.Store) error {
 // review shows a definition, asks whether to trust it and records the answer. It reports whether
 // the definition is trusted now.
 func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *config.Store,
-	p term.Prompter, one trustItem) (bool, error) {
-	if one.server != nil && one.server.Err != nil {
-		std.Err.Printf("error: %v", one.server.Err)
+	p term.Prompter, item trustItem) (bool, error) {
+	if item.server != nil && item.server.Err != nil {
+		std.Err.Printf("error: %v", item.server.Err)
 		return false, nil
 	}
-	switch err := one.check(store); err.(type) {
+	switch err := item.check(store); err.(type) {
 	case nil:
-		std.Err.Printf("%s is trusted already", one.name())
+		std.Err.Printf("%s is trusted already", item.name())
 		return true, nil
 	case *config.UntrustedError:
-		if one.waiting != nil {
-			err = errors.New(serve.WaitingText(*one.waiting))
+		if item.waiting != nil {
+			err = errors.New(serve.WaitingText(*item.waiting))
 		}
 		std.Err.Printf("%v", err)
 	default:
@@ -173,37 +173,37 @@ func (tr *trustOptions) review(ctx context.Context, std *term.Streams, store *co
 	}
 	var shown string
 	switch {
-	case one.server != nil:
-		shown = target.DescribeServer(one.server)
-	case one.profile != nil:
-		shown = target.DescribeProfile(one.profile)
+	case item.server != nil:
+		shown = target.DescribeServer(item.server)
+	case item.profile != nil:
+		shown = target.DescribeProfile(item.profile)
 	default:
-		shown = one.waiting.Definition
+		shown = item.waiting.Definition
 	}
 	std.Err.Printf("%s", shown)
 	const muchToRead = 2000
 	if len(shown) > muchToRead {
 		std.Err.Printf("The definition has %d characters: read all of them.", len(shown))
 	}
-	agreed, err := tr.ask(ctx, std, p, one.name())
+	agreed, err := tr.ask(ctx, std, p, item.name())
 	if err != nil || !agreed {
 		return false, err
 	}
-	if err := one.trust(store); err != nil {
+	if err := item.trust(store); err != nil {
 		return false, err
 	}
-	std.Err.Printf("%s is trusted", one.name())
+	std.Err.Printf("%s is trusted", item.name())
 	return true, nil
 }
 
 func revoke(std *term.Streams, store *config.Store, found []trustItem) error {
 	var servers []*config.Server
 	var profiles []*config.Profile
-	for _, one := range found {
-		if one.profile != nil {
-			profiles = append(profiles, one.profile)
+	for _, item := range found {
+		if item.profile != nil {
+			profiles = append(profiles, item.profile)
 		} else {
-			servers = append(servers, one.server)
+			servers = append(servers, item.server)
 		}
 	}
 	n, err := store.Revoke(servers...)

@@ -54,21 +54,21 @@ func (l *waitingChanges) matching(name string) (found []trustItem) {
 // accept makes the gateways accept a change. Only gateways that run in dir accept a change of a
 // project.
 func (l *waitingChanges) accept(ctx context.Context, std *term.Streams, dir string,
-	one trustItem) error {
+	item trustItem) error {
 	var what ops.Release
 	switch {
-	case one.server != nil:
-		what = ops.Release{Kind: ops.WaitingServer, Name: one.server.ID,
-			SHA256: one.server.TrustDigest()}
-	case one.profile != nil:
-		what = ops.Release{Kind: ops.WaitingProfile, Name: one.profile.Name,
-			SHA256: one.profile.TrustDigest()}
+	case item.server != nil:
+		what = ops.Release{Kind: ops.WaitingServer, Name: item.server.ID,
+			SHA256: item.server.TrustDigest()}
+	case item.profile != nil:
+		what = ops.Release{Kind: ops.WaitingProfile, Name: item.profile.Name,
+			SHA256: item.profile.TrustDigest()}
 	default:
-		what = ops.Release{Kind: one.waiting.Kind, Name: one.waiting.Name,
-			SHA256: one.waiting.SHA256}
+		what = ops.Release{Kind: item.waiting.Kind, Name: item.waiting.Name,
+			SHA256: item.waiting.SHA256}
 	}
 	for _, g := range l.gateways {
-		if one.g != nil && g != one.g || one.g == nil && g.Dir != dir {
+		if item.g != nil && g != item.g || item.g == nil && g.Dir != dir {
 			continue
 		}
 		var left ops.WaitingList

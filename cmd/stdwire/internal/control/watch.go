@@ -18,10 +18,10 @@ import (
 
 const (
 	watchInterval = 2 * time.Second
-	// maxDurations is how many of the latest calls of a server the percentiles are of.
+	// maxDurations is the number of latest calls of a server from which percentiles are computed.
 	maxDurations = 1000
-	// maxPages is how many answers of host.messages are read in an interval. A gateway that is
-	// faster discards the others.
+	// maxPages is the greatest number of answers of host.messages that are read in an interval. A
+	// gateway with more messages discards the others.
 	maxPages = 64
 )
 
@@ -78,7 +78,7 @@ func (c *callCount) text() string {
 		tap.Percentile(sorted, 0.95))
 }
 
-// read counts what the gateway has kept since the last time.
+// read counts the messages that the gateway has kept since the last read.
 func (w *gatewayWatch) read(ctx context.Context, g *gatewayClient) error {
 	known := make(map[string]bool, len(g.Servers))
 	for _, s := range g.Servers {

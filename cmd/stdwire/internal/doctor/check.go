@@ -11,9 +11,9 @@ import (
 
 const defaultListTimeout = 30 * time.Second
 
-// Check checks one server as stdwire doctor does: it starts the server once more, calls no tool,
-// and ends it. The server is the configured one with an id if id is not "", and else that of t,
-// which must be checked and resolved.
+// Check checks one server as stdwire doctor does: it starts a process of its own, calls no tool,
+// and ends the process. If id is not "", the server is the configured one with this id. Otherwise
+// it is the server of t, for which Check and Resolve have been called.
 func Check(ctx context.Context, std *term.Streams, t *target.Target, id string) (*Report, error) {
 	d := &doctorOptions{from: t.Configured.ConfigFlags, listTimeout: defaultListTimeout}
 	p := &subject{id: t.Name(), connect: func(ctx context.Context,

@@ -1,6 +1,6 @@
-// Package doctor implements stdwire doctor, which starts servers and reports what prevents clients
-// from using them, and stdwire scan, which reports what in their definitions could mislead a model
-// or a user.
+// Package doctor implements stdwire doctor, which starts servers and reports defects that prevent
+// clients from using them, and stdwire scan, which reports parts of their definitions that could
+// mislead a model or a user.
 package doctor
 
 import (
@@ -25,13 +25,13 @@ func DoctorCommand() command.Command {
 	return command.Command{
 		Name: "doctor", Usage: "[ID]… [--profile NAME] [--config FILE]… [-o text|json] [FLAG]… [-- SERVER-COMMAND…]",
 		Summary: "check servers, and suggest remedies",
-		Help: `Checks all servers of the configuration, those that are named, or the one after -- or at --url:
-whether it may and can be started, how it answers, whether its definitions are valid, unchanged
-and unique, and how it stops. It calls no tool. With --url it reads the server card, too, if there
-is one, and reports where that and the server differ.
+		Help: `Checks all servers of the configuration, those that are named, or the server after -- or at --url:
+whether it is trusted and can be started, how it answers, whether its definitions are valid,
+unchanged and unique, and how it stops. It calls no tool. With --url it also reads the server card,
+if there is one, and reports differences between the card and the server.
 
-A server is ok, or has a warning if it does not work everywhere or in full, or is broken. The
-exit code is 10 if one is broken.
+The verdict is ok; warning, if a server does not work everywhere or in full; or broken. The exit
+code is 10 if a server is broken.
 
   stdwire doctor
   stdwire doctor files -o json
@@ -71,7 +71,7 @@ type subject struct {
 	id          string
 	server      *config.Server // nil if it is not from the configuration
 	diagnostics []config.Diagnostic
-	arguments   string // that select it on the command line
+	arguments   string // the arguments that select the server on the command line
 	launcher    string // its command; "" for a server at a URL
 	connect     func(context.Context, client.Options) (*client.Client, error)
 	card        *cardReader // nil: there is no URL to read a server card of

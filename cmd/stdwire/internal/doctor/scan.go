@@ -26,15 +26,14 @@ import (
 func ScanCommand() command.Command {
 	return command.Command{
 		Name: "scan", Usage: "[--servers|--profile NAME] [-o text|json|sarif] [--fail-on SEVERITY] [--ignore RULE[:SERVER[:NAME]]]… [FLAG]… [-- SERVER-COMMAND…]",
-		Summary: "search servers' definitions for what could mislead a model or a user",
+		Summary: "search servers' definitions for text that misleads models or users",
 		Help: `Searches the definitions of a server for hidden text, misplaced instructions, confusable names,
-combinations of tools that can leak data, and secrets in its command or URL, and the pages of its
-apps for foreign origins, hidden scripts and permissions. --servers, --profile or --config alone
-scan all configured servers, also for what they could do together. A server that does not answer is
-reported, and the exit code is 4 if nothing is found. The files of skills are read, and searched
-for downloads and malicious code as well. No tool is called, and nothing leaves the machine. The
-rules for instructions are patterns: finding nothing
-does not prove that a server can be trusted.
+combinations of tools that can leak data, and secrets in its command or URL. It searches the pages
+of apps for foreign origins, hidden scripts and permissions, and the files of skills for downloads
+and malicious code. --servers, --profile or --config alone scan all configured servers, each by
+itself and all together. A server that does not answer is reported; if there are no findings, the
+exit code is then 4. No tool is called, and no data leave the machine. The rules for instructions
+are patterns: a scan without findings does not prove that a server can be trusted.
 
 The exit code is 10 if a finding is at least as severe as --fail-on. sarif is for programs that
 collect findings (SARIF 2.1.0).
@@ -44,7 +43,7 @@ collect findings (SARIF 2.1.0).
   stdwire scan -o sarif --fail-on never -- uvx mcp-server-git >scan.sarif`,
 		Make: func() (command.Grammar, command.Runner) {
 			t, r := target.NewTarget(), NewReportOptions()
-			s := &scanOptions{one: t}
+			s := &scanOptions{single: t}
 			return command.Grammar{Flags: append(r.flags(), s.flags()...), Command: t.Command,
 					More: listRules}, func(ctx context.Context, std *term.Streams) error {
 					if s.isConfiguration() {
@@ -73,7 +72,7 @@ collect findings (SARIF 2.1.0).
 	}
 }
 
-// inventory lists everything that a server has.
+// inventory lists all definitions of a server.
 func inventory(ctx context.Context, c *client.Client, id string,
 	listTimeout time.Duration) (scan.Server, error) {
 	s := scan.Server{ID: id, Handshake: c.Handshake().Result}
@@ -100,7 +99,7 @@ func inventory(ctx context.Context, c *client.Client, id string,
 	return s, readApps(ctx, c, &s, listTimeout)
 }
 
-// readApps reads the apps of the tools. One that cannot be read is none.
+// readApps reads the apps of the tools. It leaves out an app that cannot be read.
 func readApps(ctx context.Context, c *client.Client, s *scan.Server,
 	timeout time.Duration) error {
 	pages, _, err := apps.ReadAll(ctx, c, client.Timeout(timeout))

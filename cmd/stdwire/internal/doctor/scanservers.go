@@ -20,7 +20,7 @@ import (
 
 // scanOptions select the servers to scan: one server, or those of the configuration.
 type scanOptions struct {
-	one     *target.Target
+	single  *target.Target // the server, unless all servers of the configuration are scanned
 	all     bool
 	profile string
 }
@@ -28,18 +28,18 @@ type scanOptions struct {
 func (s *scanOptions) flags() []command.Flag {
 	return append([]command.Flag{
 		command.SwitchFlag(&s.all, "--servers", "all servers of the configuration"),
-		target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.one.ListTimeout)},
-		s.one.Flags()...)
+		target.ProfileFlag(&s.profile), output.ListTimeoutFlag(&s.single.ListTimeout)},
+		s.single.Flags()...)
 }
 
 // isConfiguration reports whether the servers of the configuration are scanned.
 func (s *scanOptions) isConfiguration() bool {
-	return s.all || s.profile != "" || s.one.Configured.ID == "" && s.one.Words == nil &&
-		s.one.Remote.URL == "" && s.one.Configured.Files != nil
+	return s.all || s.profile != "" || s.single.Configured.ID == "" && s.single.Words == nil &&
+		s.single.Remote.URL == "" && s.single.Configured.Files != nil
 }
 
 func (s *scanOptions) check() error {
-	t := s.one
+	t := s.single
 	switch {
 	case t.Configured.ID != "" || t.Words != nil || t.Remote.URL != "" || t.Remote.Header != nil:
 		return command.Usagef(
@@ -52,14 +52,14 @@ func (s *scanOptions) check() error {
 	return nil
 }
 
-// inventories lists everything that the servers have. missed is the number of servers that did not
-// answer. It reports these on stderr, and their configuration is scanned nevertheless.
+// inventories lists all definitions of the servers. missed is the number of servers that did not
+// answer. inventories reports them on stderr; their configuration is scanned nevertheless.
 func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all []scan.Server,
 	missed int, err error) {
 	if err := s.check(); err != nil {
 		return nil, 0, err
 	}
-	c, err := s.one.Configured.Select(s.profile)
+	c, err := s.single.Configured.Select(s.profile)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -109,7 +109,7 @@ func (s *scanOptions) inventories(ctx context.Context, std *term.Streams) (all [
 	return all, missed, nil
 }
 
-// inventory starts a server and lists everything that it has.
+// inventory starts a server and lists all its definitions.
 func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
 	env *config.Environment) (found scan.Server, err error) {
 	if err := config.UserStore(env).Check(server); err != nil {
@@ -118,14 +118,14 @@ func (s *scanOptions) inventory(ctx context.Context, server *config.Server,
 	o := server.Options(
 		client.Options{Info: mcp.Implementation{Name: "stdwire", Version: command.Version()},
 			Logger: slog.New(slog.DiscardHandler)})
-	o.Era = cmp.Or(target.Eras[s.one.Era], o.Era)
-	o.StartTimeout = cmp.Or(s.one.StartTimeout, o.StartTimeout)
+	o.Era = cmp.Or(target.Eras[s.single.Era], o.Era)
+	o.StartTimeout = cmp.Or(s.single.StartTimeout, o.StartTimeout)
 	apps.Declare(&o)
 	c, err := target.StartServer(ctx, server, env, o, nil)
 	if err != nil {
 		return found, err
 	}
-	found, err = inventory(ctx, c, server.ID, s.one.ListTimeout)
+	found, err = inventory(ctx, c, server.ID, s.single.ListTimeout)
 	if closed := c.Close(); err == nil {
 		err = closed
 	}

@@ -25,7 +25,8 @@ type cardReader struct {
 // cardTimeout is how long to wait for a card.
 const cardTimeout = 10 * time.Second
 
-// compareCard adds findings about where the server card, if there is one, and the server differ.
+// compareCard adds findings about differences between the server card, if there is one, and the
+// server.
 func (r *Report) compareCard(ctx context.Context, from *cardReader, c *client.Client) {
 	ctx, cancel := context.WithTimeout(ctx, cardTimeout)
 	defer cancel()
@@ -98,7 +99,7 @@ func (r *Report) compareRemotes(card *mcp.ServerCard, endpoint string, c *client
 	}
 }
 
-// sameEndpoint reports whether two URLs are the same but for a slash at the end.
+// sameEndpoint reports whether two URLs are equal except for a slash at the end.
 func sameEndpoint(a, b string) bool {
 	u, errA := url.Parse(a)
 	v, errB := url.Parse(b)

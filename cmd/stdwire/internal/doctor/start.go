@@ -76,7 +76,7 @@ func either(a, b func(error) bool) func(error) bool {
 	return func(err error) bool { return a(err) || b(err) }
 }
 
-// withheld is the hint that variables of the environment did not reach a configured server, or "".
+// withheld returns the hint that a configured server did not inherit all variables, or "".
 func (p *subject) withheld() string {
 	if p.server == nil || p.server.URL != "" {
 		return ""

@@ -132,7 +132,7 @@ var toolChecks = []toolCheck{
 		}},
 }
 
-// portabilityChecks are about what the APIs of models refuse.
+// portabilityChecks returns checks for features of tools that the APIs of models refuse.
 func portabilityChecks() (all []toolCheck) {
 	for _, r := range scan.PortabilityRules() {
 		if r.Converted {

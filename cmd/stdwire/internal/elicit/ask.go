@@ -1,4 +1,4 @@
-// Package elicit asks the person at the terminal what a server wants to know: by forms, field by
+// Package elicit asks the person at the terminal the questions of a server: by forms, field by
 // field, by web pages, after consent, and in place of a model. Secrets are not asked for.
 package elicit
 

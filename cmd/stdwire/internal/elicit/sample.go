@@ -70,7 +70,7 @@ func (a *Asker) printSample(params mcp.CreateMessageParams) {
 	a.console.Printf("An empty line ends the answer; %s, or nothing, declines.", declineWord)
 }
 
-// describeContent returns the text of a block, or what it is.
+// describeContent returns the text of a block, or a description of other content.
 func describeContent(block mcp.Content) string {
 	switch b := block.(type) {
 	case *mcp.TextContent:

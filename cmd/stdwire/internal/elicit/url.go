@@ -50,7 +50,7 @@ func parsePageURL(text string) (*url.URL, error) {
 		return nil, errors.New("it is too long")
 	case err != nil || strings.ContainsAny(text, "\\ \"<>"):
 		// browsers take a backslash for a slash, and so another host
-		return nil, errors.New("it is no valid URL")
+		return nil, errors.New("it is not a valid URL")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("only https and http are")
 	case u.Hostname() == "":
@@ -59,7 +59,7 @@ func parsePageURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// urlWarnings returns what a person should know about a URL before opening it.
+// urlWarnings returns warnings for a person who is about to open a URL.
 func urlWarnings(u *url.URL) (list []string) {
 	host := strings.ToLower(u.Hostname())
 	if u.User != nil {

@@ -52,18 +52,18 @@ func (s *source) given() bool {
 // check returns an error if several servers are given.
 func (s *source) check() error {
 	var all []string
-	for _, one := range []struct {
+	for _, source := range []struct {
 		name  string
 		given bool
 	}{{"-s", s.id != ""}, {"--url", s.url != ""}, {"a command after --", s.words != nil},
 		{s.builtin.FirstFlag(), s.builtin.FirstFlag() != ""}} {
-		if one.given {
-			all = append(all, one.name)
+		if source.given {
+			all = append(all, source.name)
 		}
 	}
 	switch {
 	case len(all) > 1:
-		return command.Usagef("%s and %s exclude each other: which server is it?", all[0], all[1])
+		return command.Usagef("%s and %s exclude each other", all[0], all[1])
 	case s.from.Files != nil && s.id == "":
 		return command.Usagef("--config is for a server of the configuration").
 			WithHint("select one: -s ID")

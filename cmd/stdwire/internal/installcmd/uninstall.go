@@ -15,9 +15,10 @@ func UninstallCommand() command.Command {
 	return command.Command{
 		Name: "uninstall", Usage: "APP NAME [--workspace] [--print]",
 		Summary: "remove a server from an application",
-		Help: `Removes a server from the user's own file of an application, or with --workspace from the one in
-the working directory. All else in the file stays as it is, comments included. The file as it was
-is kept beside it, with .stdwire.bak added to its name. stdwire install lists the applications.
+		Help: `Removes a server from the user's own file of an application, or with --workspace from the file in
+the working directory. The rest of the file stays unchanged, comments included. A copy of the
+previous file is kept beside it, with .stdwire.bak added to the name. stdwire install lists the
+applications.
 
   stdwire uninstall cursor github`,
 		Make: func() (command.Grammar, command.Runner) {

@@ -1,4 +1,5 @@
-// Package load repeats a call of a tool, several at a time, and measures how long the calls take.
+// Package load runs load tests: it repeats a call of a tool, several calls at the same time, and
+// measures their latency.
 package load
 
 import (
@@ -29,33 +30,33 @@ const (
 const (
 	maxKinds = 20                     // of errors; further ones are counted together
 	interval = 500 * time.Millisecond // between reports
-	drain    = 5 * time.Second        // for the calls that are in flight when the time is over
+	drain    = 5 * time.Second        // time for calls in flight after the time of the plan
 )
 
-// A Plan says how often to call.
+// A Plan is the length and the concurrency of a load test.
 type Plan struct {
-	Calls       int           // at most
+	Calls       int           // maximum number of calls
 	Concurrency int           // calls in flight at the same time
-	Time        time.Duration // after which no call begins
+	Time        time.Duration // time after which no call begins
 }
 
 // Check returns a failure if the plan exceeds a limit.
 func (p Plan) Check() error {
 	switch {
 	case p.Calls < 1 || p.Calls > MaxCalls:
-		return command.BadArgs("the number of calls is from 1 to %d", MaxCalls)
+		return command.BadArgs("the number of calls must be from 1 to %d", MaxCalls)
 	case p.Concurrency < 1 || p.Concurrency > MaxConcurrency:
-		return command.BadArgs("the number of calls at the same time is from 1 to %d",
+		return command.BadArgs("the number of calls at the same time must be from 1 to %d",
 			MaxConcurrency)
 	case p.Time <= 0 || p.Time > MaxTime:
-		return command.BadArgs("the time is more than 0 and at most %s",
+		return command.BadArgs("the time must be more than 0 and at most %s",
 			command.ShortDuration(MaxTime))
 	}
 	return nil
 }
 
-// A Report is what the calls have shown so far. Times are in milliseconds, those of failed calls
-// included.
+// A Report has the results of a load test so far. Latencies are in milliseconds and include those
+// of failed calls.
 type Report struct {
 	Done       bool           `json:"done"` // false while it runs
 	Calls      int            `json:"calls"`
@@ -70,7 +71,7 @@ type Report struct {
 	MaxMs      float64        `json:"max_ms"`
 }
 
-// A run is a plan that is carried out.
+// A run is a load test in progress.
 type run struct {
 	plan  Plan
 	send  func(context.Context) error
@@ -85,9 +86,10 @@ type run struct {
 	last       time.Time // the end of the last call
 }
 
-// Run carries out a plan, which Check has approved. It calls send for each call, passes a report to
-// show twice a second, and returns the last one. When ctx ends, no further call begins, and those
-// in flight are cancelled; when the time of the plan is over, they have 5 more seconds.
+// Run runs the load test of a plan, which Check has accepted. It calls send for each call, passes a
+// report to show twice a second, and returns the last report. When ctx ends, no further call
+// begins, and calls in flight are cancelled. After the time of the plan, calls in flight get 5 more
+// seconds.
 func Run(ctx context.Context, p Plan, send func(context.Context) error, show func(Report)) Report {
 	r := &run{plan: p, send: send, began: time.Now(), kinds: map[string]int{}}
 	ending, cancel := context.WithTimeout(ctx, p.Time+drain)
@@ -119,7 +121,7 @@ func Run(ctx context.Context, p Plan, send func(context.Context) error, show fun
 	}
 }
 
-// next reports whether another call begins.
+// next reports whether another call may begin, and counts it.
 func (r *run) next(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -171,10 +173,10 @@ func (r *run) report() Report {
 	return report
 }
 
-// errToolFailed is the error of a result that reports one.
+// errToolFailed is the error of a call whose result has isError.
 var errToolFailed = errors.New("the tool reports an error")
 
-// ResultError returns the error of a call of a tool: err, or that the result reports one.
+// ResultError returns the error of a call of a tool: err, or an error if the result has isError.
 func ResultError(result json.RawMessage, err error) error {
 	if err == nil && string(jsonscan.Member(result, "isError")) == "true" {
 		return errToolFailed
@@ -182,7 +184,7 @@ func ResultError(result json.RawMessage, err error) error {
 	return err
 }
 
-// kindOf returns what errors of the same kind have in common.
+// kindOf returns the kind under which an error is counted.
 func kindOf(err error) string {
 	if e, ok := errors.AsType[*rpc.Error](err); ok {
 		return fmt.Sprintf("JSON-RPC error %d: %s", e.Code,

@@ -108,11 +108,11 @@ func TestPlanLimits(t *testing.T) {
 	good := Plan{Calls: MaxCalls, Concurrency: MaxConcurrency, Time: MaxTime}
 	assert.NilError(t, good.Check())
 	for want, bad := range map[string]Plan{
-		"number of calls is":               {0, 1, 1},
-		"number of calls is from":          {MaxCalls + 1, 1, 1},
+		"number of calls must be":          {0, 1, 1},
+		"number of calls must be from":     {MaxCalls + 1, 1, 1},
 		"number of calls at the same time": {1, MaxConcurrency + 1, 1},
-		"calls at the same time is from 1": {1, 0, 1},
-		"the time is more than 0":          {1, 1, 0},
+		"the same time must be from 1":     {1, 0, 1},
+		"time must be more than 0":         {1, 1, 0},
 		"at most 10m":                      {1, 1, MaxTime + 1},
 	} {
 		assert.ErrorContains(t, bad.Check(), want)

@@ -36,14 +36,14 @@ func (f *Flags) Given() string {
 	return ""
 }
 
-// ServeMetrics makes metrics be recorded for [Recorder.Metrics], if for nothing else.
+// ServeMetrics turns the recording of metrics on, for [Recorder.Metrics].
 func (f *Flags) ServeMetrics() { f.served = true }
 
 // Flags returns the flags.
 func (f *Flags) Flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--otlp", Value: "URL",
-			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: that of OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
+			Help: "send traces and metrics to an OpenTelemetry collector, such as http://localhost:4318 (default: OTEL_EXPORTER_OTLP_ENDPOINT, if set)",
 			Set: func(value string) error {
 				if value == "" {
 					return errors.New("the URL is empty")
@@ -52,7 +52,7 @@ func (f *Flags) Flags() []command.Flag {
 				return nil
 			}},
 		{Name: "--metrics", Value: "ADDR",
-			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; without a host it is 127.0.0.1",
+			Help: "serve metrics for Prometheus at /metrics of an address such as 127.0.0.1:9464, without a token; the default host is 127.0.0.1",
 			Set: func(value string) (err error) {
 				f.metrics, err = metricsAddress(value)
 				return err
@@ -63,8 +63,9 @@ func (f *Flags) Flags() []command.Flag {
 // flushTimeout is how long the end of a command waits for the collector.
 const flushTimeout = 3 * time.Second
 
-// A Recorder records traces and metrics. If the user has not asked for them, nothing is recorded
-// and its methods change nothing; nor do Logger, Server, Client and Handler of a nil Recorder.
+// A Recorder records traces and metrics. If the user has not asked for them, it records nothing,
+// and its methods have no effect. Logger, Server, Client and Handler may be called on a nil
+// Recorder.
 type Recorder struct {
 	*telemetry.Telemetry // nil if nothing is recorded
 
@@ -126,8 +127,8 @@ func (r *Recorder) Close() {
 	r.exporter.Close(ctx)
 }
 
-// export passes spans and metrics to the exporter at their intervals until ctx ends, and then once
-// more.
+// export passes spans and metrics to the exporter at their intervals until ctx ends, and then a
+// last time.
 func (r *Recorder) export(ctx context.Context) {
 	spans := time.NewTicker(r.config.Batch.Delay)
 	defer spans.Stop()

@@ -36,7 +36,7 @@ func PrintDefinition(out *term.Output, tool *mcp.Tool) {
 		parameterTable(form.NewSchema(tool.InputSchema).Limited(), columns))
 }
 
-// behavior says what the annotations of a tool promise, with the defaults of absent ones
+// behavior describes the annotations of a tool, with the defaults of absent ones
 // (2026-07-28, ToolAnnotations).
 func behavior(a *mcp.ToolAnnotations) string {
 	switch {

@@ -45,7 +45,7 @@ func PrintFindings(out *term.Output, found []scan.Finding) {
 	}
 }
 
-// A ScanSummary counts what a scan looked at and found.
+// A ScanSummary has the numbers of scanned definitions and of findings.
 type ScanSummary struct {
 	Servers   int            `json:"servers"`
 	Tools     int            `json:"tools"`

@@ -1,5 +1,6 @@
-// Package output prints what servers return, for people, as JSON or raw: results of tools, contents
-// of resources, lists, signatures of tools, findings of a scan; and saves binary content to files.
+// Package output prints the results of servers, for people, as JSON or raw: results of tools,
+// contents of resources, lists, signatures of tools, findings of a scan; and saves binary content
+// to files.
 package output
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A Printer prints what a server returned and saves binary content.
+// A Printer prints the results of a server and saves binary content.
 type Printer struct {
 	Std *term.Streams
 	// text: for people; raw: the content alone; json: nothing, because the caller prints the result

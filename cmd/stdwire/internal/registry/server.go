@@ -82,7 +82,7 @@ type Argument struct {
 }
 
 // ErrOther is the error of Parse for JSON that is no server.json.
-var ErrOther = errors.New("this is no server.json")
+var ErrOther = errors.New("this is not a server.json")
 
 var (
 	namePattern    = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)

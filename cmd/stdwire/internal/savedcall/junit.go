@@ -32,16 +32,16 @@ func JUnit(name string, outcomes []Outcome) ([]byte, error) {
 	suite := junitSuite{Name: name, Tests: len(outcomes)}
 	total := 0.0
 	for _, o := range outcomes {
-		one := junitCase{Name: o.Name, Class: name, Time: seconds(o.Ms)}
+		testCase := junitCase{Name: o.Name, Class: name, Time: seconds(o.Ms)}
 		if o.Server != "" {
-			one.Class += "." + o.Server
+			testCase.Class += "." + o.Server
 		}
 		if len(o.Failures) > 0 {
 			suite.Failures++
-			one.Failure = &junitFailure{o.Failures[0], strings.Join(o.Failures, "\n")}
+			testCase.Failure = &junitFailure{o.Failures[0], strings.Join(o.Failures, "\n")}
 		}
 		total += o.Ms
-		suite.Cases = append(suite.Cases, one)
+		suite.Cases = append(suite.Cases, testCase)
 	}
 	suite.Time = seconds(total)
 	text, err := xml.MarshalIndent(suite, "", "  ")

@@ -39,7 +39,7 @@ type File struct {
 	Calls []Call `json:"calls"`
 }
 
-// A Call is a request and what is expected of it.
+// A Call is a request with its expectation.
 type Call struct {
 	Name      string          `json:"name"`
 	Server    string          `json:"server,omitempty"` // its id
@@ -50,7 +50,7 @@ type Call struct {
 	Expect    Expectation     `json:"expect,omitzero"`
 }
 
-// An Expectation is what is expected of a call. The zero value expects that it succeeds.
+// An Expectation describes the expected outcome of a call. The zero value expects success.
 type Expectation struct {
 	Error  json.RawMessage            `json:"error,omitempty"`  // a number, or "isError"
 	Schema json.RawMessage            `json:"schema,omitempty"` // of the result
@@ -65,7 +65,7 @@ const (
 
 const isError = `"isError"`
 
-// Parse reads a file of calls. The error names the call and what is wrong with it.
+// Parse reads a file of calls. The error names the call and its defect.
 func Parse(text []byte) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
@@ -151,15 +151,15 @@ func (c *Call) Request() (method string, params json.RawMessage) {
 	return mcp.MethodCallTool, append(append(append(text, `,"arguments":`...), arguments...), '}')
 }
 
-// An Outcome is what came of a call.
+// An Outcome is the outcome of a call.
 type Outcome struct {
 	Name     string   `json:"name"`
 	Server   string   `json:"server,omitempty"`
 	Ms       float64  `json:"ms"`
-	Failures []string `json:"failures"` // what was not as expected, each on one line
+	Failures []string `json:"failures"` // the differences from the expectation, one line each
 }
 
-// Run makes the calls of a file, one after another, by send, and returns what came of them. After
+// Run makes the calls of a file with send, one after another, and returns their outcomes. After
 // ctx has ended, the rest fails.
 func (f *File) Run(ctx context.Context,
 	send func(ctx context.Context, c *Call) (json.RawMessage, error)) []Outcome {
@@ -181,7 +181,7 @@ func (f *File) Run(ctx context.Context,
 	return outcomes
 }
 
-// failures returns how a result or error differs from what is expected.
+// failures returns the differences of a result or error from the expectation.
 func (e *Expectation) failures(result json.RawMessage, err error,
 	took time.Duration) (all []string) {
 	add := func(format string, args ...any) {

@@ -13,7 +13,7 @@ type App struct {
 	URI         string
 	HTML        string
 	Origins     []string // that the page may use, such as https://*.example.com
-	Invalid     []string // what it asks for that is no origin
+	Invalid     []string // requested origins that are invalid
 	Permissions []string // features of the browser, such as camera
 }
 
@@ -35,8 +35,8 @@ var foreignSources = []func() *regexp.Regexp{
 	lazyregexp.New(`\burl\(\s*["']?((?:https?:)?//[^/"'\s)?#]+)`),
 }
 
-// appOrigins finds origins that a page uses and does not declare: what it loads from them is
-// blocked by a careful host, and is a way out at another.
+// appOrigins finds origins that a page uses and does not declare. A careful host blocks resources
+// of such origins; in other hosts the page can send data to them.
 func appOrigins(server string, a *App) (found []Finding) {
 	seen := map[string]bool{}
 	for _, pattern := range foreignSources {
@@ -95,8 +95,8 @@ func appScripts(server string, a *App) (found []Finding) {
 	return found
 }
 
-// appAccess finds what a page asks the host for: features of the browser, origins without
-// encryption or with wildcards, and what is no origin.
+// appAccess finds requests of a page to the host: features of the browser, origins without
+// encryption or with wildcards, and invalid origins.
 func appAccess(server string, a *App) (found []Finding) {
 	add := func(s Severity, what, evidence string) {
 		if len(found) < maxPerRule {
@@ -117,7 +117,7 @@ func appAccess(server string, a *App) (found []Finding) {
 		add(severity, what, strings.Join(a.Permissions, ", "))
 	}
 	for _, origin := range a.Invalid {
-		add(High, "the page asks for something that is no origin", origin)
+		add(High, "the page requests an invalid origin", origin)
 	}
 	for _, origin := range a.Origins {
 		scheme, host, _ := strings.Cut(strings.ToLower(origin), "://")

@@ -153,7 +153,7 @@ func nearName(w *scanner) (found []Finding) {
 
 var separators = strings.NewReplacer("_", "", "-", "", ".", "")
 
-// skeleton reduces a name to what it looks like. Names with the same skeleton are easily confused.
+// skeleton reduces a name to its appearance. Names with the same skeleton are easily confused.
 func skeleton(name string) string {
 	return strings.Map(func(r rune) rune {
 		if classOf(r) != visible {

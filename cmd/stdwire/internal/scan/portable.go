@@ -12,11 +12,11 @@ import (
 // A PortabilityRule is about something in a tool that the API of a model refuses. Such an API
 // usually refuses the whole request, with all tools in it.
 type PortabilityRule struct {
-	Tools  string // the tools that have it, such as "tools with …"
-	What   string // what is wrong at the place, and who refuses it
+	Tools  string // a phrase for the affected tools, such as "tools with …"
+	What   string // the defect at the place, and which APIs refuse it
 	Remedy string
-	// Converted is set if hosts usually convert it for the API, and so lose what it says. Scan does
-	// not report it.
+	// Converted is set if hosts usually convert the schema for the API, and so lose a constraint.
+	// Scan does not report it.
 	Converted bool
 
 	name   func(name string) bool
@@ -53,7 +53,7 @@ var strictKeywords = strings.Fields(`allOf oneOf not if then else dependentRequi
 // maxStrictDepth is the number of levels of objects that OpenAI takes with "strict": true.
 const maxStrictDepth = 10
 
-// PortabilityRules returns the rules about what the APIs of models refuse.
+// PortabilityRules returns the rules about features of tools that the APIs of models refuse.
 func PortabilityRules() []PortabilityRule {
 	return []PortabilityRule{
 		{Tools: "tools whose names are longer than 64 bytes",
@@ -169,7 +169,7 @@ func refusedProperties(s *subschema, found func(where, evidence string)) {
 	}
 }
 
-// walkSchema calls visit for a schema and all schemas in it. It skips what is no object.
+// walkSchema calls visit for a schema and all schemas in it that are objects.
 func walkSchema(schema []byte, where string, depth int, visit func(*subschema)) {
 	if len(schema) == 0 || schema[0] != '{' {
 		return
@@ -262,7 +262,7 @@ func unportableTool(_ *scanner, d *definition) (found []Finding) {
 				"2026-07-28 take no list with it")
 		}
 		if required := jsonscan.Member(schema, "required"); required != nil && required[0] != '[' {
-			add(member+".required", "it is no array; strict clients take no list with it")
+			add(member+".required", "it is not an array; strict clients refuse lists with such a tool")
 		}
 	}
 	for _, r := range PortabilityRules() {

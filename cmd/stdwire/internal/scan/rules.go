@@ -41,58 +41,58 @@ func ruleTable() []rule {
 		{Rule: Rule{
 			ID: "hidden-unicode", Severity: High, Title: "Invisible text",
 			Help: "Characters that are not drawn carry text that a model reads and people do not see, or make text look like another. Tag characters and " +
-				"variation selectors can spell whole sentences. What emoji, and scripts written from right to left or with joined letters, need is not " +
+				"variation selectors can spell whole sentences. Characters that emoji need, and scripts written from right to left or with joined letters, are not " +
 				"reported.",
 			Advice: "Look at the text with the hidden characters spelled out. If they spell something, do not use the server; otherwise ask its maker to remove them.",
 		}, injection: true, text: hiddenUnicode},
 		{Rule: Rule{
 			ID: "mixed-script-name", Severity: High,
 			Title:  "A name with letters of another script that look like its own",
-			Help:   "A name such as reаd_file with a Cyrillic а is another name than the one that people see and confirm.",
+			Help:   "A name such as reаd_file with a Cyrillic а differs from the name that people see and confirm.",
 			Advice: "Do not use the tool: there is no honest reason to mix scripts within a word of a name.",
 		}, text: mixedScript},
 		{Rule: Rule{
 			ID: "terminal-escape", Severity: High, Title: "Sequences that a terminal obeys",
-			Help:   "Escape sequences in a definition hide or overwrite what a terminal shows, so that a reviewer sees other text than the model.",
+			Help:   "Escape sequences in a definition hide or overwrite text on a terminal, so that a reviewer sees other text than the model.",
 			Advice: "Look at the text with the sequences spelled out, and do not use the server if they hide something.",
 		}, injection: true, text: terminalEscape},
 		{Rule: Rule{
 			ID: "hidden-layout", Severity: Medium, Title: "Text that is out of sight",
-			Help:   "Behind a screen of white space, or in a comment, text is read by the model and not by the user who approves the tool.",
+			Help:   "Text after a screen of white space, or in a comment, is read by the model and not by the user who approves the tool.",
 			Advice: "Read the text to its end.",
 		}, injection: true, text: hiddenLayout},
 		{Rule: Rule{
 			ID: "override-instructions", Severity: High,
 			Title:  "The model is told to set instructions aside",
-			Help:   "A definition tells what a tool is for. Text that tries to replace the user's instructions is an attack (tool poisoning).",
+			Help:   "A definition describes the purpose of a tool. Text that tries to replace the user's instructions is an attack (tool poisoning).",
 			Advice: doNotUse,
 		}, injection: true, text: matches(overrideInstructions, true)},
 		{Rule: Rule{
 			ID: "conceal-from-user", Severity: High, Title: "Something is to be kept from the user",
-			Help:   "A definition that asks the model not to tell its user what is done hides something.",
+			Help:   "A definition that asks the model to keep its actions from the user hides something.",
 			Advice: doNotUse,
 		}, injection: true, text: matches(concealFromUser, false)},
 		{Rule: Rule{
 			ID: "instruction-tag", Severity: High,
 			Title:  "Text dressed up as instructions from elsewhere",
-			Help:   "Tags such as <IMPORTANT> and the marks with which models tell who speaks make a definition look like instructions of the host or the user.",
+			Help:   "Tags such as <IMPORTANT>, and the tokens that separate the roles of a conversation, make a definition look like instructions of the host or the user.",
 			Advice: doNotUse,
 		}, injection: true, text: matches(instructionTags, false)},
 		{Rule: Rule{
 			ID: "tool-precedence", Severity: Medium,
 			Title:  "The model is told when to use other tools",
-			Help:   "A tool that wants to be called before or in place of all others sees, and may change, what is meant for them.",
+			Help:   "A tool that asks to be called before or in place of all others sees, and may change, the data meant for them.",
 			Advice: "Ask whether the tool needs that for what it does. If not, leave it out.",
 		}, injection: true, text: matches(toolPrecedence, true)},
 		{Rule: Rule{
 			ID: "asks-for-context", Severity: Medium,
 			Title:  "The model is asked for what it was told",
-			Help:   "Arguments that are to be filled with the conversation or the system prompt hand all of it to the server.",
+			Help:   "Arguments for the conversation or the system prompt send all of it to the server.",
 			Advice: "Ask whether the tool needs that for what it does. If not, leave it out.",
 		}, injection: true, text: matches(asksForContext, true)},
 		{Rule: Rule{
 			ID: "asks-for-secrets", Severity: High, Title: "The model is asked for secrets",
-			Help:   "Text that has the model read key files, configurations or credentials and pass them on steals them. That a text only names such files is low.",
+			Help:   "Text that makes the model read and send key files, configurations or credentials steals them. Text that only names such files is of low severity.",
 			Advice: doNotUse,
 		}, injection: true, text: matches(asksForSecrets, true)},
 		{Rule: Rule{
@@ -103,18 +103,18 @@ func ruleTable() []rule {
 		}, injection: true, text: matches(sendsDataOut, true)},
 		{Rule: Rule{
 			ID: "image-beacon", Severity: Medium, Title: "An image whose address carries data",
-			Help:   "Where text of the model is rendered, an image is fetched as soon as it is shown: data in its address is sent away without a click.",
+			Help:   "When a host renders the model's text, it fetches each image at once: data in the image's URL leaves the machine without a click.",
 			Advice: "Do not render images that a model writes, and ask why the definition has one.",
 		}, injection: true, text: matches(imageBeacons, false)},
 		{Rule: Rule{
 			ID: "encoded-text", Severity: High, Title: "Text in base64 or hexadecimal digits",
-			Help:   "Models read encoded text, people do not: it is a way to hide instructions.",
+			Help:   "Models can read encoded text and people cannot, so it can hide instructions.",
 			Advice: "Read the text that is encoded.",
 		}, injection: true, text: encodedText},
 		{Rule: Rule{
 			ID: "suspicious-download", Severity: High,
 			Title:  "A skill has something downloaded and run",
-			Help:   "A model follows a skill with the tools of its host. What a skill downloads is not in its digests, and may be another thing tomorrow.",
+			Help:   "A model follows a skill with the tools of its host. The digests of a skill do not cover its downloads, which may change at any time.",
 			Advice: "Look at what is downloaded, and do not use the skill unless it can do without, or the download is pinned to a digest.",
 		}, text: inSkill(matches(suspiciousDownloads, true))},
 		{Rule: Rule{
@@ -124,7 +124,7 @@ func ruleTable() []rule {
 		}, text: inSkill(matches(malware, true))},
 		{Rule: Rule{
 			ID: "insistence", Severity: Info, Title: "Insistent wording",
-			Help:   "\"You must\" and words in upper case are in many descriptions, harmless ones too. With other findings, they are a sign.",
+			Help:   "\"You must\" and words in upper case are common, also in harmless descriptions. Beside other findings they are suspicious.",
 			Advice: "Nothing, if there is nothing else about the tool.",
 		}, text: matches(insistence, false)},
 		{Rule: Rule{
@@ -134,12 +134,12 @@ func ruleTable() []rule {
 		}, injection: true, text: shadowing},
 		{Rule: Rule{
 			ID: "same-name", Severity: Medium, Title: "Two tools of one name",
-			Help:   "Where names are not kept apart by server, which of the tools is called depends on chance, or on which server came last.",
+			Help:   "If a host does not distinguish names by server, chance or the order of the servers decides which tool is called.",
 			Advice: "Use a host that puts the server's ID before the names, or leave one of the tools out.",
 		}, scanner: sameName},
 		{Rule: Rule{
 			ID: "near-name", Severity: Medium, Title: "Names that are taken for each other",
-			Help:   "Names one letter apart, or that only look the same, lead models and people to call one tool when they mean the other.",
+			Help:   "Names that differ in one letter, or only look the same, make models and people call the wrong tool.",
 			Advice: "Check whether one of the servers imitates the other. If not, nothing needs to be done.",
 		}, scanner: nearName},
 		{Rule: Rule{
@@ -157,41 +157,41 @@ func ruleTable() []rule {
 		{Rule: Rule{
 			ID: "remote-schema", Severity: Medium,
 			Title:  "A schema that refers to another document",
-			Help:   "A $ref to a URL lets its host change a definition after its review, and see who reads it.",
+			Help:   "A $ref to a URL lets the host of the URL change a definition after its review, and see who reads it.",
 			Advice: "Do not fetch it. Ask the server's maker to put it into the schema.",
 		}, text: remoteSchema},
 		{Rule: Rule{
 			ID: "context-parameter", Severity: Medium,
 			Title:  "An argument that asks for what the model was told",
-			Help:   "Models fill an argument such as conversation_history with what its name asks for, even if nothing says what it is for.",
+			Help:   "Models fill an argument such as conversation_history by its name, even if it has no description.",
 			Advice: "Ask what it is for. If the tool does not need it, leave the tool out.",
 		}, definition: contextParameters},
 		{Rule: Rule{
 			ID: "secret-in-config", Severity: Medium, Title: "A secret in a configuration",
-			Help:   "Secrets in configurations are copied, committed and backed up with them; those on command lines are seen by every process of the machine.",
+			Help:   "Secrets in configurations are copied, committed and backed up with them; every process of the machine can see those on command lines.",
 			Advice: "Keep it in the environment or a store of secrets, refer to it as ${NAME}, and replace it if others have seen it.",
 		}, config: configSecrets},
 		{Rule: Rule{
 			ID: "app-access", Severity: Medium, Title: "A page that asks for much",
-			Help:   "The page of an app gets what it asks for if the host grants it: the camera, the microphone, the place, and the origins that it talks to.",
+			Help:   "A host may grant the page of an app its requests: the camera, the microphone, the location, and the origins that it connects to.",
 			Advice: "Ask what the page needs it for, and do not grant the rest.",
 		}, app: appAccess},
 		{Rule: Rule{
 			ID: "app-foreign-origin", Severity: Medium,
 			Title:  "A page that uses an origin that it does not declare",
-			Help:   "A host blocks what the metadata of an app does not declare. At a host that does not, the page can load its script from there, or send away what it shows.",
+			Help:   "A host should block origins that the metadata of an app does not declare. If it does not, the page can load scripts from them, or send data to them.",
 			Advice: "Ask the server's maker why. Use apps only with a host that enforces the policy.",
 		}, app: appOrigins},
 		{Rule: Rule{
 			ID: "app-blocked-script", Severity: Low,
 			Title:  "A page with scripts that its policy does not allow",
-			Help:   "The policy of apps allows the scripts in the page, not code that is made of text, nor code in addresses. It is how a page hides what it does from its reviewer.",
+			Help:   "The security policy of apps allows the scripts in the page, but neither code generated from text nor code in URLs. A page can hide its purpose from a reviewer with such code.",
 			Advice: "Look at what the code does.",
 		}, app: appScripts},
 		{Rule: Rule{
 			ID: "malformed-definition", Severity: Medium,
 			Title:  "A definition that is malformed or ambiguous",
-			Help:   "Programs differ in how they read a duplicate member: what one shows is not what another gives to the model.",
+			Help:   "Programs differ in how they read a duplicate member: a reviewer may see another value than the model.",
 			Advice: "Leave it out.",
 		}, definition: malformedDefinition},
 		{Rule: Rule{

@@ -16,9 +16,8 @@ import (
 )
 
 // A configuration file decides which programs are started, and a client with file tools may be able
-// to write it. So the gateway applies only the changes of a file that reduce what it offers: that
-// remove or disable servers, or offer fewer of their tools. All other changes wait for the
-// operator.
+// to write it. So the gateway applies by itself only changes that remove or disable servers, or
+// offer fewer of their tools. All other changes wait for the operator.
 
 // An acceptedServer is a server as the operator accepted it, less what changes of its file have
 // removed since.
@@ -46,16 +45,16 @@ func (r resolution) equal(o resolution) bool {
 	return fmt.Sprint(r.err) == fmt.Sprint(o.err) && reflect.DeepEqual(r.endpoint, o.endpoint)
 }
 
-// An Acceptance selects the waiting changes that the operator accepts: all, or one. If the digest
-// of the one is not "", the change must have that digest.
+// An Acceptance selects the waiting changes that the operator accepts: all, or one. If change has a
+// digest, the waiting change must have the same digest.
 type Acceptance struct {
-	All bool
-	one ops.Release
+	All    bool
+	change ops.Release
 }
 
 func (r Acceptance) includes(kind, name, digest string) bool {
-	return r.All || r.one.Kind == kind && r.one.Name == name &&
-		(r.one.SHA256 == "" || r.one.SHA256 == digest)
+	return r.All || r.change.Kind == kind && r.change.Name == name &&
+		(r.change.SHA256 == "" || r.change.SHA256 == digest)
 }
 
 // The reasons for which a change waits, and how to accept it.
@@ -73,7 +72,7 @@ const (
 )
 
 // checkServer returns the part of a server that may be offered; its ID is empty if nothing may be
-// offered. why is the reason if that is not the whole definition, else "".
+// offered. If that is not the whole definition, why is the reason.
 func (st *Reloader) checkServer(s *config.Server, env *config.Environment,
 	by Acceptance) (o acceptedServer, why string) {
 	was, there := st.accepted[s.ID]
@@ -186,7 +185,7 @@ func (st *Reloader) allWaiting() []ops.Waiting {
 
 // Accept accepts the waiting change of one server or profile.
 func (st *Reloader) Accept(ctx context.Context, what ops.Release) error {
-	err := st.Reload(ctx, Acceptance{one: what})
+	err := st.Reload(ctx, Acceptance{change: what})
 	for _, w := range st.allWaiting() {
 		switch {
 		case w.Kind != what.Kind || w.Name != what.Name:

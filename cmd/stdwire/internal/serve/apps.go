@@ -12,8 +12,7 @@ import (
 // behind a gateway can have it.
 const listURI = "ui://_stdwire/files.html"
 
-// addApps adds the apps of the built-in operations that the catalog has, and that are tools of
-// their own.
+// addApps adds the apps of those built-in operations of the catalog that are separate tools.
 func addApps(s *server.Server, catalog *dispatch.Catalog, projection server.Projection) error {
 	if projection != server.ToolPerOperation || !slices.ContainsFunc(catalog.Operations(),
 		func(op *dispatch.Operation) bool { return op.Name() == "fs.list" }) {

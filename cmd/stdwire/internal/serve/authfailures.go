@@ -6,7 +6,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// authFailures counts the requests over HTTP that are refused for want of authorization.
+// authFailures counts the HTTP requests that are refused because they are not authorized.
 var authFailures = telemetry.Instrument{Name: "stdwire.http.authorization.failures",
 	Unit: "{request}", Description: "Requests without a valid token or certificate."}
 

@@ -87,7 +87,7 @@ func (b *bearerToken) check(std *term.Streams, log *slog.Logger) (func(*http.Req
 	return func(r *http.Request) error { return checkBearer(r, want()) }, nil
 }
 
-// tokenDigest returns what is compared in place of a token, in a time that does not depend on it.
+// tokenDigest returns the digest of a token. Digests can be compared in constant time.
 func tokenDigest(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
 // checkBearer returns an error unless a request has the bearer token with this digest.

@@ -17,20 +17,20 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-// clientLanes name the lanes of clients while a gateway is watched. A connection or session has a
-// lane of its own, and so have the modern requests over HTTP that come from one principal, address
-// and program.
+// clientLanes assign lanes to clients while a gateway is watched. Each connection and each session
+// has its own lane. Modern requests over HTTP that come from the same principal, address and
+// program share one.
 type clientLanes struct {
 	mu    sync.Mutex
 	conns map[*server.Conn]*laneUse
 	all   []*clientLane
 	slots *quota.Pool
-	last  int // number of the last lane, of earlier watches too
+	last  int // number of the last lane, counted over all watches
 }
 
 const (
-	// maxClientLanes is the number of lanes that clients have until the watch ends. One principal
-	// gets half of what others leave. Further clients share a lane.
+	// maxClientLanes is the greatest number of lanes of clients in a watch. One principal gets at
+	// most half of what the others leave. Further clients share a lane.
 	maxClientLanes  = 64
 	maxLaneText     = 40 // columns of a name in the name of a lane
 	otherClientLane = "other clients"
@@ -40,20 +40,20 @@ const (
 type clientLane struct {
 	name   string
 	sender sender
-	uses   int // connections and HTTP requests that it is the lane of
+	uses   int // connections and HTTP requests that have this lane
 }
 
-// A sender is what is known of a client without a connection.
+// A sender identifies a client that has no connection of its own.
 type sender struct {
 	principal string // as authenticated
 	address   string // IP address; "" for a stream
-	program   string // the name that the client has given itself
+	program   string // the name in clientInfo, which is not verified
 }
 
-// A laneUse is a lane that a connection has until it ends.
+// A laneUse is the use of a lane by a connection, until the connection ends.
 type laneUse struct {
 	lane *clientLane
-	stop func() bool // makes the end of the connection have no effect
+	stop func() bool // cancels what would run at the end of the connection
 }
 
 func newClientLanes() *clientLanes {
@@ -81,7 +81,7 @@ type httpExchange struct {
 
 type exchangeKey struct{}
 
-// handler makes the messages of one HTTP exchange have the same lane.
+// handler gives all messages of an HTTP exchange the same lane.
 func (w *watchedMessages) handler(next http.Handler) http.Handler {
 	if w == nil {
 		return next
@@ -104,10 +104,10 @@ func (w *watchedMessages) handler(next http.Handler) http.Handler {
 func (l *clientLanes) lane(ctx context.Context, frame []byte) string {
 	conn := server.ConnFrom(ctx)
 	if conn == nil {
-		return otherClientLane // refused before its sender was known
+		return otherClientLane // the request was refused before its sender was known
 	}
 	e, _ := ctx.Value(exchangeKey{}).(*httpExchange)
-	lasts := conn.Context().Done() != nil // it is a stream or session
+	persistent := conn.Context().Done() != nil // conn is a stream or session
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if use := l.conns[conn]; use != nil {
@@ -118,13 +118,13 @@ func (l *clientLanes) lane(ctx context.Context, frame []byte) string {
 		found = e.lane
 	}
 	if found == nil {
-		method, program := introduction(frame)
+		method, program := clientInfo(frame)
 		from := sender{program: cmp.Or(program, conn.ClientName())}
 		from.principal, _ = ctx.Value(dispatch.PrincipalKey{}).(string)
 		if e != nil {
 			from.address = e.address
 		}
-		found = l.find(from, lasts || method == mcp.MethodInitialize)
+		found = l.find(from, persistent || method == mcp.MethodInitialize)
 		if found == nil {
 			return otherClientLane
 		}
@@ -133,13 +133,13 @@ func (l *clientLanes) lane(ctx context.Context, frame []byte) string {
 			found.uses++
 		}
 	}
-	if lasts {
+	if persistent {
 		l.use(conn, found)
 	}
 	return found.name
 }
 
-// use makes a lane that of a connection until it ends. mu must be held.
+// use assigns a lane to a connection until the connection ends. mu must be held.
 func (l *clientLanes) use(conn *server.Conn, lane *clientLane) {
 	lane.uses++
 	use := &laneUse{lane: lane}
@@ -163,8 +163,8 @@ func (l *clientLanes) end(e *httpExchange) {
 	}
 }
 
-// find returns the lane of a sender: one that no connection or request has now, if alone is set. It
-// returns nil if there are too many. mu must be held.
+// find returns the lane of a sender, or nil if there are too many lanes. If alone is set, no
+// connection or request uses the lane now. mu must be held.
 func (l *clientLanes) find(from sender, alone bool) *clientLane {
 	for _, lane := range l.all {
 		if lane.sender == from && (!alone || lane.uses == 0) {
@@ -180,8 +180,8 @@ func (l *clientLanes) find(from sender, alone bool) *clientLane {
 	return lane
 }
 
-// lane returns the name of a lane. Its beginning is the same whatever the client calls itself, and
-// no server's id has a space.
+// lane returns the name of a lane. It begins with text that a client cannot choose, and it has a
+// space, so it differs from the id of every server.
 func (s sender) lane(number int) string {
 	name := fmt.Sprintf("client %d", number)
 	if s.principal != "" && s.principal != tokenPrincipal {
@@ -193,9 +193,8 @@ func (s sender) lane(number int) string {
 	return name
 }
 
-// introduction returns the method of a message, and the name that its client gives itself in it, if
-// any.
-func introduction(frame []byte) (method, program string) {
+// clientInfo returns the method of a message, and the name of the client in its clientInfo, or "".
+func clientInfo(frame []byte) (method, program string) {
 	frame = bytes.TrimSpace(frame)
 	if jsonscan.Valid(frame) != nil || frame[0] != '{' {
 		return "", "" // a batch, or malformed

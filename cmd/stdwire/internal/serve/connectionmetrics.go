@@ -4,8 +4,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// addSessionMetrics adds the number of sessions to t, which may be nil. transports return how many
-// there are now.
+// addSessionMetrics adds the number of sessions to t, which may be nil. Each function of transports
+// returns the current number of one transport.
 func addSessionMetrics(t *telemetry.Telemetry, transports map[string]func() int) {
 	t.Gauge(telemetry.Instrument{Name: "stdwire.server.sessions", Unit: "{session}",
 		Description: "Clients with a stream of their own, or a session over HTTP, by transport. Clients of the modern era have no sessions over HTTP.",
@@ -17,7 +17,8 @@ func addSessionMetrics(t *telemetry.Telemetry, transports map[string]func() int)
 		})
 }
 
-// addConnectionMetrics adds what an HTTP server has open to t, which may be nil.
+// addConnectionMetrics adds the numbers of open HTTP connections and streams to t, which may be
+// nil.
 func addConnectionMetrics(t *telemetry.Telemetry, l *limitListener, e *endpoints) {
 	for _, m := range []struct {
 		telemetry.Instrument

@@ -133,7 +133,7 @@ func (e *endpoints) all() []*endpoint {
 	return append(slices.Collect(maps.Values(e.profiles)), e.main)
 }
 
-// stats adds up the numbers of all endpoints.
+// stats returns the sum of the statistics of all endpoints.
 func (e *endpoints) stats() (sum streamable.Stats) {
 	e.mu.Lock()
 	registered := e.options != nil

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A fileValue is what some files contain, read again when they have changed. It looks for changes
-// when the value is used, once a second at most. It keeps the last value if the files are missing
-// or wrong, which it logs.
+// A fileValue is a value that is parsed from files, and parsed again when they have changed. It
+// checks the files when the value is used, once a second at most. If the files are missing or
+// invalid, it keeps the last value and logs the error.
 type fileValue[T any] struct {
 	what  string // the value, in messages
 	paths []string
@@ -23,7 +23,7 @@ type fileValue[T any] struct {
 	sum     [sha256.Size]byte // of the contents
 	prints  []fingerprint     // of the files that were read last
 	checked time.Time
-	failure string // that was logged
+	failure string // the last error that was logged
 }
 
 // load reads the files for the first time.
@@ -70,7 +70,7 @@ func (v *fileValue[T]) check() {
 	}
 }
 
-// reload reads the files and reports whether the contents are others. On an error it changes
+// reload reads the files and reports whether their contents have changed. On an error it changes
 // nothing, and the next check reads them again.
 func (v *fileValue[T]) reload() (changed bool, err error) {
 	v.prints = nil

@@ -20,7 +20,7 @@ import (
 func BridgeCommand() command.Command {
 	return command.Command{
 		Name: "bridge", Usage: "[--framing newline|content-length | --http ADDR] [FLAG]… -- SERVER-COMMAND… | --url URL [--header NAME:VALUE]… [--http ADDR] [FLAG]…",
-		Summary: "let a client use a server of another framing or transport",
+		Summary: "connect a client to a server with another framing or transport",
 		Help: `Without --http and --url it converts framings. In MCP a message is a line; in the Language
 Server Protocol it has a Content-Length. The client is answered in its own framing; the server
 gets the other one, or that of --framing. White space is removed from a message that must become
@@ -30,19 +30,19 @@ one line. Output of the server that is not a message goes to stderr.
   stdwire bridge --framing newline -- npx -y @modelcontextprotocol/server-memory
 
 --http serves a command over Streamable HTTP at /mcp; --url serves a server at a URL on stdin
-and stdout; with both, a server at a URL is served at another. The bridge speaks every revision
-on both sides. It starts the server, or connects to it, first, and fails if that fails. A server
-that ends later is started again, and calls wait for it. Over HTTP all clients share one
-process, which has the environment and the stderr of the bridge. Definitions, results, progress,
-cancellation, changes and the server's questions pass unchanged.
+and stdout; with both, a server at a URL is served at another URL. The bridge speaks every revision
+on both sides. It first starts the server, or connects to it, and ends if that fails. A server that
+ends later is started again, and calls wait for it. Over HTTP all clients share one process, which
+has the environment and the stderr of the bridge. Definitions, results, progress, cancellation,
+changes and the server's questions are forwarded unchanged.
 
   stdwire bridge --http 127.0.0.1:8080 -- npx -y some-server
   stdwire bridge --url https://example.com/mcp --header Authorization:@token.txt
 
-The server sees stdwire as its client, with every capability but roots, and gets an error where
-the actual client cannot answer. A server of a revision before 2026-07-28 does not say to which
-call a question belongs; with several calls in flight its question is refused. The bridge waits
-for tasks and does not pass them on, nor log messages, extensions and experimental capabilities.`,
+The client of the server is stdwire, which declares every capability except roots. A request that
+the actual client cannot answer gets an error. A server of a revision before 2026-07-28 does not say
+to which call a question belongs; with several calls in flight its question is refused. The bridge
+waits for tasks itself. It does not forward log messages, extensions and experimental capabilities.`,
 		Make: func() (command.Grammar, command.Runner) {
 			b := &framingBridge{known: make(chan struct{})}
 			x := new(transportBridge)

@@ -20,7 +20,7 @@ import (
 	"github.com/stdwire/stdwire/server"
 )
 
-const megabyte = 1000_000 // as sizes are shown
+const megabyte = 1000_000 // decimal, as in the sizes that are printed
 
 // A GatewayConfig selects the configured servers that stdwire serve offers, and how.
 type GatewayConfig struct {
@@ -75,7 +75,7 @@ func (m *GatewayConfig) flags() []command.Flag {
 		hookFlag(&m.before, "--before",
 			"run this command before each call of a tool of these servers, to see, change or refuse it"),
 		hookFlag(&m.after, "--after",
-			"run this command after each, to see, change or refuse the result"),
+			"run this command after each call of a tool of these servers, to see, change or refuse the result"),
 	)
 }
 
@@ -112,8 +112,8 @@ func (m *GatewayConfig) check() error {
 	return nil
 }
 
-// loadLimits reads the limits of the configuration. Other errors than those of the configuration
-// itself are reported by Start.
+// loadLimits reads the limits of the configuration. It returns only errors of the configuration
+// itself; Start reports others.
 func (m *GatewayConfig) loadLimits() error {
 	c, _, err := m.Load()
 	if err == nil {
@@ -184,7 +184,7 @@ func RememberDir() string {
 // digest identifies a configured server's definition for the cached lists.
 func digest(s *config.Server) string { return command.Version() + " " + s.Digest() }
 
-// RememberedTools returns the tools of a configured server that are remembered from its last start.
+// RememberedTools returns the cached tools of a configured server, listed at its last start.
 func RememberedTools(s *config.Server) []*mcp.Tool {
 	return gateway.CachedTools(RememberDir(), s.ID, digest(s))
 }

@@ -28,8 +28,8 @@ import (
 // A hook is a command that runs before or after each call of a tool, one process for each call. It
 // reads {"phase":"before","server":…,"tool":…,"arguments":…} from stdin; in the phase "after",
 // "result" replaces "arguments". It writes nothing to leave these unchanged, {"arguments":…} or
-// {"result":…} to replace them, or {"deny":"why"} to refuse the call. Other output, too, refuses
-// the call.
+// {"result":…} to replace them, or {"deny":"why"} to refuse the call. Any other output refuses the
+// call, too.
 type hook struct {
 	words   []string
 	log     *slog.Logger

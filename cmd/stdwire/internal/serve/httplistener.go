@@ -63,8 +63,8 @@ func (w *httpServer) listen() (*httpListener, error) {
 	return l, nil
 }
 
-// baseURL returns the URL of an address, as far as the path. That of a Unix socket is written as
-// proxies write it: http://unix:/run/x.sock:/mcp.
+// baseURL returns the URL of an address without a path. A Unix socket is written in the form of
+// nginx: http://unix:/run/x.sock:/mcp.
 func (w *httpServer) baseURL(address string) string {
 	scheme := "http://"
 	if w.tls.given() != "" {

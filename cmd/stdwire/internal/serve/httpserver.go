@@ -220,7 +220,7 @@ func (w *httpServer) checkToken() error {
 	return w.tls.check()
 }
 
-// tokenPrincipal is the principal of all who send the token.
+// tokenPrincipal is the principal of all clients that send the token.
 const tokenPrincipal = "token"
 
 // principal returns the function that authenticates requests, or nil if --no-auth is set. Without
@@ -249,7 +249,7 @@ func (w *httpServer) principal(std *term.Streams, log *slog.Logger) (func(*http.
 	}, nil
 }
 
-// interceptors returns those of the HTTP API.
+// interceptors returns the interceptors of the HTTP API.
 func (w *httpServer) interceptors() []dispatch.Interceptor {
 	if w.recorder == nil || w.recorder.Telemetry == nil {
 		return nil

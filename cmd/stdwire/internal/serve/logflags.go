@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// logFlags are the flags for what is written to stderr.
+// logFlags are the flags for the log on stderr.
 type logFlags struct{ format, level string }
 
 func (l *logFlags) flags() []command.Flag {

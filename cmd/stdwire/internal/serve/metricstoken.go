@@ -7,15 +7,15 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
 )
 
-// A metricsToken is the bearer token for the metrics at the address of --http; "": they are not
-// served there.
+// A metricsToken is the bearer token for /metrics at the address of --http. If it is "", metrics
+// are not served there.
 type metricsToken string
 
 const metricsTokenFlag = "--metrics-token-env"
 
 func (m *metricsToken) flag() command.Flag {
 	return command.Flag{Name: metricsTokenFlag, Value: "NAME",
-		Help: "serve metrics for Prometheus at /metrics of --http, too, with the bearer token in this environment variable, 16 bytes or more",
+		Help: "also serve metrics for Prometheus at /metrics of --http; clients must send the bearer token in this environment variable, 16 bytes or more",
 		Set: func(value string) error {
 			token, err := tokenOf(metricsTokenFlag, value)
 			*m = metricsToken(token)
@@ -31,7 +31,7 @@ func (m metricsToken) given() string {
 	return metricsTokenFlag
 }
 
-// guard serves requests that have the token. It counts the others as failures.
+// guard passes requests that have the token to metrics. It refuses and counts others.
 func (m metricsToken) guard(metrics http.Handler, failures *telemetry.Counter) http.Handler {
 	want := tokenDigest(string(m))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -105,9 +105,9 @@ func (p *oauthFlags) resource(log *slog.Logger) (*auth.Resource, error) {
 	return resource, nil
 }
 
-// hosts returns the host names that requests may have, if the server listens on this machine only
-// and a proxy in front of it passes on the name that clients use. It returns nil otherwise; see
-// [streamable.Options].
+// hosts returns the host names that requests may have. It returns nil, the default of
+// [streamable.Options], unless the server listens on this machine only and a proxy in front of it
+// forwards the host name that clients use.
 func (p *oauthFlags) hosts(local bool) []string {
 	if p.issuer == "" || !local {
 		return nil

@@ -10,9 +10,9 @@ import (
 
 type ownerKey struct{}
 
-// serveOwner serves the user who runs the gateway at a socket that only this user can reach, as any
-// other client: with the same hooks, limits and audit log. It returns nil if there can be no
-// socket; then there is no control socket, and that is reported.
+// serveOwner serves MCP to the user who runs the gateway, at a socket that only this user can
+// reach. The hooks, the limits and the audit log are those of any client. It returns nil if the
+// socket cannot be made: then the control socket cannot be made either, and its error is reported.
 func serveOwner(mcp *server.Server, log *slog.Logger) *socketServer {
 	listener, path, err := socket.ListenClients()
 	if err != nil {
@@ -25,6 +25,6 @@ func serveOwner(mcp *server.Server, log *slog.Logger) *socketServer {
 	return s
 }
 
-// isOwner reports whether a message is one of serveOwner. The program at the other end of it shows
-// it already.
+// isOwner reports whether a message belongs to a connection of serveOwner. The program at the other
+// end, stdwire web, shows the message itself.
 func isOwner(ctx context.Context) bool { return ctx.Value(ownerKey{}) != nil }

@@ -14,12 +14,12 @@ type readiness struct {
 	Servers map[host.State]int `json:"servers,omitempty"` // how many are in each state
 }
 
-// readyStates are the states in which a server delays or fails no call for long: one that is
-// stopped is started by the next call, and one that is disabled offers nothing.
+// readyStates are the states of a server that do not count against readiness. The next call starts
+// a stopped server, and a disabled one offers nothing.
 var readyStates = map[host.State]bool{host.Ready: true, host.Stopped: true, host.Disabled: true}
 
-// readinessOf returns the readiness of servers. The process that one has for a session does not
-// count: it is a matter of one client.
+// readinessOf returns the readiness of servers. Processes of single sessions do not count, because
+// each concerns only one client.
 func readinessOf(servers []host.Status) readiness {
 	r := readiness{Ready: true, Servers: make(map[host.State]int)}
 	for _, s := range servers {

@@ -34,7 +34,7 @@ type Reloader struct {
 	log     *slog.Logger
 	started time.Time
 	control *socketServer // nil if there is none
-	clients *socketServer // of the user who runs the gateway; nil if there is none
+	clients *socketServer // serves the user who runs the gateway; nil if there is none
 	pins    *pin.Lock     // nil if pins are off
 	cancel  context.CancelFunc
 	wg      sync.WaitGroup
@@ -196,10 +196,10 @@ func (st *Reloader) printNew(lines []string) {
 	st.printed = lines
 }
 
-// apply makes the gateway offer the configured servers, as far as they are accepted by the operator
-// earlier or by the argument. It returns a description of the changes, or "". It does not touch
-// unchanged servers. It leaves a server unchanged if its configuration has an error, or if an
-// untrusted definition of the project replaces one of the user.
+// apply makes the gateway offer the configured servers that the operator has accepted earlier or
+// accepts with by. It returns a description of the changes, or "". It leaves a server unchanged if
+// its definition has not changed, if its configuration has an error, or if an untrusted definition
+// of the project replaces one of the user.
 func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 	var lines []string
 	for _, d := range c.Diagnostics {
@@ -307,9 +307,9 @@ func (st *Reloader) apply(c *target.Selection, by Acceptance) string {
 		{"new profile", opened}, {"gone profile", closed}})
 }
 
-// setOrder sets the order of the servers: a name that several servers have belongs to the first. A
-// change of a file alone does not reorder servers that are offered, because one could then take
-// over a name of another. It reports whether the order is as configured.
+// setOrder sets the order of the servers. A name that several servers have belongs to the first. A
+// change of a file alone does not reorder the offered servers, because a server could then take
+// over the name of another. setOrder reports whether the order is as configured.
 func (st *Reloader) setOrder(configured []*config.Server, by Acceptance) bool {
 	var order []string
 	for _, s := range configured {
@@ -337,7 +337,7 @@ func (st *Reloader) addServer(s host.Server) {
 	}
 }
 
-// disabled returns the servers that are disabled.
+// disabled returns the ids of the disabled servers.
 func (st *Reloader) disabled() map[string]bool {
 	all := map[string]bool{}
 	for _, s := range st.Gateway.Manager().Status() {

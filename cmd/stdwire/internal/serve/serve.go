@@ -28,24 +28,24 @@ func ServeCommand() command.Command {
 	return command.Command{
 		Name: "serve", Usage: "[--root [NAME=]DIR]… [--write] [--allow-exec[=CMD,…]] [--allow-eval] [--skills DIR]… [--config FILE] [--audit FILE] [--http ADDR]",
 		Summary: "run an MCP server with its own tools or those of configured servers",
-		Help: `Serves MCP clients of all revisions until stdin ends, or until SIGINT or SIGTERM; that is
-success. Logs go to stderr, with --log-format json as lines of JSON. File operations cannot leave the roots, and change nothing without
---write. Without --allow-exec and --allow-eval no program can be run; a program that runs can do
-whatever you can.
+		Help: `Serves MCP clients of all revisions until stdin ends, or until SIGINT or SIGTERM; the exit code is
+then 0. Logs go to stderr, with --log-format json as lines of JSON. File operations cannot leave the
+roots, and change nothing without --write. Without --allow-exec and --allow-eval no program can be
+run; a program that runs has all your rights.
 
-An operation that destroys something is carried out only if the client's user confirms it, and
-not at all for a client that cannot ask, unless --confirm trust says that the client asks by
-itself.
+An operation that destroys something runs only after the client's user has confirmed it. For a
+client that cannot ask its user it does not run, unless --confirm trust says that the client itself
+asks.
 
-With --config, --profile or --servers it offers what configured servers have, under the id of
-the server and the name, as in files__read; its own tools then only with --root or another flag
-for them. Definitions that change are withheld, and changes of the configuration that add
-something wait until you accept them. stdwire help gateway explains this, --audit, --before and
---after.
+With --config, --profile or --servers it offers the tools, prompts, resources and skills of
+configured servers. Names begin with the id of the server, as in files__read. Its own tools are then
+offered only with --root or another flag for them. Changed definitions are withheld, and changes of
+the configuration that add something wait, until you accept them. stdwire help gateway explains
+this, --audit, --before and --after.
 
 With --skills it serves the skills of a directory: each directory with a SKILL.md and all files
-below it, except those whose names start with a dot. What is changed there is announced a second
-later. A skill that is not valid is left out, and the log says why.
+below it, except those whose names start with a dot. Changes are announced a second later. An
+invalid skill is left out, and the log says why.
 
 With --http it serves MCP clients at /mcp and other HTTP clients at /v1/, with a bearer token or
 with access tokens of an authorization server. stdwire help http, auth and replicas explain

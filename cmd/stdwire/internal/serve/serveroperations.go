@@ -156,8 +156,8 @@ func (f *ServerOperations) find(words []string) ([]string, error) {
 	return words, f.withheld(s.ID, tool)
 }
 
-// closed returns the error for a built-in operation that a flag of stdwire run offers, nil for
-// other words.
+// closed returns the error for a built-in operation that a flag of stdwire run would offer, or nil
+// for other words.
 func (f *ServerOperations) closed(words []string) error {
 	if flag := f.Closed(strings.Join(words, ".")); flag != "" {
 		return dispatch.Errorf(dispatch.PermissionDenied, "it is offered with %s: stdwire run %s %s",
@@ -166,8 +166,8 @@ func (f *ServerOperations) closed(words []string) error {
 	return nil
 }
 
-// withheld returns the error for a tool that the server has and the gateway withholds, nil for
-// another. Without a name, it is about any tool.
+// withheld returns the error for a tool of the server that the gateway withholds, or nil for
+// another tool. If tool is "", it stands for any tool.
 func (f *ServerOperations) withheld(id, tool string) error {
 	for _, w := range f.gateway.Withheld()[id] {
 		if (tool == "" || w.Name == tool) && strings.HasPrefix(w.Kind, "tool") {
@@ -179,7 +179,7 @@ func (f *ServerOperations) withheld(id, tool string) error {
 	return nil
 }
 
-// refresh starts a server and adds the tools that it has now.
+// refresh starts a server and adds its current tools.
 func (f *ServerOperations) refresh(s *config.Server) error {
 	err := f.gateway.Refresh(f.ctx, s.ID)
 	if f.ctx.Err() != nil {

@@ -30,7 +30,7 @@ type skillDirs struct {
 
 func (k *skillDirs) flags() []command.Flag {
 	return []command.Flag{{Name: "--skills", Value: "DIR", Many: true,
-		Help: "serve the skills in DIR; more than once if need be",
+		Help: "serve the skills in DIR; may be repeated",
 		Set: func(value string) error {
 			if value == "" {
 				return errors.New("the directory's name is empty")
@@ -40,8 +40,8 @@ func (k *skillDirs) flags() []command.Flag {
 		}}}
 }
 
-// open adds the skills to a server, and logs what is wrong with some. A client must not write what
-// the models of others follow, so no directory may lie in one of the writable roots.
+// open adds the skills to a server, and logs the defects of invalid ones. No directory may lie in a
+// writable root, because a client could then write instructions for the models of others.
 func (k *skillDirs) open(s *server.Server, log *slog.Logger, writable target.WritableRoots) error {
 	k.server, k.log = s, log
 	for _, dir := range k.dirs {
@@ -77,7 +77,7 @@ func (k *skillDirs) warn(err error) {
 	}
 }
 
-// watch serves what the directories have, whenever that has changed, until close.
+// watch adds the skills again whenever the directories have changed, until close.
 func (k *skillDirs) watch(ctx context.Context) {
 	if len(k.roots) == 0 {
 		return
@@ -109,7 +109,7 @@ func (k *skillDirs) paths() (all []string) {
 	return all
 }
 
-// maxWatchedFiles is the number of files that are watched.
+// maxWatchedFiles is the greatest number of files that are watched.
 const maxWatchedFiles = 50_000
 
 // close stops watching.

@@ -10,8 +10,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A startup makes lists wait for the servers that a gateway starts. Everything else is served
-// meanwhile.
+// A startup makes requests for lists wait for the servers that a gateway starts. Other requests do
+// not wait.
 type startup struct {
 	done     chan struct{} // closed when the servers are listed, or have taken too long
 	announce func()        // announces once that the lists have changed meanwhile

@@ -45,8 +45,8 @@ func inheritSocket() (net.Listener, error) {
 
 // A serviceManager is told about the state of this process (sd_notify(3)).
 type serviceManager struct {
-	conn     *net.UnixConn // nil if there is none to tell
-	watchdog time.Duration // how often it wants to hear; 0: never
+	conn     *net.UnixConn // nil if there is no service manager
+	watchdog time.Duration // the interval of WATCHDOG_USEC; 0: no watchdog
 	log      *slog.Logger
 }
 
@@ -77,7 +77,7 @@ func newServiceManager(log *slog.Logger) *serviceManager {
 	return m
 }
 
-// notify tells the service manager a state, such as READY=1.
+// notify sends a state, such as READY=1, to the service manager.
 func (m *serviceManager) notify(state string) {
 	if m.conn == nil {
 		return
@@ -89,8 +89,8 @@ func (m *serviceManager) notify(state string) {
 	}
 }
 
-// watch tells the service manager that this program is alive, twice as often as it wants to hear
-// that, until ctx ends. It calls alive before, which blocks if the program is not.
+// watch notifies the watchdog twice in each interval until ctx ends. Before each notification it
+// calls alive, which blocks if the program cannot answer.
 func (m *serviceManager) watch(ctx context.Context, alive func()) {
 	if m.watchdog == 0 {
 		return

@@ -20,7 +20,7 @@ import (
 // allows 107.
 const maxUnixPath = 103
 
-// A unixListener is a socket with a path that only its user can connect to. Close removes it.
+// A unixListener is a socket to which only its user can connect. Close removes it.
 type unixListener struct {
 	*net.UnixListener
 	path   string
@@ -70,7 +70,7 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// removeStale removes a socket at which nothing listens.
+// removeStale removes a socket on which no process listens.
 func removeStale(path string) error {
 	found, err := os.Lstat(path)
 	switch {
@@ -89,7 +89,7 @@ func removeStale(path string) error {
 	if !errors.Is(err, socket.Refused) {
 		return err
 	}
-	// It is renamed first, because another program may have replaced it meanwhile.
+	// The socket is renamed first, because another program may have replaced it meanwhile.
 	aside := filepath.Join(filepath.Dir(path), "."+rand.Text())
 	if err := os.Rename(path, aside); err != nil {
 		return err

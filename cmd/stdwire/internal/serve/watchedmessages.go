@@ -11,8 +11,8 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// watchedMessages keeps the latest messages of a gateway while somebody watches it by
-// host.messages. Otherwise a message costs the read of one flag.
+// watchedMessages keeps the latest messages of a gateway during a watch, which a call of
+// host.messages begins. Without a watch, a message costs the read of one flag.
 type watchedMessages struct {
 	on atomic.Bool
 
@@ -27,13 +27,13 @@ type watchedMessages struct {
 }
 
 const (
-	watchPatience  = 2 * time.Minute // without a call of host.messages
+	watchTimeout   = 2 * time.Minute // without a call of host.messages, after which the watch ends
 	maxWatched     = 8192            // messages
 	maxWatchedSize = 32 << 20        // bytes
 	maxWatchedPage = 1 << 20         // bytes of an answer, if that is more than one message
 )
 
-// A lane is where messages are shown: those of one server or client.
+// A lane groups the messages of one server or client.
 type lane struct {
 	name   string // for people
 	client bool
@@ -57,8 +57,8 @@ func (w *watchedMessages) observeClients(h *rpc.Hooks) {
 	})
 }
 
-// observeBy sets the hook. outbound is the side that sends what is outbound here, and laneOf
-// returns the lane of a message.
+// observeBy sets the hook. outbound is the direction of outbound frames in the recording, and
+// laneOf returns the lane of a message.
 func (w *watchedMessages) observeBy(h *rpc.Hooks, outbound tap.Direction,
 	laneOf func(ctx context.Context, frame []byte) lane) {
 	h.FrameEnabled = &w.on
@@ -100,7 +100,7 @@ func (w *watchedMessages) recorder(l lane) *tap.Recorder {
 func (w *watchedMessages) add(l lane, r *tap.Record) {
 	line, err := r.Append(nil)
 	if err != nil {
-		return // no record that was made from a frame
+		return // the record has no frame
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,15 +132,15 @@ func (w *watchedMessages) since(ctx context.Context, after int64) ops.MessagesOu
 	}
 }
 
-// watch begins to keep messages, or continues to.
+// watch begins a watch or extends it.
 func (w *watchedMessages) watch() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.on.Store(true)
 	if w.end == nil {
-		w.end = time.AfterFunc(watchPatience, w.close)
+		w.end = time.AfterFunc(watchTimeout, w.close)
 	}
-	w.end.Reset(watchPatience)
+	w.end.Reset(watchTimeout)
 }
 
 // page returns messages after a position, and a channel that is closed when there are more.

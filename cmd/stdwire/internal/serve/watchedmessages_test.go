@@ -58,7 +58,7 @@ func TestWatchedMessages(t *testing.T) {
 		assert.Equal(t, page.Missed, int64(10))
 		assert.Assert(t, len(page.Messages) > 1000 && len(page.Messages) < maxWatched)
 
-		time.Sleep(watchPatience + time.Second)
+		time.Sleep(watchTimeout + time.Second)
 		synctest.Wait()
 		assert.Assert(t, !w.on.Load())
 		server(rpc.Outbound, request)

@@ -12,8 +12,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// refuseProgram returns an error if clients could write to the program, the envFile or the files of
-// TLS of a server.
+// refuseProgram returns an error if clients could write to the program, the envFile or the TLS
+// files of a server.
 func (m *GatewayConfig) refuseProgram(o acceptedServer) error {
 	e := o.resolved.endpoint
 	if e == nil {

@@ -103,7 +103,7 @@ func private(dir string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return fmt.Errorf("%s is no directory", dir)
+		return fmt.Errorf("%s is not a directory", dir)
 	case !ours(info):
 		return fmt.Errorf("%s belongs to somebody else", dir)
 	case !sealed(info):

@@ -100,7 +100,7 @@ const (
 	maxMissText  = 500 // characters of the message of a miss
 )
 
-// miss returns the error for a request that is not in the recording. It names what is most similar.
+// miss returns the error for a request that is not in the recording. It names the most similar one.
 func (m *Mock) miss(method string, params []byte) *rpc.Error {
 	var sameMethod, sameSubject []*exchange
 	name := subject(params)

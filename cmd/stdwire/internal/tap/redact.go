@@ -108,7 +108,7 @@ func (r *redactor) digest(sum string) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// mapObject appends an object with its values replaced by what the function value appends.
+// mapObject appends an object. It replaces each value with the output of the function value.
 func mapObject(dst, text []byte, value func(dst []byte, name string, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	for token, v := range jsonscan.Members(text) {

@@ -40,7 +40,7 @@ type Report struct {
 	Status *int `json:"status"`
 }
 
-// Traffic counts what one side wrote.
+// Traffic counts the bytes and frames that one side wrote.
 type Traffic struct {
 	Frames int64 `json:"frames"`
 	Bytes  int64 `json:"bytes"` // of frames, without line ends and headers

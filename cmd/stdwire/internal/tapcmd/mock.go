@@ -15,26 +15,26 @@ import (
 
 func tapMockCommand() command.Command {
 	return command.Command{
-		Name: "tap mock", Usage: "FILE", Summary: "play the server of a recording",
+		Name: "tap mock", Usage: "FILE", Summary: "act as the server of a recording",
 		Help: `Serves on stdin and stdout what a server answered in a recording, so that a client can be tested
 without the server. A request gets the answer to the recorded request with the same method and
 params. Ids, _meta, requestState, empty arguments, white space and the order of members are not
-compared; of initialize only the protocolVersion is, if the recording has several. Equal requests get
-their answers in recorded order. After the last answer the last one is repeated, but a tools/call is
-answered only as often as in the recording. ping is always answered.
+compared. Of the params of initialize only protocolVersion is compared, if the recording has
+several. Equal requests get their answers in recorded order. After that the last answer is repeated,
+except that a tools/call is answered only as often as in the recording. ping is always answered.
 
 Before an answer the client gets the notifications and questions that the server sent during the
-request, or after it and before the client's next message. The answer waits for the client's answers
-to questions as in the recording, whatever they are; since revision 2026-07-28 they are params, and
-have to be the same. Progress is sent if the client asks for it.
-Recorded delays are not repeated. A request that has no answer in the recording gets none.
+request, or after it and before the client's next message. The answer waits until the client has
+answered the questions, with any content. Since revision 2026-07-28 these answers are params, which
+must be the same as in the recording. Progress is sent if the client asks for it. Recorded delays
+are not repeated. A request that has no answer in the recording gets none.
 
 A request that is not in the recording gets an error that names the nearest one. The error is also
 printed on stderr, and the exit code is 1. server/discover may be missing in a recording that has an
 initialize. At the end a note on stderr lists recorded requests that the client did not send.
 
-In a recording made with --redact, replaced values of requests match by type and length, and replaced
-values of answers are sent as they are in the file.
+In a recording made with --redact, replaced values of requests match by type and length, and
+replaced values of answers are sent as they are in the file.
 
   stdwire call fs_list -- stdwire tap mock talk.jsonl`,
 		Make: func() (command.Grammar, command.Runner) {

@@ -23,8 +23,8 @@ func tapReplayCommand() command.Command {
 		Usage:   "FILE [--ignore NAME]… [--timeout DURATION] [-o text|json] -- SERVER-COMMAND…",
 		Summary: "send a recording to a server and compare the answers",
 		Help: `Sends the messages of the client in a recording to a server, in the same order and with the same
-ids, each after the answers that came before it in the recording. It prints where results and
-errors differ: ~ changed, - missing, + new. The exit code is 10 if there is a difference.
+ids, each after the answers that came before it in the recording. It prints the differences of
+results and errors: ~ changed, - missing, + new. The exit code is 10 if there is a difference.
 
   stdwire tap replay talk.jsonl --ignore modified --ignore _meta -- ./my-server`,
 		Make: func() (command.Grammar, command.Runner) {

@@ -17,8 +17,8 @@ func tapShowCommand() command.Command {
 		Usage:   "FILE [--method NAME] [--id ID] [--errors] [--from DURATION] [--to DURATION] [-o text|json]",
 		Summary: "show the messages of a recording",
 		Help: `Prints a line for each message: direction (→ from the client, ← from the server), time, id,
-method and tool, size, and for an answer its latency. ! marks errors, ? what is not a message or
-answers nothing. json prints the lines of the recording unchanged.
+method and tool, size, and for an answer its latency. ! marks errors; ? marks invalid messages and
+responses to no request. json prints the lines of the recording unchanged.
 
   stdwire tap show talk.jsonl --method tools/call --errors
   stdwire tap show talk.jsonl --id 7 -o json | jq .frame`,

@@ -17,8 +17,8 @@ func tapStatsCommand() command.Command {
 		Name: "tap stats", Usage: "FILE [-o text|json]",
 		Summary: "count the messages of a recording",
 		Help: `Prints for each method the number of calls and of errors (isError included), the latencies and
-the bytes in each direction; then requests without an answer, answers to nothing, and what is
-not a message.`,
+the bytes in each direction; then requests without an answer, responses to no request, and invalid
+messages.`,
 		Make: func() (command.Grammar, command.Runner) {
 			var file recordingFile
 			var output string
@@ -94,8 +94,8 @@ func list[T any](b *strings.Builder, title string, all []T, line func(T) string)
 		return
 	}
 	fmt.Fprintf(b, "\n%s: %d\n", title, len(all))
-	for _, one := range all[:min(len(all), maxListed)] {
-		fmt.Fprintf(b, "  %s\n", printable.Line(line(one)))
+	for _, entry := range all[:min(len(all), maxListed)] {
+		fmt.Fprintf(b, "  %s\n", printable.Line(line(entry)))
 	}
 	if more := len(all) - maxListed; more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)

@@ -26,18 +26,18 @@ func TapCommand() command.Command {
 	return command.Command{
 		Name: "tap", Usage: "[-o FILE] [--live] [--redact] [--max-size SIZE] -- SERVER-COMMAND…",
 		Summary: "record the traffic between a client and a server",
-		Help: `Write it in front of a server's command, wherever a client has it. Every byte passes at once, in
-both directions, and so do signals, the end of input, the server's stderr and its exit code (128
-and the number, for a signal).
+		Help: `Write stdwire tap in front of a server's command, wherever a client has it. It passes on every byte
+at once, in both directions, and also signals, the end of input, the server's stderr and its exit
+code (128 plus the number of a signal).
 
--o writes every frame to a file of JSON lines that only you can read, with its time, size,
-method and id, and for an answer what it answers and its latency. Nothing waits for the file;
-frames that it is too slow for are counted. An existing file is not overwritten: a number is
+-o writes every frame to a file of JSON lines that only you can read, with its time, size, method
+and id, and for an answer its request and latency. Messages never wait for the file; frames that
+were lost because it was too slow are counted. An existing file is not overwritten: a number is
 appended to the name. --live prints a line for each frame on stderr.
 
---redact makes a recording fit to be shown to others: the values of _meta, headers, arguments
-and answers of the client, and text that is not a message, are replaced by their type, length
-and a digest. What the server returns as content is not.
+--redact makes a recording safe to share: the values of _meta, headers, arguments and answers of the
+client, and text that is not a message, are replaced with their type, length and a digest. Content
+that the server returns is not replaced.
 
   stdwire tap -o talk.jsonl -- npx -y @modelcontextprotocol/server-memory
   stdwire call fs_list --server-logs -- stdwire tap --live -- stdwire serve
@@ -59,7 +59,7 @@ Commands for a recording:
 							return nil
 						}},
 					command.SwitchFlag(&t.live, "--live", "show a line for each frame on stderr"),
-					command.SwitchFlag(&t.redact, "--redact", "replace values by digests"),
+					command.SwitchFlag(&t.redact, "--redact", "replace values with digests"),
 					byteSize(&t.maxSize, "--max-size", "maximum size of the recording"),
 				}}, t.run
 		},

@@ -12,15 +12,15 @@ func tapTracesCommand() command.Command {
 	return command.Command{
 		Name: "tap traces", Usage: "FILE", Summary: "convert a recording to OpenTelemetry traces",
 		Help: `Prints the requests of a recording as one ExportTraceServiceRequest of OTLP in JSON, the body of a
-POST to the /v1/traces of a collector. Each request is a span from its time to that of its answer, of
-the kind CLIENT if the client sent it and SERVER if the server did, with the names and attributes
-that stdwire help telemetry is about. Notifications, arguments and results are left out.
+POST to the /v1/traces of a collector. Each request is a span that lasts until its answer. Its kind
+is CLIENT if the client sent the request, and SERVER if the server did. stdwire help telemetry
+explains names and attributes. Notifications, arguments and results are left out.
 
-A request with a traceparent belongs to its trace. All others belong to one trace, whose id is made
-from the recording: the same recording always becomes the same bytes. A request without an answer
-lasts until it was cancelled or the recording ends; its error.type is cancelled, connection_closed,
-or _OTHER if the recording lacks its end or other frames. A recording made with --redact has no
-traceparents.
+A request with a traceparent belongs to its trace. All others belong to one trace, whose id is
+derived from the recording: the same recording always gives the same bytes. A request without an
+answer lasts until it was cancelled or the recording ends; its error.type is cancelled,
+connection_closed, or _OTHER if the recording lacks its end or other frames. A recording made with
+--redact has no traceparents.
 
   stdwire tap traces talk.jsonl |
     curl -H 'Content-Type: application/json' -d @- \

@@ -33,7 +33,7 @@ type BuiltinFlags struct {
 func (b *BuiltinFlags) Flags() []command.Flag {
 	return command.RecordFlags(&b.args,
 		command.Flag{Name: "--root", Value: "[NAME=]DIR", Many: true,
-			Help: "directory that files are in; may be repeated, the first is the default (default .)",
+			Help: "directory whose files are offered; may be repeated, the first is the default (default .)",
 			Set: func(value string) error {
 				_, err := fs.ParseRoot(value)
 				b.Roots = append(b.Roots, value)
@@ -55,7 +55,7 @@ func (b *BuiltinFlags) Flags() []command.Flag {
 	)
 }
 
-// ServerFlags returns Flags and the flags that decide how they are offered to MCP clients.
+// ServerFlags returns Flags and the flags that decide how operations are offered to MCP clients.
 func (b *BuiltinFlags) ServerFlags() []command.Flag {
 	return append(b.Flags(), command.RecordFlags(&b.args,
 		command.ChoiceFlag(&b.confirm, "--confirm",
@@ -112,7 +112,7 @@ type BuiltinServer struct {
 	procs   *proc.Service
 }
 
-// HasFlags reports whether a flag was given that decides which operations exist.
+// HasFlags reports whether a flag of Flags was given.
 func (b *BuiltinFlags) HasFlags() bool { return b.Roots != nil || b.Write || b.Exec || b.Eval }
 
 // rootDirs returns the roots, by default the working directory.
@@ -145,7 +145,8 @@ func (b *BuiltinFlags) Writable() WritableRoots {
 	return openWritableRoots(dirs)
 }
 
-// Open returns the catalog, with gates open beside those that the flags open. The caller closes it.
+// Open returns the catalog. It opens the gates of the flags and those in gates. The caller closes
+// the server.
 func (b *BuiltinFlags) Open(log *slog.Logger, gates ...dispatch.Gate) (*BuiltinServer, error) {
 	if b.Eval && !proc.HasEval {
 		return nil, command.Usagef(
@@ -203,7 +204,7 @@ func (b *BuiltinFlags) Options(log *slog.Logger) server.Options {
 	return o
 }
 
-// instructions returns what a model cannot see from the tools.
+// instructions returns instructions for a model about facts that the tools do not show.
 func (b *BuiltinFlags) instructions() string {
 	text := []string{
 		"Paths are relative to a root directory; nothing outside of it can be reached by fs operations."}

@@ -7,9 +7,8 @@ import (
 	"github.com/stdwire/stdwire/dispatch"
 )
 
-// ClosedGate returns the flag with which stdwire's own server offers an operation or service, which
-// is given by its name or that of its tool. It returns "" if there is none of that name, or it is
-// offered already.
+// ClosedGate returns the flag with which stdwire's own server would offer the operation, service or
+// tool of that name. It returns "" if there is none, or if it is offered already.
 func (b *BuiltinFlags) ClosedGate(name string) string {
 	all := &BuiltinFlags{Roots: b.Roots, allow: b.allow}
 	o, err := all.Open(slog.New(slog.DiscardHandler), dispatch.GateWrite, dispatch.GateExec,

@@ -24,7 +24,7 @@ type ConfigFlags struct {
 func (c *ConfigFlags) Flags() []command.Flag {
 	return []command.Flag{
 		{Name: "--config", Value: "FILE", Many: true,
-			Help: "a file with servers, in place of those that are searched for; of several the later one wins",
+			Help: "a configuration file, in place of those that are searched for; of several, the last takes precedence",
 			Set: func(value string) error {
 				if value == "" {
 					return errors.New("the name of the file is empty")

@@ -30,7 +30,7 @@ func (t *Target) checkConnection(own string) error {
 	name := t.Name()
 	switch extra := t.Configured.Given(); {
 	case t.Configured.ID != "" || t.Remote.URL != "" || t.Words != nil:
-		return command.Usagef("%s and another server are given: which is it?", name)
+		return command.Usagef("%s and another server exclude each other", name)
 	case own != "":
 		return command.Usagef("%s is for stdwire's own server, and %s is running already", own,
 			name).WithHint(remedy)
@@ -58,7 +58,7 @@ func (t *Target) openConnection(ctx context.Context, o client.Options) (*client.
 	return o.Connect(ctx, client.Stream(conn))
 }
 
-// ConnectionName returns the name of a connection to the server that the user has not named, or "".
+// ConnectionName returns the default name of a connection to the server, or "" if there is none.
 func (t *Target) ConnectionName() string {
 	name := t.LaunchedName()
 	if t.Words != nil { // the command, or the package that a launcher runs
@@ -68,8 +68,8 @@ func (t *Target) ConnectionName() string {
 	return strings.TrimLeft(config.SuggestID(name), "._-")
 }
 
-// KeptServer returns the server for a manager that keeps it running. It is one process for all
-// callers, and never ends for lack of use. log is called at each start.
+// KeptServer returns the server for a manager that keeps it running: one process for all callers,
+// which is not stopped when it is idle. log is called at each start.
 func (t *Target) KeptServer(std *term.Streams, log func(id string) (*host.Log, error)) host.Server {
 	s := host.Server{ID: cmp.Or(config.SuggestID(t.Name()), "server"), IdleStop: -1,
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt, Options: t.ClientOptions(std)}

@@ -46,8 +46,8 @@ func Authorizer(e *config.Endpoint, byUser auth.Grant) (*auth.Authorizer, error)
 	return options.New(e.URL)
 }
 
-// authorityTLS returns the configuration for authorization servers that the certificates in a file
-// vouch for, as well as those of the system, or nil without a file.
+// authorityTLS returns a configuration that trusts the certificates in a file, in addition to those
+// of the system. It returns nil without a file.
 func authorityTLS(path string) (*tls.Config, error) {
 	if path == "" {
 		return nil, nil

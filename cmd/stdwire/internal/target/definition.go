@@ -77,7 +77,7 @@ func DescribeServer(s *config.Server) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// DescribeProfile returns all of a profile, as DescribeServer does.
+// DescribeProfile is DescribeServer for a profile.
 func DescribeProfile(p *config.Profile) string {
 	var b strings.Builder
 	row := func(name, text string) { fmt.Fprintf(&b, "  %-10s %s\n", name, text) }

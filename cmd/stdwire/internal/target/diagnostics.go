@@ -11,7 +11,7 @@ import (
 // ProfileFlag is the flag --profile.
 func ProfileFlag(profile *string) command.Flag {
 	return command.Flag{Name: "--profile", Value: "NAME",
-		Help: "only the servers of a profile, a set that the configuration has a name for",
+		Help: "only the servers of this profile of the configuration",
 		Set: func(value string) error {
 			*profile = value
 			return nil

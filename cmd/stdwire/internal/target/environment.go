@@ -14,7 +14,7 @@ import (
 // environmentFlag is the flag --env, which sets a variable of the server.
 func (t *Target) environmentFlag() command.Flag {
 	return command.Flag{Name: "--env", Value: "NAME[=VALUE]", Many: true,
-		Help: "a variable for a server that is started here; without a value it is that of your environment",
+		Help: "an environment variable of a server that is started here; without a value, the value in your environment",
 		Set: func(text string) error {
 			name, value, hasValue := strings.Cut(text, "=")
 			if name == "" {

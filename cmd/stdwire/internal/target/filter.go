@@ -14,8 +14,8 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// Kinds returns the kinds of things that the server has, with the tools that the configuration
-// allows and the time limit of lists.
+// Kinds returns the kinds of definitions that a server can list. They apply the filter of tools and
+// the time limit of lists.
 func (t *Target) Kinds() []output.Kind {
 	all := output.Kinds()
 	pages := all[0].Pages
@@ -48,7 +48,7 @@ func (s *ConfiguredServer) Tools(c *client.Client, ctx context.Context,
 	}
 }
 
-// Allowed returns those of tools that the configuration allows.
+// Allowed returns the tools that the configuration allows.
 func (s *ConfiguredServer) Allowed(tools []*mcp.Tool) []*mcp.Tool {
 	return slices.DeleteFunc(slices.Clone(tools),
 		func(tool *mcp.Tool) bool { return !s.allows(tool.Name) })

@@ -13,21 +13,21 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
 )
 
-// NoLogin returns why nobody can log in to a server, or "".
+// NoLogin returns the reason why nobody can log in to a server, or "" if a login is possible.
 func NoLogin(e *config.Endpoint) string {
 	switch {
 	case e.URL == "":
 		return "it has a command and no URL: there is nothing to log in to"
 	case e.OAuth != nil && e.OAuth.Disabled:
-		return "the configuration says that it wants no OAuth (\"oauth\": false)"
+		return "the configuration says that the server uses no OAuth (\"oauth\": false)"
 	case HasAuthorization(e.Headers):
 		return "the configuration has an Authorization header for it, which is used in place of all else"
 	}
 	return ""
 }
 
-// Login obtains credentials for the server at e.URL from a user, and stores them. name is that of
-// the server in messages. The error is a [command.Failure], or that of ctx.
+// Login obtains credentials for the server at e.URL from a user, and stores them. name is the
+// server's name in messages. The error is a [command.Failure] or the error of ctx.
 func Login(ctx context.Context, name string, e *config.Endpoint, grant auth.AuthorizationCode,
 	scopes ...string) (auth.Credentials, error) {
 	if e.OAuth != nil {
@@ -49,7 +49,7 @@ func Login(ctx context.Context, name string, e *config.Endpoint, grant auth.Auth
 	return c, nil
 }
 
-// storageError returns why credentials were not stored.
+// storageError returns an error unless the credentials have been stored.
 func storageError(c auth.Credentials) error {
 	store, err := OpenCredentials()
 	if err != nil {
@@ -78,9 +78,9 @@ func loginFailure(ctx context.Context, name string, endpoint *config.Endpoint, e
 	return f
 }
 
-// Logout deletes the stored credentials for the server at e.URL, and revokes them. unrevoked says
-// why the authorization server did not revoke them. The error is a [command.Failure]: the
-// credentials are still there.
+// Logout deletes the stored credentials for the server at e.URL, and then revokes them. If the
+// authorization server does not revoke them, unrevoked says why. If err is not nil, it is a
+// [command.Failure], and the credentials have not been deleted.
 func Logout(ctx context.Context, name string, e *config.Endpoint) (unrevoked, err error) {
 	a, err := Authorizer(e, nil)
 	if err != nil {

@@ -27,7 +27,7 @@ func (t *Target) loginHint(err error) string {
 		return "the server refuses the Authorization header: " +
 			hintAuthorization
 	case o.Disabled:
-		return "the configuration says that it wants no OAuth (\"oauth\": false): give it a header there"
+		return "the configuration says that the server uses no OAuth (\"oauth\": false): give it a header there"
 	case o.ClientCredentials:
 		return "look at its \"oauth\" in the configuration, which has the client that it is to know"
 	case IsError[*auth.Error](err):
@@ -35,7 +35,7 @@ func (t *Target) loginHint(err error) string {
 	case !ok:
 		return hintAuthorization
 	}
-	// a broken one says nothing
+	// a malformed challenge gives no hint
 	challenges, _ := oauth.ParseChallenges(refused.Header.Values("WWW-Authenticate"))
 	for _, c := range challenges {
 		if scope := c.Get("scope"); refused.Status == http.StatusForbidden &&
@@ -52,8 +52,8 @@ func (t *Target) loginHint(err error) string {
 	return hintAuthorization
 }
 
-// AddLoginHint adds to an error of a server behind a gateway the command with which to log in, if
-// that may be the remedy. The reader of the error is not at the command line.
+// AddLoginHint adds the command that logs in to an error of a server behind a gateway, if a login
+// may be the remedy. The reader of the error is not at the command line.
 func AddLoginHint(id string, err error) error {
 	if refused, ok := errors.AsType[*streamable.StatusError](err); IsError[*auth.Error](err) ||
 		ok && refused.Status == http.StatusUnauthorized {
@@ -74,8 +74,8 @@ func LoginCommand(id, url string) string {
 	return "stdwire auth login " + shellwords.Quote(id)
 }
 
-// hasAuthorization reports whether an Authorization header is configured for the server. No token
-// is obtained then.
+// hasAuthorization reports whether an Authorization header is configured for the server. If so, no
+// token is obtained.
 func (t *Target) hasAuthorization() bool {
 	if t.Remote.Header.Get("Authorization") != "" {
 		return true

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	megabyte      = 1000_000 // as sizes are shown
-	mostMegabytes = 1000     // of a message, which is held in memory
+	megabyte     = 1000_000 // decimal, as in the sizes that are printed
+	maxMegabytes = 1000     // of a message, which is held in memory
 )
 
 // maxMessageFlag is the flag --max-message. Without the flag target stays 0.
 func maxMessageFlag(target *int) command.Flag {
-	f := command.NumberFlag(target, "--max-message", "MB", 1, mostMegabytes,
+	f := command.NumberFlag(target, "--max-message", "MB", 1, maxMegabytes,
 		"how large a message of the server may be (default 67)")
 	set := f.Set
 	f.Set = func(value string) error {
@@ -36,7 +36,7 @@ func explainTooLarge(f *command.Failure, err error) bool {
 	f.Code = "too_large"
 	f.Why = fmt.Sprintf("the server sent a message of %s or more, and the limit is %s",
 		command.Size(int(large.Size)), command.Size(large.Limit))
-	if need := large.Size/megabyte + 1; need <= mostMegabytes {
+	if need := large.Size/megabyte + 1; need <= maxMegabytes {
 		f.Hint = fmt.Sprintf("allow more: --max-message %d", need)
 	}
 	return true

@@ -25,9 +25,9 @@ const (
 	maxQuoted       = 200             // characters of that line
 )
 
-// A sampler answers the requests of a server to a model with a command, one process for each
-// request and one at a time. The command reads the params of sampling/createMessage from stdin and
-// writes the result to stdout, as JSON. Its environment is that of this program.
+// A sampler answers sampling requests with a command. It runs one process for each request, and one
+// at a time. The command reads the params of sampling/createMessage from stdin and writes the
+// result to stdout, as JSON. It has the environment of this program.
 type sampler struct {
 	words   []string
 	timeout time.Duration
@@ -37,7 +37,7 @@ type sampler struct {
 // sampleFlag is the flag --sample.
 func (t *Target) sampleFlag() command.Flag {
 	return command.Flag{Name: "--sample", Value: "COMMAND",
-		Help: "answer requests of the server to a model by a command: the request on its stdin and the result on its stdout, as JSON",
+		Help: "answer the server's requests to a model with a command, which reads the request from stdin and writes the result to stdout, as JSON",
 		Set: func(value string) error {
 			words, err := shellwords.CommandLine(value)
 			if err == nil {
@@ -48,8 +48,8 @@ func (t *Target) sampleFlag() command.Flag {
 		}}
 }
 
-// OnSample returns what answers requests to a model by the command of --sample, or nil if the flag
-// is not given. It is [client.Options].OnSample.
+// OnSample returns the [client.Options].OnSample that runs the command of --sample, or nil if the
+// flag is not given.
 func (t *Target) OnSample() func(context.Context, mcp.CreateMessageParams) (
 	*mcp.CreateMessageResult, error) {
 	if t.sampler == nil {
@@ -100,7 +100,7 @@ func (s *sampler) run(ctx context.Context, params mcp.CreateMessageParams) (
 	}
 	result := new(mcp.CreateMessageResult)
 	if err := mcp.Unmarshal(answer, result); err != nil {
-		return nil, fmt.Errorf("its answer is no result: %w", err)
+		return nil, fmt.Errorf("its answer is not a result: %w", err)
 	}
 	if len(result.Content) == 0 {
 		return nil, errors.New("its answer has no content")

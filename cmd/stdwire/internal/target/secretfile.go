@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// MinToken is the least size of a bearer token in bytes: shorter ones can be guessed.
+	// MinToken is the minimum size of a bearer token in bytes: shorter tokens can be guessed.
 	MinToken = 16
 	// maxToken is the largest size of a file with a token in bytes.
 	maxToken = 64 << 10
@@ -57,7 +57,7 @@ func ParseToken(path string, content []byte) (string, error) {
 			"the token in %s has fewer than %d bytes and could be guessed; create one with: openssl rand -hex 16",
 			path, MinToken)
 	case strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
-		return "", fmt.Errorf("%s has more in it than one token of printable ASCII", path)
+		return "", fmt.Errorf("%s does not contain exactly one token of printable ASCII", path)
 	}
 	return token, nil
 }

@@ -22,7 +22,7 @@ func OpenPins() (*pin.Lock, error) {
 	return lock, nil
 }
 
-// CacheDir returns the path of a directory whose content can be made again.
+// CacheDir returns the path of a directory for files that can be recreated.
 func CacheDir(name string) (string, error) {
 	dir, err := os.UserCacheDir()
 	return filepath.Join(dir, "stdwire", name), err

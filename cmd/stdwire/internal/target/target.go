@@ -122,7 +122,7 @@ func (t *Target) Check() error {
 			extra).WithHint("select one: -s ID")
 	case t.Configured.ID != "" && (t.Remote.URL != "" || t.Words != nil):
 		return command.Usagef(
-			"-s %s and another server are given: which is it?",
+			"-s %s and another server exclude each other",
 			t.Configured.ID)
 	case t.Configured.ID != "" && own != "":
 		return command.Usagef("%s is for stdwire's own server", own)

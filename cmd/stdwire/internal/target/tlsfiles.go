@@ -19,7 +19,7 @@ func (f *tlsFiles) flags() []command.Flag {
 			"certificates (PEM) of the authorities that are trusted for --url, in place of those of the system"),
 		command.FileFlag(&f.ClientCert, "--tls-client-cert",
 			"the certificate (PEM) that is shown to the server at --url"),
-		command.FileFlag(&f.ClientKey, "--tls-client-key", "the private key of it"),
+		command.FileFlag(&f.ClientKey, "--tls-client-key", "the private key of --tls-client-cert"),
 	}
 }
 

@@ -34,10 +34,10 @@ func openWritableRoots(dirs []string) (all WritableRoots) {
 // maxLinks is the number of symbolic links that a path may lead through.
 const maxLinks = 255
 
-// rootOf returns the root that a path leads through or ends in, or "". If the path does not exist,
-// that is the root in which it, or a directory on the way to it, could be created. Directories are
-// compared by identity, because names may differ in case, and every symbolic link on the way
-// counts, because it could be made to lead elsewhere.
+// rootOf returns the root through which a path leads or in which it ends, or "". If the path does
+// not exist, rootOf returns the root in which the file, or one of its directories, could be
+// created. Directories are compared by identity, because names may differ in case. Every symbolic
+// link on the way counts, because a client could change its target.
 func (all WritableRoots) rootOf(path string) string {
 	path, err := filepath.Abs(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/stdwire/stdwire/internal/terminal"
 )
 
-// A Display is what a stream can show. The zero value is that of a file or pipe.
+// A Display describes the abilities of a stream. The zero value is that of a file or pipe.
 type Display struct {
 	Terminal bool
 	Dumb     bool       // a terminal that ignores escape sequences: no status can be erased
@@ -15,7 +15,7 @@ type Display struct {
 	Width    func() int // the columns of the terminal, which may change; nil means 80
 }
 
-// DisplayOf returns what a stream of this process can show. On Windows, it makes a console obey
+// DisplayOf returns the abilities of a stream of this process. On Windows, it makes a console obey
 // escape sequences.
 func DisplayOf(f *os.File) Display {
 	if !terminal.Is(f) {

@@ -11,9 +11,9 @@ import (
 )
 
 // access decides which requests are served. The address that stdwire prints has a token in its
-// fragment, which browsers do not send. The page exchanges it, once, for a key, and sends the key
-// with each request. A page of another origin has neither and is refused, and so is a name that an
-// attacker's DNS points here.
+// fragment, which browsers do not send. The page exchanges the token, once, for a key, and sends
+// the key with each request. Requests of other origins have neither and are refused. So are
+// requests for a host name that an attacker's DNS could point here.
 type access struct {
 	names   []string // host names that requests may have, beside IP addresses and localhost
 	origins http.CrossOriginProtection
@@ -27,8 +27,8 @@ func newAccess(names ...string) *access {
 	return &access{names: names, token: rand.Text(), key: rand.Text()}
 }
 
-// policy is the Content-Security-Policy of all answers: no script but that of this server, and no
-// text that becomes script or markup. Images and sound are made from text that is here already.
+// policy is the Content-Security-Policy of all answers: only this server's scripts run, and no text
+// becomes script or markup. Images and sound are made from data that the page has already.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"img-src 'self' blob: data:; media-src blob:; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -47,7 +47,7 @@ func (a *access) guard(next http.Handler) http.Handler {
 		case !a.allowsHost(r.Host):
 			refuse(w, http.StatusForbidden, "this host name is not allowed here: use the IP address")
 		case a.origins.Check(r) != nil || !sameOrigin(r):
-			refuse(w, http.StatusForbidden, "a page of another origin may not use this")
+			refuse(w, http.StatusForbidden, "requests of other origins are refused")
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -55,7 +55,7 @@ func (a *access) guard(next http.Handler) http.Handler {
 }
 
 // sameOrigin reports whether a request is from the page itself or was typed by the user. A client
-// that is no browser does not send the header.
+// that is not a browser does not send the header Sec-Fetch-Site.
 func sameOrigin(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin":
@@ -88,7 +88,7 @@ func (a *access) allowsHost(host string) bool {
 	return false
 }
 
-// exchange serves the page the key, once, for the token.
+// exchange answers the token with the key, once.
 func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Token string }
 	if !decode(w, r, &in) {
@@ -105,7 +105,7 @@ func (a *access) exchange(w http.ResponseWriter, r *http.Request) {
 	answer(w, map[string]string{"key": a.key})
 }
 
-// keyed serves requests that have the key.
+// keyed passes requests that have the key to next, and refuses others.
 func (a *access) keyed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

@@ -14,7 +14,7 @@ import (
 	"github.com/stdwire/stdwire/rpc"
 )
 
-// maxBody is the number of bytes of a request of the page. An argument may be a file.
+// maxBody is the greatest size in bytes of a request of the page. An argument may be a file.
 const maxBody = 32 << 20
 
 // decode decodes the body of a request. If it is invalid, decode answers and returns false.
@@ -44,16 +44,18 @@ func answer(w http.ResponseWriter, value any) {
 
 // A problem is an error as the page shows it.
 type problem struct {
-	Code    string          `json:"code"` // of a [command.Failure]
-	Message string          `json:"message"`
-	Hint    string          `json:"hint,omitempty"`
-	Stderr  string          `json:"stderr,omitempty"` // the end of the server's, if it may say why
-	RPC     *int            `json:"rpc,omitempty"`    // the code of a JSON-RPC error
-	Said    string          `json:"said,omitempty"`   // its message, unless Message has it
-	Data    json.RawMessage `json:"data,omitempty"`   // of a JSON-RPC error
+	Code    string `json:"code"` // of a [command.Failure]
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	Stderr  string `json:"stderr,omitempty"` // the end of the server's, if it may say why
+
+	// Of a JSON-RPC error:
+	RPC        *int            `json:"rpc,omitempty"`         // the code
+	RPCMessage string          `json:"rpc_message,omitempty"` // unless Message contains it
+	Data       json.RawMessage `json:"data,omitempty"`
 }
 
-// newProblem returns an error of a server, of the client or of the configuration as a problem.
+// newProblem converts an error of a server, of the client or of the configuration.
 func newProblem(err error) *problem {
 	p := &problem{Code: "internal", Message: err.Error()}
 	if f := target.Explain(err); f != nil {
@@ -63,7 +65,7 @@ func newProblem(err error) *problem {
 		code := int(e.Code)
 		p.RPC, p.Data = &code, e.Data
 		if !strings.Contains(p.Message, e.Message) {
-			p.Said = e.Message
+			p.RPCMessage = e.Message
 		}
 	}
 	return p
@@ -76,7 +78,7 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	_ = json.NewEncoder(w).Encode(problem{Code: "refused", Message: message})
 }
 
-// fail answers with the problem that err is.
+// fail answers with err as a problem.
 func fail(w http.ResponseWriter, err error) {
 	p := newProblem(err)
 	status := http.StatusBadGateway
@@ -106,7 +108,7 @@ func number(r *http.Request, name string, fallback int64) (int64, error) {
 	return n, nil
 }
 
-// notFound returns the failure for something that the page asks for and that is not there.
+// notFound returns the failure for something that the page asks for and that does not exist.
 func notFound(what string, name any) error {
 	return &command.Failure{Code: "not_found", Why: fmt.Sprintf("there is no %s %v", what, name)}
 }

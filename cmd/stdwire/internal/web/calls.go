@@ -15,7 +15,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A callRequest is a request that the page wants to be sent.
+// A callRequest is a request that the page asks stdwire to send.
 type callRequest struct {
 	Server string          `json:"server"`
 	Method string          `json:"method"`
@@ -26,8 +26,8 @@ type callRequest struct {
 	Seconds float64 `json:"seconds,omitempty"`
 }
 
-// A call is a request that was sent, and what came of it. The calls live here and not in the page,
-// which may be reloaded meanwhile.
+// A call is a request that was sent, with its progress and result. The calls are kept here and not
+// in the page, because the page may be reloaded while they run.
 type call struct {
 	ID       int64               `json:"id"`
 	Request  callRequest         `json:"request"`
@@ -38,9 +38,9 @@ type call struct {
 	Progress *mcp.ProgressParams `json:"progress,omitempty"`
 	Task     *mcp.Task           `json:"task,omitempty"` // its state, if it became one
 	Result   json.RawMessage     `json:"result,omitempty"`
-	// Misfit says how the result differs from the tool's outputSchema.
-	Misfit string   `json:"misfit,omitempty"`
-	Error  *problem `json:"error,omitempty"`
+	// Mismatch says how the result differs from the tool's outputSchema.
+	Mismatch string   `json:"mismatch,omitempty"`
+	Error    *problem `json:"error,omitempty"`
 
 	cancel context.CancelFunc
 	done   chan struct{} // closed when it does not run any more
@@ -48,7 +48,7 @@ type call struct {
 
 const (
 	maxCalls       = 500       // that are kept
-	maxRunning     = 64        // at the same time
+	maxRunning     = 64        // calls at the same time
 	maxResults     = 256 << 20 // bytes of the results that are kept
 	defaultTimeout = 30 * time.Minute
 )
@@ -76,14 +76,14 @@ var errTooManyCalls = &command.Failure{Code: "denied", Why: "too many calls are 
 // start starts a call and returns its id.
 func (c *calls) start(in callRequest) (int64, error) {
 	if in.Method == "" || in.Params != nil && in.Params[0] != '{' {
-		return 0, command.BadArgs("a call needs a method, and its params are an object")
+		return 0, command.BadArgs("a call needs a method, and params must be an object")
 	}
-	one, err := c.servers.find(in.Server)
+	srv, err := c.servers.find(in.Server)
 	if err != nil {
 		return 0, err
 	}
 	tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
-	if err := one.checkAllowed(in.Method, tool); err != nil {
+	if err := srv.checkAllowed(in.Method, tool); err != nil {
 		return 0, err
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
@@ -107,7 +107,7 @@ func (c *calls) start(in callRequest) (int64, error) {
 	return started.ID, nil
 }
 
-// checkAllowed returns a failure for a tool that the configuration does not allow.
+// checkAllowed returns a failure if the configuration does not allow the tool.
 func (s *server) checkAllowed(method, tool string) error {
 	if method != mcp.MethodCallTool || s.filter.Allows(tool) {
 		return nil
@@ -116,7 +116,7 @@ func (s *server) checkAllowed(method, tool string) error {
 		Why: "the configuration does not allow this tool"}
 }
 
-// update changes a call and tells the page.
+// update runs f, which changes a call, and tells the page.
 func (c *calls) update(f func()) {
 	c.mu.Lock()
 	f()
@@ -125,40 +125,40 @@ func (c *calls) update(f func()) {
 }
 
 // run sends the request and waits for the result.
-func (c *calls) run(ctx context.Context, one *call, tool string) {
-	defer close(one.done)
-	defer one.cancel()
+func (c *calls) run(ctx context.Context, call *call, tool string) {
+	defer close(call.done)
+	defer call.cancel()
 	began := time.Now()
-	timeout := time.Duration(one.Request.Seconds * float64(time.Second))
+	timeout := time.Duration(call.Request.Seconds * float64(time.Second))
 	options := []client.CallOption{client.Timeout(cmp.Or(timeout, defaultTimeout)),
-		client.Meta(one.Request.Meta), client.Fresh(),
-		client.OnProgress(func(p mcp.ProgressParams) { c.update(func() { one.Progress = &p }) }),
-		client.OnTask(func(t mcp.Task) { c.update(func() { one.Task = &t }) })}
+		client.Meta(call.Request.Meta), client.Fresh(),
+		client.OnProgress(func(p mcp.ProgressParams) { c.update(func() { call.Progress = &p }) }),
+		client.OnTask(func(t mcp.Task) { c.update(func() { call.Task = &t }) })}
 	var result json.RawMessage
-	err := c.servers.use(ctx, one.Request.Server, func(_ *server, cl *client.Client) (err error) {
-		result, err = c.send(ctx, cl, one.Request, tool, options)
+	err := c.servers.use(ctx, call.Request.Server, func(_ *server, cl *client.Client) (err error) {
+		result, err = c.send(ctx, cl, call.Request, tool, options)
 		return err
 	})
-	misfit := ""
+	mismatch := ""
 	if e, ok := errors.AsType[*client.OutputError](err); ok {
-		result, misfit, err = e.Result, e.Err.Error(), nil
+		result, mismatch, err = e.Result, e.Err.Error(), nil
 	}
 	c.update(func() {
-		one.Running, one.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
-		one.Result, one.Misfit = result, misfit
+		call.Running, call.Ms = false, max(command.Milliseconds(time.Since(began)), 0.001)
+		call.Result, call.Mismatch = result, mismatch
 		if err != nil {
-			one.Error = newProblem(err)
+			call.Error = newProblem(err)
 		}
 		c.running--
 		c.size += len(result)
-		c.forget()
+		c.evict()
 	})
 }
 
-// send sends a request as the command for it does.
+// send sends a request in the same way as the command for its method.
 func (c *calls) send(ctx context.Context, cl *client.Client, in callRequest, tool string,
 	options []client.CallOption) (json.RawMessage, error) {
-	if in.Method == mcp.MethodGetTask && in.Task { // the task lives on if the wait ends
+	if in.Method == mcp.MethodGetTask && in.Task { // the end of ctx does not cancel the task
 		id, _ := jsonscan.Text(jsonscan.Member(in.Params, "taskId"))
 		return cl.Task(id).WaitRaw(ctx, options...)
 	}
@@ -182,10 +182,10 @@ func (c *calls) send(ctx context.Context, cl *client.Client, in callRequest, too
 	return result, err
 }
 
-// forget removes the oldest calls that are not running if there are too many. mu must be held.
-func (c *calls) forget() {
+// evict removes the oldest calls that are not running if there are too many. mu must be held.
+func (c *calls) evict() {
 	for len(c.all) > maxCalls || c.size > maxResults && len(c.all) > 1 {
-		i := slices.IndexFunc(c.all, func(one *call) bool { return !one.Running })
+		i := slices.IndexFunc(c.all, func(call *call) bool { return !call.Running })
 		if i < 0 {
 			return
 		}
@@ -199,11 +199,11 @@ func (c *calls) list() []call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := []call{}
-	for _, one := range c.all {
-		brief := *one
+	for _, call := range c.all {
+		brief := *call
 		brief.Result, brief.Request.Params = nil, nil
-		if one.Task != nil {
-			task := *one.Task
+		if call.Task != nil {
+			task := *call.Task
 			task.Result, task.InputRequests = nil, nil
 			brief.Task = &task
 		}
@@ -216,25 +216,25 @@ func (c *calls) list() []call {
 func (c *calls) get(id int64) (call, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, one := range c.all {
-		if one.ID == id {
-			return *one, nil
+	for _, call := range c.all {
+		if call.ID == id {
+			return *call, nil
 		}
 	}
 	return call{}, notFound("call", id)
 }
 
-// only returns the call that runs on a server, if there is exactly one, or 0.
-func (c *calls) only(server string) (found int64) {
+// runningOn returns the id of the call that runs on a server if there is exactly one, or 0.
+func (c *calls) runningOn(server string) (found int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, one := range c.all {
+	for _, call := range c.all {
 		switch {
-		case !one.Running || one.Request.Server != server:
+		case !call.Running || call.Request.Server != server:
 		case found != 0:
 			return 0
 		default:
-			found = one.ID
+			found = call.ID
 		}
 	}
 	return found
@@ -242,9 +242,9 @@ func (c *calls) only(server string) (found int64) {
 
 // cancel cancels a call.
 func (c *calls) cancel(id int64) error {
-	one, err := c.get(id)
+	call, err := c.get(id)
 	if err == nil {
-		one.cancel()
+		call.cancel()
 	}
 	return err
 }

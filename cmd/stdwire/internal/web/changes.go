@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// The topics of a changes. Each is a part of the state that the page fetches by itself.
+// The topics of changes. Each is a part of the state that the page fetches separately.
 const (
 	topicServers   = "servers"
 	topicTraffic   = "traffic"
@@ -22,8 +22,8 @@ const (
 	topicAuthorization = "authorization" // logins and credentials
 )
 
-// changes counts the changes of each topic. A page that is told of a change fetches what it shows;
-// so a page that is slow, or was reloaded, misses nothing and costs no memory.
+// changes counts the changes of each topic. A page that is told of a change fetches the topic's
+// state again, so a slow or reloaded page misses nothing and needs no queue.
 type changes struct {
 	mu       sync.Mutex
 	versions map[string]int64
@@ -84,7 +84,7 @@ func (c *changes) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// writeEvent writes a value as a Server-Sent Event. The error says that the page has gone, or has
+// writeEvent writes a value as a Server-Sent Event. It fails if the page has disconnected or has
 // stopped reading.
 func writeEvent(w http.ResponseWriter, value any) error {
 	control := http.NewResponseController(w)

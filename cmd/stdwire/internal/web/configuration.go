@@ -17,9 +17,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// A configuration is the files of servers that the page was opened with, which it can change. The
-// page sees no secret of them, and a change says which content of a file it is meant for. To change
-// the file of a project does not make it trusted.
+// A configuration is the configuration files that the page was opened with and can change. The page
+// receives no secret of them, and sends with each change the digest of the content that it changes.
+// A change does not make the file of a project trusted.
 type configuration struct {
 	servers *servers
 	flags   *target.ConfigFlags
@@ -32,7 +32,7 @@ type configuration struct {
 	loaded *config.Config // as it was read last
 }
 
-// newConfiguration returns the files of a configuration that has been read.
+// newConfiguration returns the configuration whose files have been read.
 func newConfiguration(s *servers, flags *target.ConfigFlags, c *target.Selection,
 	log *slog.Logger) *configuration {
 	all := &configuration{servers: s, flags: flags, log: log, env: c.Env, loaded: c.All}
@@ -69,7 +69,7 @@ type applicationFile struct {
 	Path  string `json:"path"`
 }
 
-// status returns what can be changed. A nil configuration can change nothing.
+// status returns the files that can be changed. A nil configuration has none.
 func (c *configuration) status() configurationStatus {
 	status := configurationStatus{Files: []configurationFile{}, Applications: []applicationFile{}}
 	if c == nil {
@@ -148,21 +148,21 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A fileChange is a change that the page wants.
+// A fileChange is a change of a file that the page requests.
 type fileChange struct {
 	File   string `json:"file"`
-	Digest string `json:"digest"` // of the content that it is meant for; "" for any, if not Write
-	Write  bool   `json:"write"`  // otherwise it is only shown
+	Digest string `json:"digest"` // of the content to change; "" for any, unless Write is set
+	Write  bool   `json:"write"`  // otherwise the change is only shown
 
-	Server     string         `json:"server"`     // the one to add, replace, remove or move
-	From       string         `json:"from"`       // the one whose definition and secrets it has
+	Server     string         `json:"server"`     // to add, replace, remove or move
+	From       string         `json:"from"`       // the server to copy, with its secrets
 	Definition string         `json:"definition"` // JSON, see [config.File.Put]
 	Remove     bool           `json:"remove"`
-	Swap       string         `json:"swap"` // the one to exchange places with
+	Swap       string         `json:"swap"` // the server that changes places with Server
 	Import     *importRequest `json:"import"`
 }
 
-// A changeAnswer is what a change does.
+// A changeAnswer describes the effect of a change.
 type changeAnswer struct {
 	Digest  string   `json:"digest"` // of the content before
 	Diff    string   `json:"diff"`   // without secrets; "" if nothing changes
@@ -177,14 +177,14 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 		return nil, err
 	}
 	if in.Write && in.Digest == "" {
-		return nil, command.BadArgs("a change is shown before it is written")
+		return nil, command.BadArgs("a change must be shown before it is written: the digest is missing")
 	}
 	answer := &changeAnswer{Notes: []string{}}
 	change := func(data, _ []byte) (*config.Change, error) {
 		answer.Digest = digestOf(data)
 		if in.Digest != "" && in.Digest != answer.Digest {
 			return nil, &command.Failure{Code: "config", Why: in.File +
-				" has changed since it was read; nothing is written", Hint: "look at it again"}
+				" has changed since it was read; nothing was written", Hint: "review the change again"}
 		}
 		found, err := c.changed(source, data, in)
 		if err != nil {
@@ -210,7 +210,7 @@ func (c *configuration) change(ctx context.Context, in fileChange) (*changeAnswe
 	return answer, nil
 }
 
-// changed returns the change that in describes.
+// changed returns the change that in requests.
 func (c *configuration) changed(source config.Source, data []byte, in fileChange) (*config.Change,
 	error) {
 	switch {

@@ -18,14 +18,14 @@ type connection struct {
 	opened  time.Time
 	command []string // as the recording says
 
-	// What relates messages to the request that they belong to. Guarded by traffic.mu, and each
-	// limited to maxRelated.
+	// These maps relate messages to the number of their request. traffic.mu guards them, and each
+	// has at most maxRelated entries.
 	frames  map[int64]int64  // from the number of a frame in its recording
 	tokens  map[string]int64 // from progress tokens
 	rounds  map[string]int64 // from the requestState of a result that asks for input
 	tasks   map[string]int64 // from the ids of tasks
 	open    map[int64]string // ids of requests of the client without a response
-	belongs map[int64]int64  // from a request of the server to the one it belongs to
+	belongs map[int64]int64  // from a request of the server to the client's request it belongs to
 
 	exchanges map[string]*exchange // by the id of a request of the client, over HTTP
 }
@@ -66,11 +66,11 @@ func (t *traffic) connection(number int64) (*connection, error) {
 	return nil, notFound("connection", number)
 }
 
-// newRecorder returns a recorder whose messages are those of a new connection.
+// newRecorder returns a recorder that adds its messages to a new connection.
 func (t *traffic) newRecorder(lane string, command []string) *tap.Recorder {
 	c := t.connect(lane, time.Now(), command)
 	return tap.Options{Command: command, Show: func(r *tap.Record) { t.add(c, r) },
-		Warn: func(error) {}}.Start() // it warns of what it writes, and writes nothing
+		Warn: func(error) {}}.Start() // warnings are about the written file, and there is none
 }
 
 // record makes a client record its messages. Call end when the client has ended.
@@ -122,7 +122,7 @@ func (c *connection) relate(m *message) {
 		}
 		remember(c.frames, r.N, m.N)
 	case m.Kind == tap.Request:
-		m.Call = c.only()
+		m.Call = c.openRequest()
 		remember(c.frames, r.N, m.N)
 		remember(c.belongs, m.N, m.Call)
 	case m.Kind == tap.Response:
@@ -143,11 +143,12 @@ func (c *connection) relate(m *message) {
 			}
 		}
 	case m.Kind == tap.Notification && m.From == tap.FromServer:
-		m.Call = c.only()
+		m.Call = c.openRequest()
 	}
 }
 
-// relateResult remembers what later messages of the same call have in common with its result.
+// relateResult remembers the requestState or task id by which later messages of the call refer to
+// this result.
 func (c *connection) relateResult(m *message, result []byte) {
 	if m.From != tap.FromServer || m.Request == 0 || len(result) == 0 || result[0] != '{' {
 		return
@@ -164,9 +165,9 @@ func (c *connection) relateResult(m *message, result []byte) {
 	}
 }
 
-// only returns the open request of the client if there is exactly one, or 0. A legacy server does
-// not say which call a question or log message belongs to.
-func (c *connection) only() int64 {
+// openRequest returns the number of the open request of the client if there is exactly one, or 0. A
+// legacy server does not say which call a question or log message belongs to.
+func (c *connection) openRequest() int64 {
 	if len(c.open) != 1 {
 		return 0
 	}

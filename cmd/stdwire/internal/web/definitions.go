@@ -17,7 +17,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// definitions are what a server offers, and what is to be said about it.
+// definitions are the lists of a server, with the findings of the scan and the state of the pins.
 type definitions struct {
 	Lists    map[pin.Kind][]definition `json:"lists"`
 	Problems map[pin.Kind]*problem     `json:"problems,omitempty"` // lists that failed
@@ -35,25 +35,26 @@ type definition struct {
 	Findings   []scan.Finding  `json:"findings,omitempty"`
 
 	// Of a tool:
-	Excluded    string        `json:"excluded,omitempty"` // why a client must not offer it
-	Headers     []headerOf    `json:"headers,omitempty"`
-	Portability []portability `json:"portability,omitempty"`
+	Excluded    string             `json:"excluded,omitempty"` // why a client must not offer it
+	Headers     []headerArgument   `json:"headers,omitempty"`
+	Portability []portabilityIssue `json:"portability,omitempty"`
 }
 
-// A headerOf is an argument that is sent as a header, too.
-type headerOf struct {
+// A headerArgument is an argument that is also sent as an HTTP header.
+type headerArgument struct {
 	Argument string `json:"argument"`
 	Header   string `json:"header"`
 }
 
-// A portability is what hosts have to convert in a tool for the API of a model.
-type portability struct {
+// A portabilityIssue is a feature of a tool's schema that hosts must convert for the API of a
+// model.
+type portabilityIssue struct {
 	What   string          `json:"what"`
 	Places []scan.Obstacle `json:"places"`
 }
 
-// describeTool adds what is to be said about a tool to its definition. overHTTP says that the
-// server is at a URL, in the modern era.
+// describeTool sets the fields of a definition that only tools have. overHTTP says that the server
+// is at a URL and of the modern era.
 func (d *definition) describeTool(overHTTP bool) {
 	schema := jsonscan.Member(d.Definition, "inputSchema")
 	headers, err := mcp.HeaderParams(schema)
@@ -64,7 +65,7 @@ func (d *definition) describeTool(overHTTP bool) {
 		d.Excluded = "a client must not offer it over HTTP: " + err.Error()
 	case overHTTP:
 		for _, h := range headers {
-			d.Headers = append(d.Headers, headerOf{strings.Join(h.Path, "."),
+			d.Headers = append(d.Headers, headerArgument{strings.Join(h.Path, "."),
 				mcp.HeaderParamPrefix + h.Header})
 		}
 	}
@@ -74,7 +75,7 @@ func (d *definition) describeTool(overHTTP bool) {
 			continue
 		}
 		if places := r.Find(name, schema); places != nil {
-			d.Portability = append(d.Portability, portability{r.What, places})
+			d.Portability = append(d.Portability, portabilityIssue{r.What, places})
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 	defer cancel()
 	all := &definitions{Lists: map[pin.Kind][]definition{}, Problems: map[pin.Kind]*problem{},
 		Findings: []scan.Finding{}}
-	err := s.use(ctx, id, func(one *server, c *client.Client) error {
+	err := s.use(ctx, id, func(srv *server, c *client.Client) error {
 		raw := map[pin.Kind][]json.RawMessage{}
 		for _, kind := range pin.Kinds() {
 			list, err := gateway.Definitions(ctx, c, kind)
@@ -113,14 +114,14 @@ func (s *servers) definitions(ctx context.Context, id string) (*definitions, err
 			for _, text := range list {
 				d := definition{Definition: text}
 				if kind == pin.Tool {
-					d.Denied = !one.filter.Allows(kind.Name(text))
-					d.describeTool(one.url != "" && c.Era() == mcp.Modern)
+					d.Denied = !srv.filter.Allows(kind.Name(text))
+					d.describeTool(srv.url != "" && c.Era() == mcp.Modern)
 				}
 				all.Lists[kind] = append(all.Lists[kind], d)
 			}
 		}
 		all.comparePins(id, c, raw)
-		all.scan(scan.Server{ID: id, Handshake: c.Handshake().Result, Config: one.config,
+		all.scan(scan.Server{ID: id, Handshake: c.Handshake().Result, Config: srv.config,
 			Tools: raw[pin.Tool], Prompts: raw[pin.Prompt], Resources: raw[pin.Resource],
 			Templates: raw[pin.Template]})
 		return nil
@@ -162,7 +163,7 @@ func (all *definitions) comparePins(id string, c *client.Client,
 var scanKinds = map[scan.Kind]pin.Kind{scan.KindTool: pin.Tool, scan.KindPrompt: pin.Prompt,
 	scan.KindResource: pin.Resource, scan.KindTemplate: pin.Template}
 
-// scan adds the findings of stdwire scan.
+// scan adds the findings of stdwire scan to the definitions.
 func (all *definitions) scan(s scan.Server) {
 	for _, f := range scan.Scan([]scan.Server{s}) {
 		kind, ok := scanKinds[f.Kind]
@@ -181,7 +182,7 @@ func (all *definitions) scan(s scan.Server) {
 // accept pins the definitions with these names as they are now.
 func (s *servers) accept(ctx context.Context, id string, kind pin.Kind, names []string) error {
 	if !slices.Contains(pin.Kinds(), kind) || len(names) == 0 {
-		return command.BadArgs("a kind and names are needed")
+		return command.BadArgs("a kind and names are required")
 	}
 	return s.use(ctx, id, func(_ *server, c *client.Client) error {
 		lock, err := target.OpenPins()

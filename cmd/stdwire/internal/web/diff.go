@@ -19,7 +19,7 @@ func (t *traffic) diff(before, after int64) ([]diffLine, error) {
 	return append([]diffLine{}, newDiff(jsondiff.Diff(a.record.Frame, b.record.Frame))...), nil
 }
 
-// A pair is a request that two connections may have in common, and how the responses differ.
+// A pair is a request that one or both of two connections sent, and how the responses differ.
 type pair struct {
 	Method  string     `json:"method"`
 	Subject string     `json:"about,omitempty"`
@@ -30,10 +30,10 @@ type pair struct {
 	response *message // of Old
 }
 
-// A pairKey is what equal requests have in common.
+// A pairKey identifies equal requests.
 type pairKey struct{ from, method, params string }
 
-// newPairKey returns the key of a request. What clients add in _meta differs each time.
+// newPairKey returns the key of a request. It leaves out _meta, which differs each time.
 func newPairKey(m *message) pairKey {
 	params := []byte("{")
 	for name, value := range jsonscan.Members(jsonscan.Member(m.record.Frame, "params")) {
@@ -45,7 +45,7 @@ func newPairKey(m *message) pairKey {
 }
 
 // diffConnections compares the responses that two connections got to equal requests. It returns the
-// requests of the old one, and then those that only the new one sent.
+// requests of the old connection, and then those that only the new connection sent.
 func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
 	var messages [2][]*message
 	for i, number := range []int64{before, after} {
@@ -53,7 +53,7 @@ func (t *traffic) diffConnections(before, after int64) ([]*pair, error) {
 		if err != nil {
 			return nil, err
 		}
-		messages[i] = t.of(c)
+		messages[i] = t.messagesOf(c)
 	}
 	pairs := []*pair{}
 	open := map[pairKey][]*pair{} // requests of old that new has not sent yet

@@ -31,9 +31,9 @@ var publicHeaders = []string{"Accept", "Allow", "Cache-Control", "Content-Encodi
 	"Mcp-Protocol-Version", "Retry-After", "Server", "Transfer-Encoding", "User-Agent", "Vary",
 	"Www-Authenticate"}
 
-// public returns a header without values that may be secret. The headers that repeat parameters of
-// the message also have the text that they encode.
-func public(h http.Header) http.Header {
+// publicHeader returns a copy of a header without values that may be secret. Headers that repeat a
+// parameter of the message in Base64 also have the decoded text.
+func publicHeader(h http.Header) http.Header {
 	shown := http.Header{}
 	for name, values := range h {
 		switch {
@@ -70,29 +70,30 @@ type observer struct {
 }
 
 func (o *observer) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := bodyOf(r)
+	sent := requestBody(r)
 	id := requestID(sent)
 	began := time.Now()
 	network := o.traffic.network
-	one := network.begin(o.lane, r, sent)
+	request := network.begin(o.lane, r, sent)
 	response, err := o.next.RoundTrip(r)
-	e := one.exchange
+	e := request.exchange
 	e.Ms = command.Milliseconds(time.Since(began))
 	if err != nil {
 		e.Error = strings.TrimSpace(err.Error())
 	} else {
-		e.Proto, e.Status, e.Response = response.Proto, response.Status, public(response.Header)
-		response.Body = &recordedBody{response.Body, network, one}
+		e.Proto, e.Status = response.Proto, response.Status
+		e.Response = publicHeader(response.Header)
+		response.Body = &recordedBody{response.Body, network, request}
 	}
-	network.update(func() { one.exchange, one.Open = e, err == nil })
+	network.update(func() { request.exchange, request.Open = e, err == nil })
 	if id != "" {
-		o.traffic.keep(o.lane, id, &e)
+		o.traffic.addExchange(o.lane, id, &e)
 	}
 	return response, err
 }
 
-// bodyOf returns the body of a request, if it is in memory.
-func bodyOf(r *http.Request) []byte {
+// requestBody returns the body of a request, if it is in memory.
+func requestBody(r *http.Request) []byte {
 	if r.GetBody == nil {
 		return nil
 	}
@@ -105,7 +106,7 @@ func bodyOf(r *http.Request) []byte {
 	return text
 }
 
-// requestID returns the id of the request that a body is, as JSON, or "".
+// requestID returns the id of the JSON-RPC request in a body, as JSON, or "".
 func requestID(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if len(text) == 0 || text[0] != '{' || jsonscan.Member(text, "method") == nil {
@@ -114,8 +115,8 @@ func requestID(text []byte) string {
 	return string(jsonscan.Member(text, "id"))
 }
 
-// keep adds an exchange to the latest connection of a lane.
-func (t *traffic) keep(lane, id string, e *exchange) {
+// addExchange adds an exchange to the latest connection of a lane.
+func (t *traffic) addExchange(lane, id string, e *exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, c := range slices.Backward(t.connections) {

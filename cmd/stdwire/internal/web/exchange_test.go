@@ -118,7 +118,7 @@ func TestNetworkLimits(t *testing.T) {
 // Headers that repeat parameters, which the message shows, too, are decoded.
 func TestPublicHeaders(t *testing.T) {
 	encoded := mcp.EncodeHeaderValue("Zürich")
-	got := public(http.Header{"Mcp-Param-Region": {encoded}, "Mcp-Param-Zone": {"a"},
+	got := publicHeader(http.Header{"Mcp-Param-Region": {encoded}, "Mcp-Param-Zone": {"a"},
 		"Mcp-Name": {"=?base64?!?="}, "Authorization": {"Bearer hunter"}})
 	assert.DeepEqual(t, got, http.Header{"Mcp-Param-Region": {encoded + " (Zürich)"},
 		"Mcp-Param-Zone": {"a"}, "Mcp-Name": {"=?base64?!?= (is not valid base64 of UTF-8 text)"},

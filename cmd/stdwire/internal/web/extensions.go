@@ -9,13 +9,13 @@ import (
 	"github.com/stdwire/stdwire/client/host/gateway"
 )
 
-// An extension is one that the page can declare to servers.
+// An extension is an extension of MCP that the page can declare to servers.
 type extension struct {
 	ID       string `json:"id"`
 	Declared bool   `json:"declared"`
 }
 
-// extensions returns what the page can declare.
+// extensions returns the extensions that the page can declare.
 func (s *servers) extensions() (all []extension) {
 	var o client.Options
 	gateway.DeclareCapabilities(&o)
@@ -27,7 +27,7 @@ func (s *servers) extensions() (all []extension) {
 	return all
 }
 
-// declared returns the extensions that are declared to a server that starts now.
+// declared returns those of all that are declared to a server that starts now.
 func (s *servers) declared(all []client.Extension) []client.Extension {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *servers) declared(all []client.Extension) []client.Extension {
 		func(e client.Extension) bool { return s.undeclared[e.ID] })
 }
 
-// declare changes whether an extension is declared. Servers that run are restarted.
+// declare changes whether an extension is declared, and restarts the running servers.
 func (s *servers) declare(id string, on bool) error {
 	if !slices.ContainsFunc(s.extensions(), func(e extension) bool { return e.ID == id }) {
 		return notFound("extension", id)

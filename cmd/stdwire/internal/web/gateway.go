@@ -27,7 +27,7 @@ type watchedGateway struct {
 
 	mu       sync.Mutex
 	statuses []ops.Status
-	err      error // why it is not reached any more
+	err      error // why it cannot be reached any more
 }
 
 const (
@@ -103,9 +103,9 @@ func (g *watchedGateway) followMessages(ctx context.Context) error {
 	}
 }
 
-// server returns the gateway as a server that the page can use, as clients of the gateway do.
+// server returns the gateway as a server, so that the page can use it as one of its clients.
 func (g *watchedGateway) server() *server {
-	one := &server{id: strings.ReplaceAll(g.Name(), " ", "-"), selector: "-- SERVER-COMMAND",
+	srv := &server{id: strings.ReplaceAll(g.Name(), " ", "-"), selector: "-- SERVER-COMMAND",
 		url: g.Endpoint(), gateway: true, filter: new(host.Filter),
 		upstream: host.Server{IdleStop: -1, MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
 			Options: client.Options{Logger: slog.New(slog.DiscardHandler),
@@ -113,10 +113,10 @@ func (g *watchedGateway) server() *server {
 			Connect: func(ctx context.Context, _ string, o client.Options) (*client.Client, error) {
 				return g.Connect(ctx, o)
 			}}}
-	if one.url != "" {
-		one.selector = "--url " + one.url
+	if srv.url != "" {
+		srv.selector = "--url " + srv.url
 	}
-	return one
+	return srv
 }
 
 // list returns the servers as the page shows them.
@@ -125,21 +125,21 @@ func (g *watchedGateway) list() []serverStatus {
 	defer g.mu.Unlock()
 	list := []serverStatus{}
 	for _, s := range g.statuses {
-		one := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
+		status := serverStatus{ID: s.Server, Selector: g.Name(), Watched: true,
 			State: host.State(s.State), Uses: s.Uses, Restarts: s.Restarts}
 		if since, err := time.Parse(time.RFC3339, s.Since); err == nil {
-			one.Since = since.UnixMilli()
+			status.Since = since.UnixMilli()
 		}
 		if s.RetryIn > 0 {
-			one.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
+			status.RetryAt = time.Now().Add(time.Duration(s.RetryIn) * time.Second).UnixMilli()
 		}
 		if s.Error != "" {
-			one.Problem = &problem{Code: "unreachable", Message: s.Error}
+			status.Problem = &problem{Code: "unreachable", Message: s.Error}
 		}
 		if g.err != nil {
-			one.Problem = newProblem(g.err)
+			status.Problem = newProblem(g.err)
 		}
-		list = append(list, one)
+		list = append(list, status)
 	}
 	return list
 }

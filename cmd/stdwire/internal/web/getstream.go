@@ -9,23 +9,24 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// observe returns a function that wraps the transport of a server at a URL: its exchanges are kept,
-// and its GET stream is left out if the page wants that.
+// observe returns a function that wraps the transport of a server at a URL. The wrapped transport
+// records its exchanges, and opens no GET stream if omitStream has turned that off.
 func (s *servers) observe(id string) func(http.RoundTripper) http.RoundTripper {
 	observe := s.traffic.observe(id)
 	return func(next http.RoundTripper) http.RoundTripper {
-		return observe(&streamSwitch{s, id, next})
+		return observe(&streamFilter{s, id, next})
 	}
 }
 
-// A streamSwitch answers, in place of a server whose GET stream is left out, that it has none.
-type streamSwitch struct {
+// A streamFilter answers GET requests for a stream that is turned off with 405, in place of the
+// server.
+type streamFilter struct {
 	servers *servers
 	id      string
 	next    http.RoundTripper
 }
 
-func (t *streamSwitch) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t *streamFilter) RoundTrip(r *http.Request) (*http.Response, error) {
 	// a request without a revision asks for HTTP+SSE, one with an event resumes a response
 	if r.Method != http.MethodGet || r.Header.Get(mcp.HeaderProtocolVersion) == "" ||
 		r.Header.Get("Last-Event-Id") != "" || !t.servers.omitsStream(t.id) {
@@ -43,14 +44,14 @@ func (s *servers) omitsStream(id string) bool {
 	return s.noStream[id]
 }
 
-// omitStream changes whether the GET stream of legacy sessions with a server is left out. If the
-// server is connected, it is restarted.
+// omitStream turns the GET stream of legacy sessions with a server off or on. It restarts the
+// server if it is connected.
 func (s *servers) omitStream(id string, omit bool) error {
-	one, err := s.find(id)
+	srv, err := s.find(id)
 	if err != nil {
 		return err
 	}
-	if one.endpoint == nil {
+	if srv.endpoint == nil {
 		return notFound("GET stream of", id)
 	}
 	s.mu.Lock()

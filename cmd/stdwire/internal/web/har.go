@@ -59,15 +59,15 @@ type (
 	}
 )
 
-// writeHAR writes the messages of a connection as an HTTP Archive, for tools that show one. Each
-// request of either side is an entry with its response, and so is a notification; none of them need
-// have gone over HTTP.
+// writeHAR writes the messages of a connection as an HTTP Archive, for tools that show archives.
+// Each request of either side is an entry with its response, and each notification is an entry, on
+// any transport.
 func (t *traffic) writeHAR(w io.Writer, c *connection) error {
 	log := harLog{Version: "1.2", Creator: harCreator{"stdwire", command.Version()},
 		Entries: []harEntry{}}
 	entries := map[int64]int{} // by the number of the request
 	none := []struct{}{}
-	for _, m := range t.of(c) {
+	for _, m := range t.messagesOf(c) {
 		body := harText{m.Size, "application/json", string(m.record.Payload())}
 		if i, ok := entries[m.Request]; ok && m.Kind == tap.Response {
 			e := &log.Entries[i]

@@ -27,9 +27,9 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;border-left:3px solid;padding-le
 </style></head><body><h1>%s</h1><p>%d messages, recorded by stdwire %s. Each line opens.</p>
 `
 
-// writeReport writes the messages of a connection as one page that stands alone.
+// writeReport writes the messages of a connection as one self-contained HTML page.
 func (t *traffic) writeReport(to io.Writer, c *connection) error {
-	all := t.of(c)
+	all := t.messagesOf(c)
 	w := bufio.NewWriter(to)
 	title := html.EscapeString(fmt.Sprintf("%s, %s", c.lane, c.opened.Format("2006-01-02 15:04:05")))
 	fmt.Fprintf(w, reportHead, title, title, len(all), html.EscapeString(command.Version()))

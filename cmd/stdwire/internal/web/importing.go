@@ -11,26 +11,27 @@ import (
 
 // An importRequest asks for the servers of another file.
 type importRequest struct {
-	Into string `json:"into"` // the file that they shall be added to
+	Into string `json:"into"` // the file to which the servers are added
 	// Application is the path of an application's file, which is read here. Otherwise Text is the
 	// content of a file that the page has, and Name its name.
 	Application string   `json:"application"`
 	Name        string   `json:"name"`
 	Text        string   `json:"text"`
 	Servers     []string `json:"servers"` // those to import
-	Replace     bool     `json:"replace"` // different servers with the same ids
+	Replace     bool     `json:"replace"` // replace different servers with the same ids
 }
 
 // An importableServer is a server of another file, without secrets.
 type importableServer struct {
 	ID         string   `json:"id"`
-	Kind       string   `json:"kind,omitempty"` // of a registry's file: of the package, or remote
+	Kind       string   `json:"kind,omitempty"` // in a registry's file: of package, or remote
 	Definition string   `json:"definition,omitempty"`
 	Problem    string   `json:"problem,omitempty"` // why it cannot be imported
 	Notes      []string `json:"notes"`
 }
 
-// read parses the file that a request names, with the alternatives of a registry's file.
+// read parses the file that a request names. If it is a registry's file, read also returns its
+// alternatives.
 func (c *configuration) read(in *importRequest) (*config.File, []registry.Alternative, error) {
 	source := config.Source{Path: in.Name, Workspace: c.env.Dir, Rename: true}
 	data := []byte(in.Text)
@@ -72,35 +73,35 @@ func (c *configuration) importable(in *importRequest) ([]importableServer, error
 	}
 	all := []importableServer{}
 	for _, s := range f.Servers {
-		one := importableServer{ID: s.ID, Definition: string(s.Redacted().JSON()),
+		server := importableServer{ID: s.ID, Definition: string(s.Redacted().JSON()),
 			Notes: []string{}}
 		if s.Err != nil {
-			one.Problem = s.Err.Error()
+			server.Problem = s.Err.Error()
 		}
 		for _, d := range f.Diagnostics {
 			if d.Server == s.ID && d.Severity == config.Warning {
-				one.Notes = append(one.Notes, d.Message)
+				server.Notes = append(server.Notes, d.Message)
 			}
 		}
-		all = append(all, one)
+		all = append(all, server)
 	}
 	for _, a := range alternatives {
-		i := slices.IndexFunc(all, func(one importableServer) bool { return one.ID == a.ID })
+		i := slices.IndexFunc(all, func(server importableServer) bool { return server.ID == a.ID })
 		if i < 0 {
 			all = append(all, importableServer{ID: a.ID, Kind: a.Kind, Problem: a.Problem,
 				Notes: []string{}})
 			continue
 		}
-		one := &all[i]
-		one.Kind = a.Kind
+		server := &all[i]
+		server.Kind = a.Kind
 		for _, input := range a.Inputs {
-			one.Notes = append(one.Notes, "it wants ${input:"+input.ID+"}: "+input.Description)
+			server.Notes = append(server.Notes, "requires ${input:"+input.ID+"}: "+input.Description)
 		}
 		for _, name := range a.Left {
-			one.Notes = append(one.Notes, "not set, because it is optional: "+name)
+			server.Notes = append(server.Notes, "not set, because it is optional: "+name)
 		}
 		if a.Note != "" {
-			one.Notes = append(one.Notes, a.Note)
+			server.Notes = append(server.Notes, a.Note)
 		}
 	}
 	return all, nil
@@ -129,8 +130,8 @@ func (c *configuration) merge(path string, data []byte, in *importRequest) (*con
 	return config.Merge(c.env, path, data, chosen, f.Inputs, in.Replace)
 }
 
-// export returns a file with servers, all of them if there are no ids. In place of secrets it has
-// "…".
+// export returns a configuration file with the servers of these ids, or with all servers if there
+// are no ids. It has "…" in place of secrets.
 func (c *configuration) export(ids []string) ([]byte, error) {
 	if c == nil {
 		return nil, notFound("configuration", "")

@@ -13,13 +13,13 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxLoads is the number of load tests at the same time.
+// maxLoads is the number of load tests that may run at the same time.
 const maxLoads = 2
 
 var errTooManyLoads = &command.Failure{Code: "denied", Why: "too many load tests are running",
 	Hint: "stop one"}
 
-// A loadRequest is a call of a tool that is repeated.
+// A loadRequest asks for a load test: it repeats a call of a tool.
 type loadRequest struct {
 	Server, Tool string
 	Arguments    json.RawMessage
@@ -34,8 +34,8 @@ type loads struct {
 	running atomic.Int32
 }
 
-// serve carries out a load test and writes its reports as Server-Sent Events, the last of which is
-// done, or has an error. The load test ends when the page disconnects or stops reading.
+// serve runs a load test and writes its reports as Server-Sent Events. The last report is done or
+// has an error. The load test ends when the page disconnects or stops reading.
 func (l *loads) serve(w http.ResponseWriter, r *http.Request) {
 	var in loadRequest
 	if !decode(w, r, &in) {
@@ -43,12 +43,12 @@ func (l *loads) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	plan := load.Plan{Calls: in.Calls, Concurrency: in.Concurrency,
 		Time: time.Duration(min(in.Seconds, 1e6) * float64(time.Second))}
-	one, err := l.servers.find(in.Server)
+	srv, err := l.servers.find(in.Server)
 	if err == nil {
 		err = plan.Check()
 	}
 	if err == nil {
-		err = one.checkAllowed(mcp.MethodCallTool, in.Tool)
+		err = srv.checkAllowed(mcp.MethodCallTool, in.Tool)
 	}
 	if err != nil {
 		fail(w, err)

@@ -15,9 +15,9 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/target"
 )
 
-// logins are the logins to servers at a URL that the page has begun, at most one for each. The page
-// is told the address of the authorization server's page, which the user opens; the browser comes
-// back to a port of this process. No token reaches the page.
+// logins are the logins that the page has begun, at most one for each server at a URL. The page
+// receives the URL at which the user grants access, on the authorization server. From there the
+// browser is redirected to a port of this process, so no token reaches the page.
 type logins struct {
 	ctx     context.Context
 	servers *servers
@@ -25,14 +25,14 @@ type logins struct {
 	wg      sync.WaitGroup
 
 	mu  sync.Mutex
-	off string            // why nobody can log in here; "" if one can
-	all map[string]*login // by server: the latest
+	off string            // why logins are disabled; "" if they are not
+	all map[string]*login // the latest login, by server
 }
 
-// A login is one login. logins.mu guards it.
+// A login is a login to a server. logins.mu guards it.
 type login struct {
 	cancel context.CancelFunc // nil after the end
-	page   string             // where the user agrees; "" if not known yet
+	page   string             // the URL at which the user grants access; "" if not known yet
 	failed *problem
 }
 
@@ -40,7 +40,7 @@ func newLogins(ctx context.Context, s *servers, c *changes) *logins {
 	return &logins{ctx: ctx, servers: s, changes: c, all: map[string]*login{}}
 }
 
-// disable turns logins off.
+// disable makes all logins fail for the reason why.
 func (l *logins) disable(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,30 +49,30 @@ func (l *logins) disable(why string) {
 
 // An authorizationStatus says how requests to a server are authorized.
 type authorizationStatus struct {
-	Why         string                    `json:"why,omitempty"`     // nobody can log in
+	Why         string                    `json:"why,omitempty"`     // why nobody can log in
 	Command     string                    `json:"command,omitempty"` // that logs in
 	Credentials []target.CredentialStatus `json:"credentials"`
-	Running     bool                      `json:"running,omitempty"` // a login
-	Page        string                    `json:"page,omitempty"`    // where the user agrees
+	Running     bool                      `json:"running,omitempty"` // whether a login is running
+	Page        string                    `json:"page,omitempty"`    // see login.page
 	Problem     *problem                  `json:"problem,omitempty"` // of the latest login
 }
 
 // find returns a server and its endpoint.
 func (l *logins) find(id string) (*server, *config.Endpoint, error) {
-	one, err := l.servers.find(id)
+	srv, err := l.servers.find(id)
 	if err != nil {
 		return nil, nil, err
 	}
-	if one.endpoint == nil {
-		return one, &config.Endpoint{}, nil
+	if srv.endpoint == nil {
+		return srv, &config.Endpoint{}, nil
 	}
-	endpoint, err := one.endpoint()
-	return one, endpoint, err
+	endpoint, err := srv.endpoint()
+	return srv, endpoint, err
 }
 
 // status returns how requests to a server are authorized.
 func (l *logins) status(id string) (*authorizationStatus, error) {
-	one, endpoint, err := l.find(id)
+	srv, endpoint, err := l.find(id)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (l *logins) status(id string) (*authorizationStatus, error) {
 	if status.Why != "" {
 		return status, nil
 	}
-	status.Command = one.login
+	status.Command = srv.login
 	store, err := target.OpenCredentials()
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (l *logins) status(id string) (*authorizationStatus, error) {
 	return status, nil
 }
 
-// allowed returns the endpoint of a server that the user can log in to.
-func (l *logins) allowed(id string) (*config.Endpoint, error) {
+// loginEndpoint returns the endpoint of a server, or why the user cannot log in to it.
+func (l *logins) loginEndpoint(id string) (*config.Endpoint, error) {
 	_, endpoint, err := l.find(id)
 	if err != nil {
 		return nil, err
@@ -124,9 +124,9 @@ func (l *logins) allowed(id string) (*config.Endpoint, error) {
 	return endpoint, nil
 }
 
-// start begins a login, unless there is one already. A server that failed is then started again.
+// start begins a login, unless one is running already. After the login it restarts the server.
 func (l *logins) start(id string) error {
-	endpoint, err := l.allowed(id)
+	endpoint, err := l.loginEndpoint(id)
 	if err != nil {
 		return err
 	}
@@ -136,30 +136,30 @@ func (l *logins) start(id string) error {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
-	one := &login{cancel: cancel}
-	l.all[id] = one
+	login := &login{cancel: cancel}
+	l.all[id] = login
 	l.wg.Go(func() {
 		defer cancel()
 		_, err := target.Login(ctx, id, endpoint, auth.AuthorizationCode{
 			OpenBrowser: func(_ context.Context, page string) error {
-				l.set(func() { one.page = page })
+				l.update(func() { login.page = page })
 				return nil
 			}})
-		l.set(func() {
-			one.cancel, one.page = nil, ""
+		l.update(func() {
+			login.cancel, login.page = nil, ""
 			if err != nil && ctx.Err() == nil {
-				one.failed = newProblem(err)
+				login.failed = newProblem(err)
 			}
 		})
 		if err == nil {
-			_ = l.servers.manager.Restart(id) // a server that is disabled or gone stays so
+			_ = l.servers.manager.Restart(id) // fails if the server is disabled or removed
 		}
 	})
 	return nil
 }
 
-// set changes a login.
-func (l *logins) set(change func()) {
+// update runs change, which changes a login, and tells the page.
+func (l *logins) update(change func()) {
 	l.mu.Lock()
 	change()
 	l.mu.Unlock()
@@ -170,14 +170,14 @@ func (l *logins) set(change func()) {
 func (l *logins) cancel(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if one := l.all[id]; one != nil && one.cancel != nil {
-		one.cancel()
+	if login := l.all[id]; login != nil && login.cancel != nil {
+		login.cancel()
 	}
 }
 
 // logout deletes and revokes the credentials for a server, and ends the connection that uses them.
 func (l *logins) logout(ctx context.Context, id string) (warning string, err error) {
-	endpoint, err := l.allowed(id)
+	endpoint, err := l.loginEndpoint(id)
 	if err != nil {
 		return "", err
 	}

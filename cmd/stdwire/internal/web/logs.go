@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// maxLogLines is the number of log messages of one answer.
+// maxLogLines is the greatest number of log messages in one answer.
 const maxLogLines = 500
 
 // A logLine is a log message of a server, notifications/message.
@@ -30,7 +30,7 @@ type logLine struct {
 type logFilter struct {
 	level        mcp.LoggingLevel // the lowest one; a message of an unknown level is below all
 	server       string
-	logger, text []byte // parts, in lower case
+	logger, text []byte // substrings, in lower case
 }
 
 func newLogFilter(r *http.Request) (logFilter, error) {
@@ -49,7 +49,7 @@ func (f *logFilter) selects(l *logLine) bool {
 		bytes.Contains(bytes.ToLower(l.Data), f.text)
 }
 
-// A logPage is the latest log messages that a filter selects, the latest first.
+// A logPage is a part of the log, the latest messages first.
 type logPage struct {
 	Lines []logLine `json:"lines"`
 	More  bool      `json:"more,omitempty"` // there are older ones

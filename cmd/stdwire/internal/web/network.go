@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	maxRequests = 500      // that are kept
-	maxHTTPBody = 16 << 10 // bytes of each body that are kept
+	maxRequests = 500      // requests that are kept
+	maxHTTPBody = 16 << 10 // bytes that are kept of each body
 )
 
-// An httpRequest is an HTTP request to a server and its response, whether they carry a message or
-// not.
+// An httpRequest is an HTTP request to a server, with its response. It need not carry a message.
 type httpRequest struct {
 	N    int64  `json:"n"`
 	Lane string `json:"lane"`
@@ -30,7 +29,7 @@ type httpRequest struct {
 	Open         bool   `json:"open,omitempty"` // the response has not ended
 }
 
-// A network keeps the latest HTTP requests to servers.
+// A network records the latest HTTP requests to servers.
 type network struct {
 	changes *changes
 
@@ -39,24 +38,24 @@ type network struct {
 	all  []*httpRequest
 }
 
-// begin adds a request that is about to be sent.
+// begin records a request before it is sent.
 func (n *network) begin(lane string, r *http.Request, sent []byte) *httpRequest {
 	shown, _ := target.PublicURL(r.URL.String())
-	one := &httpRequest{Lane: lane, At: time.Now().UnixMilli(), URL: shown, Open: true,
-		exchange: exchange{Method: r.Method, Request: public(r.Header)},
+	request := &httpRequest{Lane: lane, At: time.Now().UnixMilli(), URL: shown, Open: true,
+		exchange: exchange{Method: r.Method, Request: publicHeader(r.Header)},
 		Sent:     slices.Clone(sent[:min(len(sent), maxHTTPBody)]), SentSize: int64(len(sent))}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.last++
-	one.N = n.last
-	n.all = append(n.all, one)
+	request.N = n.last
+	n.all = append(n.all, request)
 	if len(n.all) > maxRequests {
 		n.all = slices.Delete(n.all, 0, 1)
 	}
-	return one
+	return request
 }
 
-// update changes a request and tells the page.
+// update runs f, which changes a request, and tells the page.
 func (n *network) update(f func()) {
 	n.mu.Lock()
 	f()
@@ -64,13 +63,13 @@ func (n *network) update(f func()) {
 	n.changes.add(topicTraffic)
 }
 
-// list returns the requests that are kept without their bodies, the latest first.
+// list returns the recorded requests without their bodies, the latest first.
 func (n *network) list() []httpRequest {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	list := []httpRequest{}
-	for _, one := range slices.Backward(n.all) {
-		brief := *one
+	for _, request := range slices.Backward(n.all) {
+		brief := *request
 		brief.Sent, brief.Received = nil, nil
 		list = append(list, brief)
 	}
@@ -81,17 +80,17 @@ func (n *network) list() []httpRequest {
 func (n *network) get(number int64) (httpRequest, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, one := range n.all {
-		if one.N == number {
-			whole := *one
-			whole.Received = slices.Clone(one.Received)
+	for _, request := range n.all {
+		if request.N == number {
+			whole := *request
+			whole.Received = slices.Clone(request.Received)
 			return whole, nil
 		}
 	}
 	return httpRequest{}, notFound("request", number)
 }
 
-// A recordedBody is the body of a response whose beginning is kept.
+// A recordedBody is the body of a response. It records the beginning of what is read.
 type recordedBody struct {
 	io.ReadCloser
 	network *network
@@ -101,10 +100,11 @@ type recordedBody struct {
 func (b *recordedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.network.update(func() {
-		one := b.request
-		one.ReceivedSize += int64(n)
-		one.Received = append(one.Received, p[:min(n, maxHTTPBody-len(one.Received))]...)
-		one.Open = one.Open && err == nil
+		request := b.request
+		request.ReceivedSize += int64(n)
+		keep := min(n, maxHTTPBody-len(request.Received))
+		request.Received = append(request.Received, p[:keep]...)
+		request.Open = request.Open && err == nil
 	})
 	return n, err
 }
@@ -121,14 +121,14 @@ func (n *network) routes(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET /api/network/{n}", func(w http.ResponseWriter, r *http.Request) {
 		number, err := pathNumber(r)
-		var one httpRequest
+		var request httpRequest
 		if err == nil {
-			one, err = n.get(number)
+			request, err = n.get(number)
 		}
 		if err != nil {
 			fail(w, err)
 			return
 		}
-		answer(w, one)
+		answer(w, request)
 	})
 }

@@ -7,13 +7,12 @@ import (
 	"path"
 )
 
-// page is the page as it is read in an editor: it needs no build, and fetches nothing from
-// elsewhere.
+// page has the source files of the page. They need no build, and fetch nothing from other servers.
 //
 //go:embed page
 var page embed.FS
 
-// contentTypes are those of the files of the page. What the system says is not used.
+// contentTypes are the content types of the page's files. The table of the system is not used.
 var contentTypes = map[string]string{".html": "text/html; charset=utf-8",
 	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml"}
@@ -21,7 +20,7 @@ var contentTypes = map[string]string{".html": "text/html; charset=utf-8",
 // servePage serves a file of the page.
 func servePage(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		refuse(w, http.StatusMethodNotAllowed, "the page is only read")
+		refuse(w, http.StatusMethodNotAllowed, "the files of the page allow only GET and HEAD")
 		return
 	}
 	name := path.Clean(r.URL.Path)

@@ -15,15 +15,16 @@ import (
 // questions are the input requests of servers that wait for an answer of the user.
 type questions struct {
 	changes *changes
-	// only returns the call that runs on a server, if there is exactly one, or 0.
-	only func(server string) int64
-	// sampler answers requests to a model beside the user; nil if only the user does.
+	// callOn returns the id of the call that runs on a server if there is exactly one, or 0.
+	callOn func(server string) int64
+	// sampler answers sampling requests unless the user answers first; nil if only the user
+	// answers.
 	sampler func(context.Context, mcp.CreateMessageParams) (*mcp.CreateMessageResult, error)
 
 	mu      sync.Mutex
 	last    int64
 	waiting []*question
-	roots   map[string]json.RawMessage // the answers to give again, by server
+	roots   map[string]json.RawMessage // the answer to all requests for roots, by server
 }
 
 // A question is an input request of a server, of either era.
@@ -35,7 +36,7 @@ type question struct {
 	Since  int64           `json:"since"`          // milliseconds since 1970
 	Call   int64           `json:"call,omitempty"` // the call it belongs to, if that is known
 
-	// Command says how the command of --sample fares: "" without one, or why it failed.
+	// Command says that the command of --sample is running, or why it failed; "" without a command.
 	Command string `json:"command,omitempty"`
 
 	answer chan json.RawMessage // capacity 1: the result; nil refuses
@@ -45,7 +46,7 @@ type question struct {
 
 const sampling = "the command of --sample is answering"
 
-// maxQuestions is the number of questions of one server that wait. Further ones are refused.
+// maxQuestions is the number of waiting questions of one server. Further questions are refused.
 const maxQuestions = 32
 
 func newQuestions(c *changes) *questions {
@@ -57,7 +58,8 @@ type callKey struct{}
 
 var errTooManyQuestions = errors.New("too many questions wait for an answer")
 
-// errRefused is what a server is told that gets no answer (2025-11-25, Sampling, "Error Handling").
+// errRefused is the answer to a server if the user refuses to answer its question (2025-11-25,
+// Sampling, "Error Handling").
 var errRefused = &rpc.Error{Code: -1, Message: "the user has refused the request"}
 
 // ask waits until the user has answered an input request, or ctx ends.
@@ -77,8 +79,8 @@ func answered[R any](answer json.RawMessage, err error) (*R, error) {
 	return result, mcp.Unmarshal(answer, result)
 }
 
-// sample waits until the user or the sampler has answered a request to a model, or ctx ends. If the
-// sampler fails, the user is asked alone.
+// sample waits until the user or the sampler has answered a sampling request, or ctx ends. If the
+// sampler fails, only the user can answer.
 func (q *questions) sample(ctx context.Context, server string, p mcp.CreateMessageParams) (
 	*mcp.CreateMessageResult, error) {
 	if q.sampler == nil {
@@ -99,20 +101,20 @@ func (q *questions) sample(ctx context.Context, server string, p mcp.CreateMessa
 		}}))
 }
 
-func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, error) {
+func (q *questions) ask(ctx context.Context, question *question) (json.RawMessage, error) {
 	call, ok := ctx.Value(callKey{}).(int64)
 	if !ok { // a legacy server does not say which call it asks for
-		call = q.only(one.Server)
+		call = q.callOn(question.Server)
 	}
-	one.Call = call
-	one.Since, one.answer = time.Now().UnixMilli(), make(chan json.RawMessage, 1)
-	known, err := q.add(one)
+	question.Call = call
+	question.Since, question.answer = time.Now().UnixMilli(), make(chan json.RawMessage, 1)
+	known, err := q.add(question)
 	if err != nil || known != nil {
 		return known, err
 	}
 	q.changes.add(topicQuestions)
-	defer q.remove(one)
-	if one.sample != nil {
+	defer q.remove(question)
+	if question.sample != nil {
 		ended := make(chan struct{})
 		sampling, cancel := context.WithCancel(ctx)
 		defer func() {
@@ -121,11 +123,11 @@ func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, er
 		}()
 		go func() {
 			defer close(ended)
-			q.runSampler(sampling, one)
+			q.runSampler(sampling, question)
 		}()
 	}
 	select {
-	case answer := <-one.answer:
+	case answer := <-question.answer:
 		if answer == nil {
 			return nil, errRefused
 		}
@@ -135,30 +137,30 @@ func (q *questions) ask(ctx context.Context, one *question) (json.RawMessage, er
 	}
 }
 
-// runSampler answers a question by its sampler, or says why that failed.
-func (q *questions) runSampler(ctx context.Context, one *question) {
-	answer, err := one.sample(ctx)
+// runSampler answers a question with the sampler's answer, or records why the sampler failed.
+func (q *questions) runSampler(ctx context.Context, question *question) {
+	answer, err := question.sample(ctx)
 	switch {
 	case err == nil:
-		_ = q.answerOne(one.ID, answer, false) // an error says that the user was first
+		_ = q.respond(question.ID, answer, false) // an error says that the user was first
 	case ctx.Err() == nil:
 		q.mu.Lock()
-		one.Command = err.Error()
+		question.Command = err.Error()
 		q.mu.Unlock()
 		q.changes.add(topicQuestions)
 	}
 }
 
 // add adds a question, unless the answer is known.
-func (q *questions) add(one *question) (known json.RawMessage, err error) {
+func (q *questions) add(question *question) (known json.RawMessage, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if roots := q.roots[one.Server]; roots != nil && one.Method == mcp.MethodListRoots {
+	if roots := q.roots[question.Server]; roots != nil && question.Method == mcp.MethodListRoots {
 		return roots, nil
 	}
 	n := 0
 	for _, other := range q.waiting {
-		if other.Server == one.Server {
+		if other.Server == question.Server {
 			n++
 		}
 	}
@@ -166,14 +168,14 @@ func (q *questions) add(one *question) (known json.RawMessage, err error) {
 		return nil, errTooManyQuestions
 	}
 	q.last++
-	one.ID = q.last
-	q.waiting = append(q.waiting, one)
+	question.ID = q.last
+	q.waiting = append(q.waiting, question)
 	return nil, nil
 }
 
-func (q *questions) remove(one *question) {
+func (q *questions) remove(done *question) {
 	q.mu.Lock()
-	q.waiting = slices.DeleteFunc(q.waiting, func(other *question) bool { return other == one })
+	q.waiting = slices.DeleteFunc(q.waiting, func(other *question) bool { return other == done })
 	q.mu.Unlock()
 	q.changes.add(topicQuestions)
 }
@@ -183,36 +185,36 @@ func (q *questions) list() []question {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	all := []question{}
-	for _, one := range q.waiting {
-		all = append(all, *one) // whose Command may change
+	for _, question := range q.waiting {
+		all = append(all, *question) // a copy, because Command may change
 	}
 	return all
 }
 
-// answerOne answers a question. A result that is nil or null refuses it. If always is set, the same
-// roots are the answer to all later questions of that server for them.
-func (q *questions) answerOne(id int64, result json.RawMessage, always bool) error {
+// respond answers a question. A result that is nil or null refuses to answer. If always is set, the
+// result also answers all later requests of the server for its roots.
+func (q *questions) respond(id int64, result json.RawMessage, always bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.waiting, func(one *question) bool { return one.ID == id })
+	i := slices.IndexFunc(q.waiting, func(question *question) bool { return question.ID == id })
 	if i < 0 {
 		return notFound("question", id)
 	}
-	one := q.waiting[i]
+	question := q.waiting[i]
 	if string(result) == "null" {
 		result = nil
 	}
-	if always && one.Method == mcp.MethodListRoots {
-		q.roots[one.Server] = result
+	if always && question.Method == mcp.MethodListRoots {
+		q.roots[question.Server] = result
 	}
 	select {
-	case one.answer <- result:
+	case question.answer <- result:
 	default: // it is answered already
 	}
 	return nil
 }
 
-// setRoots sets the roots of a server; nil asks again.
+// setRoots sets the answer to all requests of a server for roots. If it is nil, the user is asked.
 func (q *questions) setRoots(server string, roots json.RawMessage) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -22,7 +22,7 @@ func TestSamplerBesideUser(t *testing.T) {
 	begin := func(t *testing.T, sampler func(context.Context) (string, error)) (*questions,
 		<-chan sampled) {
 		q := newQuestions(newChanges())
-		q.only = func(string) int64 { return 0 }
+		q.callOn = func(string) int64 { return 0 }
 		q.sampler = func(ctx context.Context, _ mcp.CreateMessageParams) (*mcp.CreateMessageResult,
 			error) {
 			model, err := sampler(ctx)
@@ -52,7 +52,7 @@ func TestSamplerBesideUser(t *testing.T) {
 			return "", ctx.Err()
 		})
 		assert.Equal(t, q.list()[0].Command, sampling)
-		assert.NilError(t, q.answerOne(q.list()[0].ID, byUser, false))
+		assert.NilError(t, q.respond(q.list()[0].ID, byUser, false))
 		got := <-done
 		assert.NilError(t, got.err)
 		assert.Equal(t, got.result.Model, "user")
@@ -63,7 +63,7 @@ func TestSamplerBesideUser(t *testing.T) {
 			return "", errors.New("no model")
 		})
 		assert.Equal(t, q.list()[0].Command, "no model")
-		assert.NilError(t, q.answerOne(q.list()[0].ID, byUser, false))
+		assert.NilError(t, q.respond(q.list()[0].ID, byUser, false))
 		got := <-done
 		assert.NilError(t, got.err)
 		assert.Equal(t, got.result.Model, "user")

@@ -12,7 +12,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
-// load adds a recording of stdwire tap as a lane of its own. note says that its end is missing.
+// load adds a recording of stdwire tap as a new lane. If the recording ends early, note says so.
 func (t *traffic) load(name string, recording io.Reader) (note string, err error) {
 	reader := tap.NewReader(recording)
 	var c *connection
@@ -39,7 +39,7 @@ func (t *traffic) load(name string, recording io.Reader) (note string, err error
 func (t *traffic) freeLane(name string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	name = strings.Join(strings.Fields(filepath.Base(name)), "_") // a filter is words
+	name = strings.Join(strings.Fields(filepath.Base(name)), "_") // filters split at spaces
 	for i, free := 2, name; ; i++ {
 		if t.lanes[free] == nil {
 			return free
@@ -70,7 +70,7 @@ func (t *traffic) writeTraces(w io.Writer, c *connection) error {
 
 // records calls write with each record of a recording of a connection, until write fails.
 func (t *traffic) records(c *connection, write func(*tap.Record) error) error {
-	all := t.of(c)
+	all := t.messagesOf(c)
 	err := write(&tap.Record{At: c.opened, Message: tap.Message{Kind: tap.Start},
 		StartNote: &tap.StartNote{Version: tap.Version, Command: c.command}})
 	end := tap.EndNote{}

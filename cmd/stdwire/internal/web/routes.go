@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A site is what the page shows and does.
+// A site is the state that the page shows and changes.
 type site struct {
 	title     string
 	changes   *changes
@@ -27,10 +27,11 @@ type site struct {
 	servers   *servers
 	questions *questions
 	calls     *calls
-	saved     *saved
+	saved     *savedCalls
 	frames    *frames
 	logins    *logins
-	// configuration is the files that the page can change; nil if it was opened without any.
+	// configuration is the files that the page can change; nil if the page was opened without
+	// files.
 	configuration *configuration
 	gateway       *watchedGateway // in place of servers; nil if none is watched
 	// doctor checks a server as stdwire doctor does.
@@ -38,7 +39,7 @@ type site struct {
 	std    *term.Streams
 }
 
-// maxTrafficPage is the number of messages of one answer.
+// maxTrafficPage is the greatest number of messages in one answer.
 const maxTrafficPage = 10_000
 
 // routes returns the API of the page.
@@ -105,11 +106,11 @@ func (s *site) routes() http.Handler {
 		return nil, action(s.servers, r.Context(), r.PathValue("id"))
 	})
 	post(mux, "/api/servers/{id}/doctor", func(r *http.Request, _ struct{}) (any, error) {
-		if one, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
+		if srv, err := s.servers.find(r.PathValue("id")); err != nil || s.gateway != nil {
 			return nil, cmp.Or(err, notFound("check of", r.PathValue("id")))
-		} else if one.added {
-			return nil, command.Usagef("the doctor sees no servers that the page has added").WithHint(
-				"at the terminal: stdwire doctor --url " + one.url)
+		} else if srv.added {
+			return nil, command.Usagef("the doctor cannot check servers that the page has added").WithHint(
+				"at the terminal: stdwire doctor --url " + srv.url)
 		}
 		return s.doctor(r.Context(), r.PathValue("id"))
 	})
@@ -165,7 +166,7 @@ func (s *site) routes() http.Handler {
 	}) (any, error) {
 		n, err := pathNumber(r)
 		if err == nil {
-			err = s.questions.answerOne(n, in.Result, in.Always)
+			err = s.questions.respond(n, in.Result, in.Always)
 		}
 		return nil, err
 	})

@@ -18,19 +18,19 @@ import (
 	"github.com/stdwire/stdwire/internal/jsonscan"
 )
 
-// saved is the file of saved calls, which stdwire test reads too.
-type saved struct {
+// savedCalls is the file of saved calls, which stdwire test reads too.
+type savedCalls struct {
 	path string
 	mu   sync.Mutex // held while the file is read or written
 }
 
-// openSaved returns the file of saved calls: the given one, or the user's.
-func openSaved(path string) (*saved, error) {
+// openSaved returns the file of saved calls at path, or the user's file if path is "".
+func openSaved(path string) (*savedCalls, error) {
 	if path != "" {
-		return &saved{path: path}, nil
+		return &savedCalls{path: path}, nil
 	}
 	path, err := target.StateFile("calls.json")
-	return &saved{path: path}, err
+	return &savedCalls{path: path}, err
 }
 
 // savedFile is the file as the page shows it.
@@ -39,8 +39,8 @@ type savedFile struct {
 	File json.RawMessage `json:"file"`
 }
 
-// read returns the file. A file that is not there has no calls.
-func (s *saved) read() (*savedFile, error) {
+// read reads the file. A file that does not exist has no calls.
+func (s *savedCalls) read() (*savedFile, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	text, err := os.ReadFile(s.path)
@@ -57,7 +57,7 @@ func (s *saved) read() (*savedFile, error) {
 }
 
 // write replaces the file.
-func (s *saved) write(text json.RawMessage) error {
+func (s *savedCalls) write(text json.RawMessage) error {
 	if _, err := savedcall.Parse(text); err != nil {
 		return command.BadArgs("%v", err)
 	}
@@ -74,7 +74,7 @@ func (s *saved) write(text json.RawMessage) error {
 	return atomicfile.Write(s.path, indented.Bytes(), 0o600)
 }
 
-// A savedRun is what came of saved calls.
+// A savedRun is the outcome of saved calls.
 type savedRun struct {
 	Outcomes []savedcall.Outcome `json:"outcomes"`
 	JUnit    string              `json:"junit"`
@@ -86,15 +86,15 @@ func (s *site) runSaved(ctx context.Context, file savedcall.File) (*savedRun, er
 		err error) {
 		in := callRequest{Server: c.Server}
 		if in.Server == "" {
-			in.Server = s.servers.only()
+			in.Server = s.servers.soleID()
 		}
 		in.Method, in.Params = c.Request()
-		one, err := s.servers.find(in.Server)
+		srv, err := s.servers.find(in.Server)
 		if err != nil {
 			return nil, err
 		}
 		tool, _ := jsonscan.Text(jsonscan.Member(in.Params, "name"))
-		if err := one.checkAllowed(in.Method, tool); err != nil {
+		if err := srv.checkAllowed(in.Method, tool); err != nil {
 			return nil, err
 		}
 		err = s.servers.use(ctx, in.Server, func(_ *server, cl *client.Client) error {

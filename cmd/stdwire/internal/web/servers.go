@@ -19,7 +19,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// A server is one that the page can use.
+// A server is a server that the page can use.
 type server struct {
 	id       string
 	selector string // the flags that select it on the command line, without secrets
@@ -36,7 +36,7 @@ type server struct {
 	// endpoint returns how it is reached at its URL; nil for one that has none
 	endpoint func() (*config.Endpoint, error)
 	added    bool   // by the page, until the process ends
-	given    string // the URL, as it was added; it may be secret
+	addedURL string // the URL, as the user entered it; it may be secret
 	login    string // the command that logs in to it; "" if nobody can
 }
 
@@ -47,19 +47,19 @@ type servers struct {
 	traffic   *traffic
 	questions *questions
 
-	changing sync.Mutex // held while all changes
+	changing sync.Mutex // held while the field all is replaced
 
 	mu         sync.Mutex
-	all        []*server             // by the order of the configuration
-	state      map[string]*connected // by server
+	all        []*server                   // by the order of the configuration
+	state      map[string]*connectionState // by server
 	updates    []update
 	undeclared map[string]bool // extensions that are not declared, by id
-	noStream   map[string]bool // servers whose GET stream is left out, by id
-	closed     string          // why the page adds no servers; "" if it can
+	noStream   map[string]bool // servers whose GET stream is turned off, by id
+	noAdding   string          // why the page cannot add servers; "" if it can
 }
 
-// connected is what is known of the latest connection to a server.
-type connected struct {
+// A connectionState describes the latest connection to a server.
+type connectionState struct {
 	began   time.Time
 	took    time.Duration // the handshake
 	details *details
@@ -78,7 +78,7 @@ type details struct {
 	Environment  []string        `json:"environment,omitempty"` // the names of its variables
 }
 
-// An update says that a subscribed resource has changed.
+// An update is a change of a subscribed resource.
 type update struct {
 	Server string `json:"server"`
 	URI    string `json:"uri"`
@@ -88,35 +88,35 @@ type update struct {
 const maxUpdates = 1000
 
 func newServers(c *changes, t *traffic, q *questions) *servers {
-	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connected{},
+	s := &servers{changes: c, traffic: t, questions: q, state: map[string]*connectionState{},
 		undeclared: map[string]bool{}, noStream: map[string]bool{}}
 	s.manager = host.NewManager(func(host.Status) { c.add(topicServers) })
 	return s
 }
 
 // add adds a server.
-func (s *servers) add(one *server) error {
-	if err := s.manage(one); err != nil {
+func (s *servers) add(srv *server) error {
+	if err := s.manage(srv); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = append(s.all, one)
+	s.all = append(s.all, srv)
 	return nil
 }
 
 // manage adds a server to the manager.
-func (s *servers) manage(one *server) error {
-	up := one.upstream
-	up.ID = one.id
+func (s *servers) manage(srv *server) error {
+	up := srv.upstream
+	up.ID = srv.id
 	connect := up.Connect
 	up.Connect = func(ctx context.Context, session string, o client.Options) (*client.Client,
 		error) {
-		return s.connect(one.id, o, func(o client.Options) (*client.Client, error) {
+		return s.connect(srv.id, o, func(o client.Options) (*client.Client, error) {
 			return connect(ctx, session, o)
 		})
 	}
-	s.answer(one.id, &up.Options)
+	s.answer(srv.id, &up.Options)
 	return s.manager.Add(up)
 }
 
@@ -155,7 +155,7 @@ func (s *servers) connect(id string, o client.Options,
 	o.Extensions = s.declared(o.Extensions)
 	end := s.traffic.record(id, &o)
 	began := time.Now()
-	s.set(id, &connected{began: began})
+	s.set(id, &connectionState{began: began})
 	c, err := connect(o)
 	if err != nil {
 		end()
@@ -167,7 +167,7 @@ func (s *servers) connect(id string, o client.Options,
 	if p := c.Process(); p != nil {
 		d.Pid, d.Environment = p.Pid, p.EnvNames
 	}
-	s.set(id, &connected{began, c.Handshake().Took, d})
+	s.set(id, &connectionState{began, c.Handshake().Took, d})
 	s.changes.add(topicDefinitions(id))
 	go func() {
 		<-c.Done()
@@ -176,7 +176,7 @@ func (s *servers) connect(id string, o client.Options,
 	return c, nil
 }
 
-func (s *servers) set(id string, c *connected) {
+func (s *servers) set(id string, c *connectionState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state[id] = c
@@ -202,15 +202,15 @@ func (s *servers) latest() []update {
 func (s *servers) find(id string) (*server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.all, func(one *server) bool { return one.id == id })
+	i := slices.IndexFunc(s.all, func(srv *server) bool { return srv.id == id })
 	if i < 0 {
 		return nil, notFound("server", id)
 	}
 	return s.all[i], nil
 }
 
-// only returns the id of the server if there is exactly one, or "".
-func (s *servers) only() string {
+// soleID returns the id of the server if there is exactly one, or "".
+func (s *servers) soleID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.all) != 1 {
@@ -221,29 +221,29 @@ func (s *servers) only() string {
 
 // use calls f with the client of a server, which it starts if needed.
 func (s *servers) use(ctx context.Context, id string, f func(*server, *client.Client) error) error {
-	one, err := s.find(id)
+	srv, err := s.find(id)
 	if err != nil {
 		return err
 	}
-	if one.refusal != nil {
-		return &command.Failure{Code: one.refusal.Code, Why: one.refusal.Message,
-			Hint: one.refusal.Hint}
+	if srv.refusal != nil {
+		return &command.Failure{Code: srv.refusal.Code, Why: srv.refusal.Message,
+			Hint: srv.refusal.Hint}
 	}
-	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(one, c) })
+	err = s.manager.Use(ctx, id, "", false, func(c *client.Client) error { return f(srv, c) })
 	if e, ok := errors.AsType[*host.UnavailableError](err); ok { // the cause has the remedy
 		err = e.Err
 	}
-	return one.explain(err)
+	return srv.explain(err)
 }
 
-// explain returns an error of a server with where to log in, if that is the remedy.
-func (one *server) explain(err error) error {
+// explain adds to an error of the server how to log in, if a login is the remedy.
+func (srv *server) explain(err error) error {
 	f := target.Explain(err)
-	if one.login == "" || f == nil || f.Code != "auth_required" {
+	if srv.login == "" || f == nil || f.Code != "auth_required" {
 		return err
 	}
 	with := *f
-	with.Hint = "log in, under Authorization or at the terminal: " + one.login
+	with.Hint = "log in, under Authorization or at the terminal: " + srv.login
 	return &with
 }
 
@@ -256,8 +256,8 @@ type serverStatus struct {
 	File     string     `json:"file,omitempty"`  // of Source
 	Added    bool       `json:"added,omitempty"` // by the page
 	NoStream bool       `json:"no_stream,omitempty"`
-	Watched  bool       `json:"watched,omitempty"` // it belongs to a gateway, which is called for it
-	Gateway  bool       `json:"gateway,omitempty"` // it is that gateway
+	Watched  bool       `json:"watched,omitempty"` // a server of the watched gateway
+	Gateway  bool       `json:"gateway,omitempty"` // the watched gateway itself
 	State    host.State `json:"state"`
 	Since    int64      `json:"since,omitempty"` // milliseconds since 1970
 	RetryAt  int64      `json:"retry_at,omitempty"`
@@ -277,17 +277,17 @@ func (s *servers) statuses() []serverStatus {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.all {
-		now := states[one.id]
-		status := serverStatus{ID: one.id, Selector: one.selector, URL: one.url,
-			Source: one.source, File: one.file, Added: one.added, State: now.State, Uses: now.Uses,
-			Restarts: now.Restarts, Problem: one.refusal, Gateway: one.gateway,
-			NoStream: s.noStream[one.id]}
+	for _, srv := range s.all {
+		now := states[srv.id]
+		status := serverStatus{ID: srv.id, Selector: srv.selector, URL: srv.url,
+			Source: srv.source, File: srv.file, Added: srv.added, State: now.State, Uses: now.Uses,
+			Restarts: now.Restarts, Problem: srv.refusal, Gateway: srv.gateway,
+			NoStream: s.noStream[srv.id]}
 		status.Since, status.RetryAt = milliseconds(now.Since), milliseconds(now.RetryAt)
 		if now.Err != nil {
-			status.Problem = newProblem(one.explain(now.Err))
+			status.Problem = newProblem(srv.explain(now.Err))
 		}
-		if c := s.state[one.id]; c != nil && now.State == host.Ready {
+		if c := s.state[srv.id]; c != nil && now.State == host.Ready {
 			status.Details, status.TookMs = c.details, command.Milliseconds(c.took)
 		}
 		list = append(list, status)
@@ -302,7 +302,7 @@ func milliseconds(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// serverActions are what the page can do with a server.
+// serverActions are the actions of the page on a server, by name.
 var serverActions = map[string]func(s *servers, ctx context.Context, id string) error{
 	"start": func(s *servers, ctx context.Context, id string) error {
 		return s.use(ctx, id, func(*server, *client.Client) error { return nil })
@@ -311,7 +311,7 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 		return errors.Join(s.manager.Disable(id), s.manager.Enable(id))
 	},
 	"restart": func(s *servers, ctx context.Context, id string) error {
-		if one, err := s.find(id); err != nil || one.refusal != nil {
+		if srv, err := s.find(id); err != nil || srv.refusal != nil {
 			return s.use(ctx, id, nil)
 		}
 		return s.manager.Restart(id)
@@ -324,39 +324,39 @@ var serverActions = map[string]func(s *servers, ctx context.Context, id string) 
 // addTarget adds the server of a command line. The caller has called t.Check and resolved the
 // configuration.
 func (s *servers) addTarget(t *target.Target, std *term.Streams) error {
-	one := s.targetServer(t, std)
-	t.Observe = s.observe(one.id)
-	return s.add(one)
+	srv := s.targetServer(t, std)
+	t.Observe = s.observe(srv.id)
+	return s.add(srv)
 }
 
 // targetServer returns the server of a command line.
 func (s *servers) targetServer(t *target.Target, std *term.Streams) *server {
 	up := t.KeptServer(std, s.manager.Log)
-	one := &server{id: up.ID, upstream: up, filter: &up.Filter, config: t.Config()}
+	srv := &server{id: up.ID, upstream: up, filter: &up.Filter, config: t.Config()}
 	switch {
 	case t.Connection != "":
-		one.selector = "@" + t.Connection
+		srv.selector = "@" + t.Connection
 	case t.Configured.ID != "":
-		one.selector = "-s " + t.Configured.ID
+		srv.selector = "-s " + t.Configured.ID
 		if endpoint := t.Configured.Endpoint; endpoint.URL != "" {
-			one.url, _ = target.PublicURL(endpoint.URL)
-			one.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
+			srv.url, _ = target.PublicURL(endpoint.URL)
+			srv.endpoint = func() (*config.Endpoint, error) { return endpoint, nil }
 			if target.NoLogin(endpoint) == "" {
-				one.login = target.LoginCommand(t.Configured.ID, "")
+				srv.login = target.LoginCommand(t.Configured.ID, "")
 			}
 		}
 	case t.Remote.URL != "":
-		one.url, _ = target.PublicURL(t.Remote.URL)
-		one.selector = "--url " + one.url
-		one.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
+		srv.url, _ = target.PublicURL(t.Remote.URL)
+		srv.selector = "--url " + srv.url
+		srv.endpoint = func() (*config.Endpoint, error) { return t.Remote.Endpoint(), nil }
 		if target.NoLogin(t.Remote.Endpoint()) == "" {
-			one.login = target.LoginCommand("", t.Remote.URL)
+			srv.login = target.LoginCommand("", t.Remote.URL)
 		}
 	case t.Words != nil:
-		one.selector = "-- " + t.LaunchedName()
+		srv.selector = "-- " + t.LaunchedName()
 		if t.LaunchedName() == t.Name() && len(t.Words) > 1 {
-			one.selector += " …" // arguments may be secret
+			srv.selector += " …" // arguments may be secret
 		}
 	}
-	return one
+	return srv
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp/skill"
 )
 
-// A skillEntry is the entry of a skill, and what is wrong with it.
+// A skillEntry is the entry of a skill in a list, and its defects.
 type skillEntry struct {
 	Problem string      `json:"problem,omitempty"` // why a host must not load it
 	Current string      `json:"current,omitempty"` // why its server does not return the same entry
@@ -32,8 +32,7 @@ type skillFile struct {
 	Blob     []byte `json:"blob,omitempty"` // in place of Text if it is not UTF-8
 }
 
-// checkSkill says what is wrong with the entry of a skill: in itself, and beside the one that
-// skills/get returns.
+// checkSkill checks the entry of a skill, and compares it with the entry that skills/get returns.
 func checkSkill(ctx context.Context, c *client.Client, definition json.RawMessage) (skillEntry,
 	error) {
 	entry := skillEntry{Files: []skillFile{}}
@@ -65,7 +64,7 @@ func checkSkill(ctx context.Context, c *client.Client, definition json.RawMessag
 	return entry, nil
 }
 
-// readSkill reads a file of a skill if it fits the entry.
+// readSkill reads a file of a skill and compares it with the entry.
 func readSkill(ctx context.Context, c *client.Client, definition json.RawMessage,
 	uri string) (*skillFile, error) {
 	s, err := client.DecodeSkill(definition)

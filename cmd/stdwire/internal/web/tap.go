@@ -8,8 +8,8 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// runTap runs a server in place of this program, as stdwire tap does, and serves the page
-// meanwhile. Standard output belongs to the server.
+// runTap runs a server with the streams of this program, as stdwire tap does, and serves the page
+// while the server runs. Only the server writes to standard output.
 func (o *options) runTap(ctx context.Context, cancel context.CancelFunc, std *term.Streams,
 	s *site) error {
 	// the relay forwards the signals that would end this program

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	taskTimeout = 30 * time.Second // for a request about a task
-	maxTasks    = 1000             // of a server that are listed
+	taskTimeout = 30 * time.Second // of a request about a task
+	maxTasks    = 1000             // listed tasks of a server
 )
 
-// A taskList is what a server says of its tasks. In the modern era it has no list: the tasks are
-// those of calls, and those whose ids the user knows.
+// A taskList is the list of a server's tasks. A server of the modern era has no such list: the page
+// then shows the tasks of calls, and those whose ids the user enters.
 type taskList struct {
 	Listed bool       `json:"listed"` // by the server
 	More   bool       `json:"more,omitempty"`
@@ -47,12 +47,12 @@ func (s *servers) tasks(ctx context.Context, id string) (*taskList, error) {
 	return all, err
 }
 
-// task returns a task as the server writes it, after asking the server to cancel it if cancel is
-// set.
+// task returns a task as the server writes it. If cancel is set, task first asks the server to
+// cancel it.
 func (s *servers) task(ctx context.Context, id, task string, cancel bool) (now json.RawMessage,
 	err error) {
 	if task == "" {
-		return nil, command.BadArgs("a task has an id")
+		return nil, command.BadArgs("the id of the task is missing")
 	}
 	err = s.use(ctx, id, func(_ *server, c *client.Client) (err error) {
 		if cancel {
@@ -67,7 +67,7 @@ func (s *servers) task(ctx context.Context, id, task string, cancel bool) (now j
 	return now, err
 }
 
-// taskRoutes adds the routes of tasks. Waiting for one is a call; see [calls.send].
+// taskRoutes adds the routes of tasks. The page waits for a task by a call; see [calls.send].
 func (s *servers) taskRoutes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/servers/{id}/tasks", func(w http.ResponseWriter, r *http.Request) {
 		if all, err := s.tasks(r.Context(), r.PathValue("id")); err != nil {

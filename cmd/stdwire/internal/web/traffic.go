@@ -9,7 +9,7 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/tap"
 )
 
-// A message is a line of the timeline.
+// A message is a message as the timeline shows it.
 type message struct {
 	N          int64         `json:"n"` // from 1, in the order of arrival
 	Lane       string        `json:"lane"`
@@ -39,7 +39,7 @@ type limits struct {
 
 var defaultLimits = limits{200_000, 512 << 20}
 
-// A traffic keeps the latest messages of all connections. Each server has a lane of its own: one
+// A traffic keeps the latest messages of all connections. Each server has its own lane, so a server
 // that sends many messages displaces only its own.
 type traffic struct {
 	changes *changes
@@ -65,7 +65,7 @@ func newTraffic(c *changes) *traffic {
 		lanes: map[string]*lane{}}
 }
 
-// cost is the memory that a message takes, about.
+// cost estimates the memory of a message in bytes.
 func (m *message) cost() int64 {
 	const overhead = 600
 	return int64(len(m.record.Payload())) + overhead
@@ -132,7 +132,7 @@ func (t *traffic) clear() {
 // A trafficPage is a part of the timeline.
 type trafficPage struct {
 	Messages []*message `json:"messages"`
-	Last     int64      `json:"last"` // number of the latest message that there is
+	Last     int64      `json:"last"` // number of the latest message of the timeline
 	// Lanes maps each lane to the number of its oldest message.
 	Lanes map[string]lanePage `json:"lanes"`
 }
@@ -142,7 +142,7 @@ type lanePage struct {
 	Lost  int64 `json:"lost"`
 }
 
-// after returns the messages after the one with number n, at most limit.
+// after returns at most limit messages, the first of them after the message with number n.
 func (t *traffic) after(n int64, limit int) trafficPage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -193,8 +193,8 @@ func (t *traffic) message(n int64) (*message, error) {
 	return nil, notFound("message", n)
 }
 
-// of returns the messages of a connection, in order.
-func (t *traffic) of(c *connection) (all []*message) {
+// messagesOf returns the messages of a connection, in order.
+func (t *traffic) messagesOf(c *connection) (all []*message) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if l := t.lanes[c.lane]; l != nil {
@@ -207,7 +207,8 @@ func (t *traffic) of(c *connection) (all []*message) {
 	return all
 }
 
-// search returns the numbers of the messages that contain a text, in any case of ASCII letters.
+// search returns the numbers of the messages that contain a text, ignoring the case of ASCII
+// letters.
 func (t *traffic) search(text string) []int64 {
 	t.mu.Lock()
 	var all []*message

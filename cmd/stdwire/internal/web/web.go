@@ -1,35 +1,35 @@
-// Package web is stdwire web: a page that shows servers, what they offer and all messages, and that
-// calls tools and answers questions. It serves the page on a loopback address.
+// Package web is stdwire web: a page that shows servers, their definitions and all messages, calls
+// tools, and answers questions. It serves the page on a loopback address.
 //
 // # Structure
 //
-// The page fetches JSON from a few routes, and is told of changes by one stream of Server-Sent
-// Events, which only says which part of the state has changed. What happens lives here: a page that
-// is reloaded, or a second one, shows the same.
+// The page fetches the state as JSON from a few routes. One stream of Server-Sent Events says which
+// part of the state has changed. The state is kept here, so a reloaded page, or a second one, shows
+// the same.
 //
 //	changes        which part of the state has changed
 //	traffic        the latest messages of all connections, as package tap records them
 //	servers        the servers, in a host.Manager
-//	configuration  the files that define them, and changes of these
+//	configuration  the files that define the servers, and changes of these files
 //	questions      input requests that wait for the user
 //	calls          requests that the page has sent
 //	logins         logins to servers that the page has begun
 //	network        the latest HTTP requests to servers
-//	loads          calls that are repeated while the page reads how long they take
+//	loads          load tests: repeated calls and their latency
 //	frames         the apps that the page shows, as views of package apps
 //
 // # Security
 //
-// See access: the address has a token that is used once, requests of other sites are refused, and
-// no text of a server becomes markup. Values of environment variables and headers, and what else of
-// a definition may be secret, are not sent to the page, but messages are, with all that client and
-// server say in them. The page can change files of servers, and so run commands, only on a loopback
-// address: see configuration.
+// The address has a token that works once, requests of other sites are refused, and no text of a
+// server becomes markup: see access. The page receives no values of environment variables and
+// headers and no other secrets of a definition. It does receive the messages, with everything that
+// client and server say in them. The page can change configuration files, and so run commands, only
+// on a loopback address: see configuration.
 //
-// An app is in a frame without an origin, within the sandbox proxy of MCP Apps, which a second port
-// serves: see sandbox. The page accepts messages of that port only, so many and of such a size, and
-// passes them to a frame, whose view decides what the app may do. The app sees neither the page nor
-// its key, and what it says becomes text.
+// An app runs in a frame without an origin, within the sandbox proxy of MCP Apps, which a second
+// port serves: see sandbox. The page accepts messages of that port only, and bounds their number
+// and size. It passes them to a frame, whose view decides what the app may do. The app sees neither
+// the page nor its key, and its text does not become markup.
 package web
 
 import (
@@ -58,43 +58,43 @@ func WebCommand() command.Command {
 		Name: "web", Usage: "[@NAME] [--listen ADDRESS] [--open] [--calls FILE] [--tap] [--gateway] [FLAG]… [FILE.jsonl | -s ID | --url URL | -- SERVER-COMMAND…]",
 		Summary: "look at servers and their messages in a browser",
 		Help: `Serves a page on this machine and prints its address. The page lists the tools, resources, prompts
-and skills of servers, calls and verifies them, follows their tasks, repeats calls to measure them,
-answers the questions of servers, and shows every message on a timeline. Without a server it has all
-servers of the configuration and starts those that are used.
-FILE is a recording of stdwire tap; no server is needed for it.
+and skills of servers. It calls tools, verifies skills, shows tasks, measures the latency of
+repeated calls, lets you answer the questions of servers, and shows every message on a timeline.
+Without a server the page has all servers of the configuration, and starts a server when you use it.
+FILE is a recording of stdwire tap; the page shows it without a server.
 
---tap is written in front of a server's command, wherever a client has it, as stdwire tap is: the
-page shows what that client and the server say to each other. The address is then on stderr.
+--tap is written in front of a server's command, wherever a client has it, like stdwire tap: the
+page shows the messages between that client and the server. The address is then printed on stderr.
 
---gateway shows a running stdwire serve with configured servers: their state, and every message
-from now on between the gateway, its clients and its servers. The page starts, stops and restarts
-the servers, and calls them through the gateway, as one more of its clients: with its hooks, limits
-and audit log. Only the user who runs the gateway can do this. Each client has a lane, with a number
-and the name that it has given itself, which proves nothing; after 64 lanes, others share one.
+--gateway shows a running stdwire serve with configured servers: their state, and every message from
+now on between the gateway, its clients and its servers. The page starts, stops and restarts the
+servers, and calls them through the gateway as one of its clients, so hooks, limits and the audit
+log apply. Only the user who runs the gateway can do this. Each client has a lane with a number and
+the name that the client gives, which is not verified. After 64 lanes, further clients share one.
 
-With --sample COMMAND, requests of servers to a model are answered by the command, unless you answer
-first on the page; one that the command fails to answer waits for you.
+With --sample COMMAND the command answers servers' requests to a model, unless you answer first on
+the page. If the command fails, the request waits for your answer.
 
-Servers of the configuration are added, edited, moved, copied, removed and imported on the page. Each
-change of a file is shown before it is written; values of variables and headers stay in the file, and are
-never sent to the page. Servers of a project's file have to be trusted at the terminal, as always.
-You log in to servers on the page too, and out; it shows who has issued which scopes until when, and
-no token.
+On the page you add, edit, move, copy, remove and import servers of the configuration. The page
+shows each change of a file before it is written. Values of variables and headers stay in the file,
+and are never sent to the page. You must trust the servers of a project's file at the terminal. You
+can also log in to servers and log out. The page shows the issuer, the scopes and the expiry of
+credentials, and no tokens.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
-no origin, no storage and no access to the page. An app that wants to reach other machines, or to
-use the camera or the like, is shown when you have agreed. One that asks for an origin of its own
-(domain in _meta.ui) is shown without, and the page says so. An app is in the page, in a corner or
-on the full screen, and as wide as a phone if you like; it is told of its size and display mode.
-"Stage the input" shows it before the call, and sends it as much of the arguments as a model might
-have written so far; it gets all of them when you run the tool.
+no origin, no storage and no access to the page. An app that asks to reach other machines, or to use
+the camera or the like, is shown only after you agree. An app that asks for an origin of its own
+(domain in _meta.ui) gets none, and the page says so. You select where the app is shown, in the page,
+in a corner or on the full screen, and its size; the app is told both. "Stage the input" shows the
+app before the call, and sends it the arguments as far as a model might have written them; the app
+gets all of them when you run the tool.
 
-A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The page
-asks before it connects to the URL, and fills in arguments; it runs nothing by itself.
+A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The
+page asks you before it connects to the URL. It fills in the arguments, and calls nothing by itself.
 
-The address works once, in one browser: it has a secret after the #. Nobody else can use the page,
-and nothing is fetched from other machines but what such an app loads. --listen with another address
-than a loopback one lets other machines in, unencrypted.
+The address works once, in one browser, because it has a secret after the #. Nobody else can use the
+page. It fetches nothing from other machines, except what an app loads after you agreed. --listen
+with an address that is not a loopback address lets other machines use the page, without encryption.
 
   stdwire web
   stdwire web -- npx -y @modelcontextprotocol/server-everything
@@ -104,15 +104,15 @@ than a loopback one lets other machines in, unencrypted.
 		Make: func() (command.Grammar, command.Runner) {
 			o := &options{target: target.NewTarget(), listen: "127.0.0.1:0"}
 			flags := append([]command.Flag{
-				{Name: "--listen", Value: "ADDRESS", Help: "where to serve (default 127.0.0.1:0, a free port)",
+				{Name: "--listen", Value: "ADDRESS", Help: "the address of the page (default 127.0.0.1:0, a free port)",
 					Set: o.setListen},
 				command.SwitchFlag(&o.open, "--open", "open the page in the browser"),
 				command.SwitchFlag(&o.gateway, "--gateway",
-					"show a running gateway: its servers, which the page can call, and what its clients say"),
+					"show a running gateway: its servers, which the page can call, and the messages of its clients"),
 				command.NumberFlag(&o.pid, "--pid", "N", 1, math.MaxInt32,
-					"with --gateway: its process, if there are several"),
+					"with --gateway: the process of the gateway, if several run"),
 				command.SwitchFlag(&o.tap, "--tap",
-					"stand between the client on stdin and the server, and show what they say"),
+					"run between the client on stdin and the server, and show their messages"),
 				command.FileFlag(&o.calls, "--calls",
 					"the file of saved calls, for stdwire test (default one in ~/.local/state/stdwire)"),
 			}, o.target.Flags()...)
@@ -213,7 +213,7 @@ func (o *options) listenAndPrint(std *term.Streams, s *site, print func(string))
 		std.Err.Printf("warning: %s can be reached from other machines, and the connection is not encrypted",
 			listener.Addr())
 		s.logins.disable("other machines can reach this page: log in at the terminal")
-		s.servers.close("other machines can reach this page: it connects to no further servers")
+		s.servers.disableAdding("other machines can reach this page: it connects to no further servers")
 		if s.configuration != nil { // a definition is a command to run
 			s.configuration.disable("other machines can reach this page: files are changed on a loopback address only")
 		}
@@ -233,13 +233,13 @@ func newSite(ctx context.Context) *site {
 	s := &site{changes: c, traffic: newTraffic(c), questions: newQuestions(c)}
 	s.servers = newServers(c, s.traffic, s.questions)
 	s.calls = newCalls(ctx, s.servers, c)
-	s.questions.only = s.calls.only
+	s.questions.callOn = s.calls.runningOn
 	s.logins = newLogins(ctx, s.servers, c)
 	s.frames = newFrames(s)
 	return s
 }
 
-// fill adds the servers or the recording of the command line.
+// fill adds the servers or the recording that the command line names.
 func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	s.std = std
 	log := slog.New(slog.NewTextHandler(std.Err, nil))
@@ -272,7 +272,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		return command.Usagef("--pid is for --gateway")
 	case o.gateway && (o.tap || o.file != "" || !o.isConfiguration() ||
 		o.target.Configured.Given() != ""):
-		return command.Usagef("--gateway and a server are given: which is it?")
+		return command.Usagef("--gateway and a server exclude each other")
 	case o.gateway:
 		return o.watchGateway(ctx, std, s)
 	case o.tap && (o.target.Words == nil || o.file != ""):
@@ -282,7 +282,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 		s.title = o.target.LaunchedName()
 		return o.target.Check()
 	case o.file != "" && (!o.isConfiguration() || o.target.Configured.Given() != ""):
-		return command.Usagef("%s and a server are given: which is it?", o.file)
+		return command.Usagef("%s, a recording, and a server exclude each other", o.file)
 	case o.file != "":
 		s.title = o.file
 		return o.openRecording(std, s)
@@ -309,7 +309,7 @@ func (o *options) fill(ctx context.Context, std *term.Streams, s *site) error {
 	if err := s.servers.addTarget(o.target, std); err != nil {
 		return err
 	}
-	return s.servers.manager.Restart(s.servers.only())
+	return s.servers.manager.Restart(s.servers.soleID())
 }
 
 // watchGateway follows a running gateway.
@@ -324,7 +324,7 @@ func (o *options) watchGateway(ctx context.Context, std *term.Streams, s *site) 
 		return err
 	}
 	s.gateway.watch(ctx)
-	return s.servers.manager.Restart(s.servers.only())
+	return s.servers.manager.Restart(s.servers.soleID())
 }
 
 // openRecording adds the recording.

@@ -13,7 +13,8 @@ export class Problem extends Error {
   }
 }
 
-// open exchanges the token of the address, if it has one. It returns what is after the token.
+// open exchanges the token of the address, if there is one, for the key, and removes it from the
+// address.
 export async function open() {
   const token = /^#token=([^&]+)&?(.*)$/.exec(location.hash);
   if (!token) return;
@@ -24,7 +25,7 @@ export async function open() {
     localStorage.setItem(stored, key);
   } else if (!key) {
     throw new Problem(await response.json());
-  } // a reload of an address that was used already
+  } // otherwise the token was used already, and the key of then is stored
 }
 
 async function request(path, options = {}) {
@@ -41,7 +42,7 @@ async function request(path, options = {}) {
 
 export const get = async path => (await request(path)).json();
 
-// exact is get with numbers as they were written.
+// exact is get, except that numbers keep their text.
 export const exact = async path => parse(await (await request(path)).text());
 
 export const blob = async path => {
@@ -75,8 +76,8 @@ export async function* events(path, options) {
   }
 }
 
-// watch calls changed with the names of the topics that have changed, for as long as the page lives,
-// and connected with whether there is a connection.
+// watch calls changed with the names of changed topics, and connected with whether stdwire answers,
+// until the page is closed.
 export async function watch(changed, connected) {
   let known = {};
   for (;;) {

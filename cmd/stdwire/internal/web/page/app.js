@@ -1,4 +1,4 @@
-// The frame of the page: views, the address, keys, colours.
+// The outer part of the page: views, the address, keys, colours.
 import * as api from './api.js';
 import { confirmLink } from './connect.js';
 import { button, element, problem, replace, theme } from './dom.js';
@@ -51,7 +51,7 @@ function show() {
   showChanged();
 }
 
-// showChanged marks the views whose lists have changed since they were looked at.
+// showChanged marks the views whose lists have changed since the user last opened them.
 function showChanged() {
   state.changedLists.delete(current?.name);
   for (const a of $('views').children) {
@@ -118,7 +118,7 @@ async function main() {
   }
   replace($('views'), views.map(([name, text]) => element('a', { href: `#/${name}`, 'data-view': name }, text)));
   on('connected', () => {
-    $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web has ended, or is busy';
+    $('status').textContent = state.connected ? '' : state.refused ? state.refused.message : 'stdwire web does not answer';
   });
   questions($('questions'));
   const watch = monitor($('monitor'), $('watch'));

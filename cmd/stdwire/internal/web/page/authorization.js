@@ -1,4 +1,4 @@
-// How requests to a server at a URL are authorized, and logging in and out. No token is here.
+// The authorization of requests to a server at a URL: status, login and logout. The page has no token.
 import * as api from './api.js';
 import { append, attempt, button, copier, element, link, problem, replace } from './dom.js';
 import { on } from './store.js';
@@ -6,8 +6,8 @@ import { on } from './store.js';
 const time = at => new Date(at).toLocaleString();
 
 const states = { // in short, and in full
-  valid: ['logged in', at => at ? `is valid until ${at}` : 'has no end that is known'],
-  renewable: ['logged in', at => `expired at ${at}, and is renewed when it is used`],
+  valid: ['logged in', at => at ? `is valid until ${at}` : 'has no known expiry'],
+  renewable: ['logged in', at => `expired at ${at}, and is renewed at its next use`],
   expired: ['expired', at => `expired at ${at}`],
 };
 
@@ -41,9 +41,9 @@ export function authorization(id) {
     replace(facts, status.why?.trim() && element('p', {}, `${status.why}.`),
       status.credentials.map(one => element('dl', { class: 'facts' }, [['logged in at', one.issuer], ['the token', states[one.state][1](one.expires && time(one.expires))], ['scopes', one.scopes.join(' ')]]
         .filter(([, value]) => value).map(([term, value]) => [element('dt', {}, term), element('dd', {}, value)]))),
-      !any && !status.why && element('p', {}, 'Not logged in. A server that wants no authorization needs none.'),
-      status.page ? element('p', {}, element('strong', {}, 'Open this page and agree there: '), link(status.page, new URL(status.page).host))
-        : status.running && element('p', {}, 'Asking the server who authorizes …'),
+      !any && !status.why && element('p', {}, 'Not logged in. Not every server requires a login.'),
+      status.page ? element('p', {}, element('strong', {}, 'Open this page and grant access there: '), link(status.page, new URL(status.page).host))
+        : status.running && element('p', {}, 'Looking for the authorization server …'),
       status.problem && problem(status.problem),
       status.command && !any && element('p', { class: 'hint' }, 'At the terminal: ', element('code', {}, status.command), ' ', copier(status.command)));
     if (status.running || status.problem && !status.why) node.open = true;

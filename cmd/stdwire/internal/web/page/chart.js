@@ -1,5 +1,5 @@
-// The chart of the timeline: a lane for each server, a bar for each request, and inside it what
-// belongs to it. It draws only what is visible, and several messages of one pixel once.
+// The chart of the timeline: a lane for each server, a bar for each request, and inside the bar the
+// messages that belong to the request. Only visible messages are drawn, and one for each pixel.
 import { duration, element } from './dom.js';
 import { failed, laneList } from './messages.js';
 import { on } from './store.js';

@@ -1,9 +1,9 @@
-// Links to a server that this page may not know: #serverUrl=URL, and &tool=NAME&args=JSON for a tool of
-// it. A link is data: nothing is sent anywhere until the user has agreed.
+// Links to a server, #serverUrl=URL, or to a tool of it, with &tool=NAME&args=JSON. The server need
+// not be known. The page sends nothing until the user agrees.
 import * as api from './api.js';
 import { append, attempt, button, element } from './dom.js';
 
-// toolLink returns the address in this page of a tool with arguments, which are JSON.
+// toolLink returns the address of a tool in this page. args is JSON.
 export const toolLink = (id, tool, args) => `#/tools/${api.segments(id, tool)}${args ? `?args=${encodeURIComponent(args)}` : ''}`;
 
 let dialog;
@@ -26,7 +26,7 @@ export function confirmLink(query) {
     location.hash = tool ? toolLink(id, tool, query.get('args')) : `#/tools/${api.segments(id)}`;
   });
   append(dialog, [element('h2', {}, usable ? `Connect to ${known.host}?` : 'This link names no server'), element('p', {}, element('code', {}, url)),
-    usable && element('p', { class: 'hint' }, 'A link has named this server. Connect only if you trust where the link is from. What you have logged in to at this very URL is used.'),
+    usable && element('p', { class: 'hint' }, 'A link names this server. Connect only if you trust the source of the link. If you are logged in to this URL, the server receives your token.'),
     element('div', { class: 'row' }, button('Cancel', () => dialog.close(), { autofocus: true }), usable && button('Connect', connect, { class: 'primary' })), outcome]);
   document.body.append(dialog);
   dialog.showModal();

@@ -1,4 +1,4 @@
-// Elements of the page. What a server says becomes text nodes and attributes here, never markup.
+// Elements of the page. A server's text becomes text nodes and attributes here, never markup.
 
 import { explain } from './errors.js';
 
@@ -49,7 +49,7 @@ export function select(options, value, onchange, attributes = {}) {
     }));
 }
 
-// link returns a link to another site if the URL is one of the web, and otherwise the text alone.
+// link returns a link to another site if the scheme is http or https, and otherwise the text alone.
 export function link(url, text = url) {
   let safe = false;
   try {
@@ -68,13 +68,13 @@ export function problem(error) {
     rpc ? element('p', {}, element('strong', {}, `${rpc.name} `), element('span', { class: 'badge bad' }, `JSON-RPC error ${error.rpc}`))
       : element('strong', {}, error.code && error.code !== 'refused' ? error.code + ': ' : ''), error.message,
     rpc?.facts.length > 0 && element('dl', { class: 'facts' }, rpc.facts.map(([name, text]) => [element('dt', {}, name), element('dd', {}, text)])),
-    error.said && element('p', {}, `The server says: ${error.said}`),
+    error.rpc_message && element('p', {}, `The server says: ${error.rpc_message}`),
     [rpc?.advice, error.hint].filter(Boolean).map(text => element('p', { class: 'hint' }, text)),
     data && (rpc?.facts.length > 0 ? element('details', {}, element('summary', {}, 'data'), data) : data),
     error.stderr && element('pre', {}, error.stderr));
 }
 
-// attempt runs an action and shows its error in place, until another one succeeds.
+// attempt runs an action. It shows an error in place until another action succeeds.
 export async function attempt(place, action) {
   try {
     const value = await action();

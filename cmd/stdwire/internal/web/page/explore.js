@@ -1,4 +1,4 @@
-// What servers offer: a list to search, and beside it what is selected.
+// The definitions of servers: a list that can be searched, and the selected definition beside it.
 import * as api from './api.js';
 import { hasApp } from './apps.js';
 import { attempt, button, element, problem, replace, select } from './dom.js';
@@ -11,7 +11,7 @@ const kinds = { tools: 'tool', resources: 'resource', templates: 'resource templ
 
 const identity = { tool: 'name', prompt: 'name', resource: 'uri', 'resource template': 'uriTemplate', skill: 'uri' };
 
-// icon returns an icon of a definition that needs no other server.
+// icon returns an icon of a definition that can be shown without a request to another server.
 export function icon(definition) {
   const src = Array.isArray(definition.icons) && definition.icons.find(one => /^data:image\/(png|jpeg|gif|webp|svg\+xml)[;,]/.test(one?.src))?.src;
   return src ? element('img', { class: 'icon', src, alt: '' }) : null;
@@ -20,29 +20,30 @@ export function icon(definition) {
 // named returns a definition with its name and description: those of a skill are in its front matter.
 const named = d => ({ ...d, name: d.name ?? d.frontmatter?.name, description: d.description ?? d.frontmatter?.description });
 
-// badges returns what is to be known about a definition at first sight.
+// badges returns short labels: annotations, pin state, findings.
 export function badges(one) {
   const a = one.definition.annotations ?? {};
   const list = [];
   const add = (text, kind, title) => list.push(element('span', { class: `badge ${kind}`, title }, text));
   if (one.denied) add('not allowed', 'bad', 'The configuration does not allow this tool.');
   if (one.excluded) add('excluded', 'bad', one.excluded);
-  if (one.pin === 'new') add('new', 'warn', 'It was not there when the server was pinned.');
+  if (one.pin === 'new') add('new', 'warn', 'It did not exist when the server was pinned.');
   if (one.pin === 'changed') add('changed', 'bad', 'It differs from its pin.');
   if (one.findings?.length) add(`${one.findings[0].severity}: ${one.findings.length}`, ['critical', 'high'].includes(one.findings[0].severity) ? 'bad' : 'warn', one.findings.map(f => f.what).join('\n'));
   if (hasApp(one.definition)) add('app', 'info', 'It has an app.');
   if (a.readOnlyHint) add('read-only', 'good', 'The server says that it changes nothing.');
   if (a.readOnlyHint === false && a.destructiveHint !== false) add('destructive', 'warn', 'The server says that it may destroy something.');
-  if (a.idempotentHint) add('idempotent', 'good', 'The server says that to repeat it does no harm.');
+  if (a.idempotentHint) add('idempotent', 'good', 'The server says that a repeated call has no further effect.');
   if (a.openWorldHint) add('open world', 'info', 'The server says that it reaches other systems.');
   if (one.definition.execution?.taskSupport && one.definition.execution.taskSupport !== 'forbidden') add(`task ${one.definition.execution.taskSupport}`, 'info');
   return list;
 }
 
-// looked has the definitions of a server and kind as they were when they were looked at, as JSON by name.
+// looked has the definitions as the user last saw them, as JSON by name, for each server and kind.
 const looked = new Map();
 
-// since returns what has changed since a list was looked at: { now, fresh(name), gone }. What is open is looked at.
+// since returns the changes since the user last saw a list: { now, fresh(name), gone }. The definition
+// that is open counts as seen.
 function since(key, kind, list, open) {
   const now = new Map(list.map(({ definition }) => [String(definition[identity[kind]]), JSON.stringify(definition)]));
   if (!looked.has(key)) looked.set(key, now);
@@ -56,10 +57,10 @@ export function explore(root, view) {
   const kind = kinds[view];
   let at = { parts: [], query: new URLSearchParams() };
   let entries = []; // { server, one, fresh }
-  const shownLists = new Map(); // as they are shown
+  const shownLists = new Map(); // the definitions that are shown, by server and kind
   let open = '';
   let panelEnd;
-  let known = false; // the server of the panel is connected, so what it can do is known
+  let known = false; // whether the panel's server is connected, so that its capabilities are known
   const search = element('input', { type: 'search', placeholder: `Search ${view}  ( / )`, 'aria-label': `Search ${view}`, oninput: () => list() });
   const chooser = element('div');
   const byPage = pages(view);
@@ -71,7 +72,7 @@ export function explore(root, view) {
 
   const address = (id, name) => `#/${view}/${encodeURIComponent(id)}/${encodeURIComponent(name)}`;
 
-  // fetch gets the lists of the chosen server, or of all that are running.
+  // fetch gets the lists of the chosen server, or of all running servers.
   async function fetch() {
     const chosen = at.parts[0];
     const usable = state.servers.filter(one => !one.watched).filter(one => chosen ? one.id === chosen : one.state === 'ready' || state.servers.length === 1);
@@ -104,7 +105,7 @@ export function explore(root, view) {
     }));
     entries = found;
     replace(notes, problems, usable.length === 0 && (state.servers.some(one => one.watched)
-      ? element('p', {}, 'The page calls this server through the gateway, which lists what it offers.')
+      ? element('p', {}, 'The gateway lists the definitions of this server: select the gateway.')
       : element('p', {}, 'No server is running. ', element('a', { href: '#/servers' }, 'Start one'), '.')));
     list();
     select1();
@@ -159,7 +160,7 @@ export function explore(root, view) {
     replace(detail, element('p', { class: 'back' }, element('a', { href: `#/${view}/${encodeURIComponent(id)}` }, '← all')), head(one), about(one, id), place);
     try {
       panelEnd = panel(kind, place, server(id), one.definition, at.query);
-    } catch (error) { // the definition is not what the specification says
+    } catch (error) { // the definition is invalid
       replace(place, problem({ code: 'invalid', message: `The definition cannot be used: ${error.message}` }));
     }
   }
@@ -171,14 +172,14 @@ export function explore(root, view) {
     d.description && element('p', { class: 'description' }, d.description)];
   }
 
-  // about shows what of a definition has changed, what the scan found, and the definition itself.
+  // about shows the changes of a definition, the findings of the scan, and the definition itself.
   function about(one, id) {
     const outcome = element('div');
     return [
       one.findings?.map(finding => element('div', { class: 'problem' }, element('strong', {}, `${finding.severity}, ${finding.rule}: `), finding.what,
         finding.where && element('code', {}, ` ${finding.where}`), finding.evidence && element('pre', {}, finding.evidence), element('p', { class: 'hint' }, finding.advice))),
       one.excluded && element('div', { class: 'problem' }, element('strong', {}, 'Excluded: '), one.excluded),
-      one.headers && element('p', { class: 'hint' }, 'Sent as headers, too: ', one.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
+      one.headers && element('p', { class: 'hint' }, 'Also sent as headers: ', one.headers.map(({ argument, header }) => `${argument} as ${header}`).join(', ')),
       one.portability && element('details', { class: 'portability' }, element('summary', {}, `Portability: what hosts convert for some models (${one.portability.length})`),
         element('dl', { class: 'diff' }, one.portability.map(({ what, places }) => [element('dt', {}, what), element('dd', {}, places.map(place => place.where).join('\n'))]))),
       (one.pin === 'new' || one.pin === 'changed') && element('div', { class: 'problem' }, element('strong', {}, `This ${kind} is ${one.pin} since the server was pinned.`),
@@ -192,7 +193,7 @@ export function explore(root, view) {
   }
 
   let states = '';
-  const ends = [on('servers', () => { // a call alone changes nothing here
+  const ends = [on('servers', () => { // ignores changes that are not about the panel's server
     const now = JSON.stringify(state.servers.map(one => [one.id, one.state, Boolean(one.details)]));
     if (now !== states) fetch();
     states = now;

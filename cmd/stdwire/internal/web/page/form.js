@@ -1,5 +1,5 @@
-// A form for a JSON Schema, in step with the JSON itself. What the form cannot express is edited as
-// JSON; what it shows is read from the value, so the two never differ.
+// A form for a JSON Schema, beside the JSON that it describes. The user edits as JSON what the form
+// cannot express. The form shows the value itself, so the two never differ.
 import { button, element, field, newID, select } from './dom.js';
 import { format, isRaw, parse } from './json.js';
 
@@ -42,7 +42,7 @@ function choices(schema, root) {
   return null;
 }
 
-// variants returns the schemas of which a value has to match one, or null.
+// variants returns the schemas of anyOf or oneOf, or null.
 function variants(schema, root) {
   const { oneOf, anyOf, ...beside } = schema;
   const list = oneOf ?? anyOf;
@@ -61,7 +61,7 @@ function variants(schema, root) {
 
 const typeOf = value => value === null ? 'null' : Array.isArray(value) ? 'array' : isRaw(value) ? 'number' : typeof value;
 
-// suits reports whether a value looks like one of a schema.
+// suits reports whether a value may match a schema, judged by its type and constants.
 function suits(value, schema) {
   if (schema.const !== undefined) return JSON.stringify(value) === JSON.stringify(schema.const);
   const type = schema.type ?? (schema.properties ? 'object' : schema.items ? 'array' : undefined);
@@ -289,8 +289,8 @@ function summary(schema) {
   return parts.filter(Boolean).join(', ');
 }
 
-// form returns a form for a schema and a field with its JSON, in step: { node, text(), set(text) }. complete, if
-// given, is called with the input of each string.
+// form returns a form for a schema, with a field for its JSON: { node, text(), set(text) }. It calls
+// complete, if given, with the input of each string.
 export function form(schema, { value, complete, changed = () => {}, name = 'Arguments' } = {}) {
   const root = schema ?? {};
   let model = value;
@@ -340,5 +340,5 @@ export function form(schema, { value, complete, changed = () => {}, name = 'Argu
   } };
 }
 
-// labelled is for forms of one field outside a schema.
+// labelled returns a label and a control, for a form without a schema.
 export const labelled = (text, attributes) => field(text, element('input', { type: 'text', ...attributes }));

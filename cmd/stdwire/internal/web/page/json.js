@@ -1,7 +1,7 @@
-// JSON: numbers that JavaScript would change keep their text, and large values are shown in parts.
+// JSON. Numbers that JavaScript cannot represent keep their text. Large values are shown in parts.
 import { button, element, replace } from './dom.js';
 
-// parse is JSON.parse, but a number whose text is not that of its value is kept as it was written.
+// parse is JSON.parse, except that a number that JavaScript would write differently keeps its text.
 export function parse(text) {
   return JSON.parse(text, (_, value, context) => typeof value === 'number' && context?.source !== undefined &&
     JSON.rawJSON && String(value) !== context.source && !Number.isSafeInteger(value)
@@ -40,7 +40,7 @@ function scalarNode(value) {
   return element('span', {}, node, ' ', more);
 }
 
-// tree returns a value as a tree. A branch is made when it is opened.
+// tree returns a value as a tree. The nodes of a branch are created when it is opened.
 export function tree(value, depth = 0) {
   if (scalar(value)) return scalarNode(value);
   const entries = Array.isArray(value) ? value.map((item, i) => [i, item]) : Object.entries(value);
@@ -108,7 +108,7 @@ export function view(value) {
   return element('div', {}, tabs(kinds, kinds[0][0], show, 'How to show it'), place);
 }
 
-// tabs returns buttons of which one is pressed.
+// tabs returns a row of buttons, of which one at a time is pressed.
 export function tabs(kinds, chosen, show, label) {
   const group = element('div', { class: 'tabs', role: 'group', 'aria-label': label });
   for (const [kind, text] of kinds) {

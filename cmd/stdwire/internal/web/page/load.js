@@ -1,4 +1,4 @@
-// A load test: a call of a tool that is repeated, several at a time. It ends with the page.
+// A load test: it repeats a call of a tool, several calls at the same time, and ends with the page.
 import * as api from './api.js';
 import { button, duration, element, field, newID, problem, replace } from './dom.js';
 

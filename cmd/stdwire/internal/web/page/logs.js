@@ -1,4 +1,4 @@
-// Log messages of servers, by level, logger and text. What a server writes to stderr is on its card.
+// Log messages of servers, filtered by level, logger and text. The stderr of a server is on its card.
 import * as api from './api.js';
 import { attempt, element, field, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
@@ -17,7 +17,7 @@ export function logs(root) {
   const input = (name, label) => field(label, element('input', { type: 'search', id: newID(), spellcheck: 'false', oninput: event => { filter[name] = event.target.value; soon(); } }));
   const choice = (name, label, options) => field(label, select(options, filter[name], value => { filter[name] = value; soon(); }, { id: newID() }));
   replace(root, element('h2', {}, 'Logs'), element('div', { class: 'row' }, choice('level', 'Level at least', [['', 'any'], ...levels]), servers, input('logger', 'Logger'), input('text', 'Text')),
-    element('p', { class: 'hint' }, 'Servers send what the log level allows that is chosen on their card on the page Servers. What they write to stderr is there, too. The list stands still while a message is open.'), outcome, notes, list);
+    element('p', { class: 'hint' }, 'A server sends messages of the log level that is set on its card, on the page Servers. Its stderr is there, too. The list is not updated while a message is open.'), outcome, notes, list);
 
   function line(one) {
     const node = element('details', {}, element('summary', {}, element('span', { class: 'muted' }, new Date(one.t).toLocaleTimeString(), ' ', one.server, ' '),

@@ -1,4 +1,5 @@
-// One message: as a tree, as it was sent, what it belongs to; to be edited and sent again, and compared.
+// A message: its tree, its bytes and related messages. The user can edit it and send it again, and
+// compare it with others.
 import * as api from './api.js';
 import { attempt, button, bytes, copier, duration, element, field, newID, problem, replace } from './dom.js';
 import { diff, format, long, parse, tabs, tree } from './json.js';
@@ -6,9 +7,9 @@ import { all, find } from './messages.js';
 import { runner } from './panels.js';
 import { server } from './store.js';
 
-let marked; // the message that others are compared with
+let marked; // the message with which others can be compared
 
-// sentBytes shows bytes, in base64.
+// sentBytes shows the bytes of a Base64 text.
 export const sentBytes = base64 => long(atob(base64).replace(/[^\x20-\x7e\n]/g, c => `\\x${c.charCodeAt(0).toString(16).padStart(2, '0')}`));
 
 // exchange shows the headers of an HTTP request and its response.
@@ -69,7 +70,7 @@ export function messagePanel(place, select) {
     const live = message.kind === 'request' && message.from === 'client' && server(message.lane) && !server(message.lane).watched;
     return element('div', { class: 'row' },
       live && button('Edit and send again', () => edit(message, whole, shown)),
-      button('Mark', () => { marked = message; show(message); }, { title: 'Other messages can be compared with it then' }),
+      button('Mark', () => { marked = message; show(message); }, { title: 'Compare other messages with this one' }),
       marked && marked !== message && button(`Compare with ${marked.n}`, () => compare(marked)),
       before && button('Compare with the one before', () => compare(before)), copier(whole.text));
   }

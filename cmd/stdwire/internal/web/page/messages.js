@@ -1,4 +1,4 @@
-// The messages of all connections, and which of them a filter selects.
+// The messages of all connections, and the filter of the timeline.
 import * as api from './api.js';
 import { on } from './store.js';
 
@@ -14,8 +14,8 @@ export const find = number => byNumber.get(number);
 export const laneList = () => [...lanes.values()];
 export const connections = () => [...new Map(laneList().flatMap(lane => [...lane.connections].map(n => [n, lane.name])))];
 
-// A lane has the requests of the client that are drawn as bars, each on a track that is free, what
-// is drawn inside them, and the messages that belong to none.
+// A lane has the requests of the client, which are drawn as bars, each on a free track; the messages
+// that are drawn inside the bars; and the messages that belong to no request.
 const newLane = name => ({ name, first: 0, lost: 0, bars: [], inner: [], ticks: [], tracks: [], connections: new Set() });
 
 function add(message) {
@@ -93,7 +93,7 @@ export async function update() {
   }
 }
 
-// listen calls f after messages were added, with whether others were removed.
+// listen calls f after messages were added. The argument says whether others were removed.
 export function listen(f) {
   listeners.add(f);
   return () => listeners.delete(f);
@@ -109,9 +109,8 @@ export function start() {
 
 const durations = /^([<>])(\d+(?:\.\d+)?)(ms|s)?$/;
 
-// parseFilter returns a function that selects messages, for words such as method:tools/call,
-// server:files, from:server, kind:request, error, >100ms, text:word and others. found are the
-// numbers of the messages with the texts.
+// parseFilter returns the predicate of a filter such as "method:tools/call server:files from:server
+// kind:request error >100ms text:word". found has the numbers of the messages that contain each text.
 export function parseFilter(text, found = new Map()) {
   const tests = text.split(/\s+/).filter(Boolean).map(word => {
     const negated = word.startsWith('-') && word.length > 1;
@@ -147,5 +146,5 @@ function one(word, found) {
 
 export const failed = message => Boolean(message.failed || message.response?.failed || message.kind === 'junk');
 
-// texts returns the words of a filter that are searched for in the messages themselves.
+// texts returns the words of a filter that are searched for in the bytes of messages.
 export const texts = filter => [...filter.matchAll(/(?:^|\s)-?text:(\S+)/g)].map(match => match[1]);

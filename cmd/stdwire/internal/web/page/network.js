@@ -1,4 +1,4 @@
-// HTTP requests to servers, those without a message, too: status, headers without secrets, bodies.
+// HTTP requests to servers, with or without a message: status, headers without secrets, bodies.
 import * as api from './api.js';
 import { attempt, bytes, duration, element, replace } from './dom.js';
 import { exchange, sentBytes } from './message.js';
@@ -44,7 +44,7 @@ export function network(root) {
       }
       nodes.get(one.n).set(one);
     }
-    notes.textContent = all.length === 0 ? 'No server at a URL was asked.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
+    notes.textContent = all.length === 0 ? 'No HTTP request was sent.' : `The latest ${all.length}. Values of headers that may be secret are not shown.`;
   });
 
   const { soon, stop } = throttle(fetch);

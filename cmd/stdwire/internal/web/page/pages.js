@@ -1,13 +1,13 @@
-// A list page by page, as a server answers it: with its cursor, and the next page when asked for.
+// A list page by page, with the server's cursors.
 import * as api from './api.js';
 import { attempt, button, element, replace } from './dom.js';
 import { tree } from './json.js';
 import { on, state } from './store.js';
 
-// by view: the method, and the member of its result
+// the method of each view, and the member of its result
 const lists = { tools: ['tools/list', 'tools'], resources: ['resources/list', 'resources'], templates: ['resources/templates/list', 'resourceTemplates'], prompts: ['prompts/list', 'prompts'] };
 
-// finished returns a call when it has ended.
+// finished waits until a call has ended, and returns it.
 const finished = id => new Promise((resolve, reject) => {
   const look = () => {
     if (state.calls.find(one => one.id === id)?.running !== false) return;
@@ -35,7 +35,7 @@ export function pages(view) {
     const row = element('div', { class: 'row' }, number > 1 && button('First page', () => show(1)),
       next !== undefined && button('Next page', () => show(number + 1, next)));
     replace(place, element('p', {}, `Page ${number}: ${items.length} ${view}`, cursor !== undefined && [', after the cursor ', element('code', {}, String(cursor))]),
-      element('p', { class: 'muted' }, next === undefined ? 'It is the last one.' : ['The next one has the cursor ', element('code', {}, String(next))]),
+      element('p', { class: 'muted' }, next === undefined ? 'This is the last page.' : ['The next page has the cursor ', element('code', {}, String(next))]),
       row, tree(items.map(one => one.name ?? one.uri)));
     row.querySelector('button:last-child')?.focus();
   });

@@ -1,4 +1,4 @@
-// What can be done with a tool, resource, template or prompt: a form, a call, its result.
+// The panel of a tool, resource, template or prompt: a form, a call, its result.
 import * as api from './api.js';
 import { appPanel, hasApp } from './apps.js';
 import { toolLink } from './connect.js';
@@ -14,8 +14,8 @@ import { snippets } from './snippets.js';
 import { on, state } from './store.js';
 import { expand, variables } from './template.js';
 
-// runner shows a call: its progress and questions while it runs, and its result. The call is in the
-// address, so that a page that is reloaded shows the same.
+// runner shows a call: its progress and questions while it runs, and its result. The address names
+// the call, so a reloaded page shows the same.
 export function runner(place, { address = true, shown = () => {} } = {}) {
   const live = element('div', { class: 'call', 'aria-live': 'polite', 'data-testid': 'call' });
   const asked = element('div');
@@ -54,7 +54,7 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
         replace(live, problem(error));
       }
     },
-    // show shows a call that is known by its number, and returns its request.
+    // show shows the call with a number.
     async show(number) {
       id = number;
       finished = 0;
@@ -74,11 +74,11 @@ export function runner(place, { address = true, shown = () => {} } = {}) {
   };
 }
 
-// callText is the JSON of a call. args is JSON already, byte for byte as the user wrote it.
+// callText returns the JSON of a call. params and meta are JSON, byte for byte as the user wrote it.
 export const callText = (server, method, params, { meta, task } = {}) => `{"server":${JSON.stringify(server.id)},"method":${JSON.stringify(method)},"params":${params}${
   meta ? `,"meta":${meta}` : ''}${task ? ',"task":true' : ''}}`;
 
-// completion offers what the server knows while a value is typed.
+// completion offers the server's completions while the user types a value.
 function completion(server, ref, others) {
   return (input, argument, changed) => {
     if (!server.details?.capabilities?.completions) return;
@@ -92,7 +92,7 @@ function completion(server, ref, others) {
       try {
         const found = await api.post(`servers/${api.segments(server.id)}/complete`, { ref, argument, value: input.value, arguments: others(argument) });
         if (mine === last) replace(list, found.values.map(value => element('option', { value })));
-      } catch { /* the value is typed without help */ }
+      } catch { /* there are no completions */ }
     };
     input.addEventListener('focus', ask);
     input.addEventListener('input', () => { ask(); changed?.(); });
@@ -123,7 +123,7 @@ function toolPanel(place, server, tool, query) {
     pick(list[0][0]);
   };
   const inputs = form(tool.inputSchema, { changed: () => showCode() });
-  const shown = element('details', { ontoggle: showCode }, element('summary', {}, 'The same call elsewhere'), code);
+  const shown = element('details', { ontoggle: showCode }, element('summary', {}, 'This call in other languages'), code);
   const outcome = element('div');
   const saving = element('div');
   const run = task => calls.run(callText(server, 'tools/call', `{"name":${JSON.stringify(tool.name)},"arguments":${inputs.text().trim() || '{}'}}`,

@@ -1,5 +1,5 @@
-// What servers ask during calls: forms, pages to visit, text of a model, roots. Each is answered
-// beside its call, and in the queue at the side.
+// The questions of servers: forms, pages to visit, sampling, roots. All are answered in the queue at
+// the side; the panel of a call links to its questions.
 import * as api from './api.js';
 import { attempt, button, element, field, link, newID, replace, select } from './dom.js';
 import { form } from './form.js';
@@ -9,7 +9,7 @@ import { on, state } from './store.js';
 
 const titles = { 'elicitation/create': 'asks', 'sampling/createMessage': 'wants a model’s answer', 'roots/list': 'wants to know the roots', 'ui/open-link': 'has an app that wants to open a link' };
 
-// queue keeps the questions that a filter selects in place. What is typed survives other changes.
+// queue shows the questions that a filter selects in place. It keeps what the user has typed.
 function queue(place, selects, changed = () => {}) {
   const shown = new Map(); // id → node
   const update = () => {
@@ -33,7 +33,7 @@ function queue(place, selects, changed = () => {}) {
   return on('questions', update);
 }
 
-// questions is the queue of all questions that are not shown beside their call.
+// questions shows the queue of all questions.
 export function questions(place) {
   const head = element('h2', {}, 'Questions');
   place.append(head);
@@ -83,7 +83,7 @@ function elicitation(node, { params }, send) {
     let host = '';
     try {
       host = new URL(params.url).host;
-    } catch { /* the text says what it is */ }
+    } catch { /* an invalid URL is shown as text */ }
     node.append(element('p', {}, 'The server wants you to visit ', element('strong', {}, host), ':'),
       element('p', { class: 'url' }, link(params.url)), element('p', { class: 'hint' }, 'Open it only if you trust the server.'),
       element('div', { class: 'row' }, button('I agree', accept, { class: 'primary' }), rest));
@@ -125,7 +125,7 @@ function roots(node, question, send) {
   const text = element('textarea', { rows: '3', spellcheck: 'false', placeholder: 'file:///home/me/project', id: newID() });
   const always = element('input', { type: 'checkbox', checked: true, id: newID() });
   const submit = () => send({ roots: text.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) }, always.checked);
-  node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Answer the same from now on')),
+  node.append(field('Roots: file: URIs, one a line', text), element('p', {}, always, ' ', element('label', { for: always.id }, 'Give the same answer from now on')),
     element('div', { class: 'row' }, button('Send', submit, { class: 'primary', title: 'Ctrl Enter' }), button('Refuse', () => send(null))));
   return submit;
 }

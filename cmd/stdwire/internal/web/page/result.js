@@ -1,4 +1,4 @@
-// Results of calls: content of every kind, as text or as an object of the page that has no script.
+// Results of calls: content of every kind, as text or as an element that cannot run scripts.
 import * as api from './api.js';
 import { attempt, bytes, copier, download, button, duration, element, problem, replace } from './dom.js';
 import { format, long, parse, tree, view } from './json.js';
@@ -28,19 +28,19 @@ function binary(base64, type, name) {
   if (type.startsWith('audio/')) return element('figure', {}, element('audio', { src: url(), controls: true }), what);
   if (type.startsWith('video/')) return element('figure', {}, element('video', { src: url(), controls: true }), what);
   if (/^text\/html\b/.test(type)) return element('div', {}, html(new TextDecoder().decode(Uint8Array.from(atob(base64), c => c.charCodeAt(0)))), what);
-  if (type === 'application/pdf') what.append(' Save it to look at it: the policy of this page does not let the PDF viewer in.');
+  if (type === 'application/pdf') what.append(' Save the file to view it: the security policy of this page does not allow the PDF viewer.');
   return what;
 }
 
-// html shows HTML as text, or, if asked to, in a frame of the sandbox, without scripts and without
-// anything from elsewhere.
+// html shows HTML as text, or, after a click, in a frame of the sandbox that runs no scripts and loads
+// nothing from other servers.
 function html(text) {
   const place = element('div');
   const show = () => attempt(place, async () => {
     const { address } = await api.post('previews', { html: text });
     replace(place, element('iframe', { class: 'app app-border', title: 'Preview', sandbox: '', src: address }));
   });
-  return element('div', {}, button('Preview', show, { title: 'Without scripts, and without what is elsewhere' }), place, long(text, { class: 'text' }));
+  return element('div', {}, button('Preview', show, { title: 'Without scripts, and without files of other servers' }), place, long(text, { class: 'text' }));
 }
 
 function textBlock(text) {
@@ -78,7 +78,7 @@ export function content(block, server) {
 const blocks = (list, server) => list.map(block => element('li', {}, content(block, server),
   block?.annotations && element('p', { class: 'muted' }, JSON.stringify(block.annotations))));
 
-// result shows what came of a call.
+// result shows the result or error of a call.
 export function result(call) {
   const server = call.request.server;
   const parts = [];
@@ -86,8 +86,8 @@ export function result(call) {
   parts.push(element('p', { class: failed ? 'outcome bad' : 'outcome good' },
     failed ? (call.error ? 'The call failed' : 'The tool reports an error') : 'Done', ` after ${duration(call.ms)}`));
   if (call.error) parts.push(problem(call.error));
-  if (call.misfit) {
-    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.misfit));
+  if (call.mismatch) {
+    parts.push(element('div', { class: 'problem', role: 'alert' }, element('strong', {}, 'The result does not match the outputSchema: '), call.mismatch));
   }
   const value = call.result;
   if (value !== undefined) {
@@ -103,7 +103,7 @@ export function result(call) {
     }
     if (!value.content && !value.contents && !value.messages && value.structuredContent === undefined) parts.push(view(value));
     if (value._meta) parts.push(element('details', {}, element('summary', {}, '_meta'), tree(value._meta)));
-    const raw = element('details', {}, element('summary', {}, 'All of it as JSON'));
+    const raw = element('details', {}, element('summary', {}, 'The whole result as JSON'));
     raw.addEventListener('toggle', () => {
       if (raw.childElementCount === 1) raw.append(long(format(value)), copier(() => format(value)));
     });
@@ -112,7 +112,7 @@ export function result(call) {
   return element('div', { class: 'result' }, parts);
 }
 
-// progress shows how far a call is.
+// progress shows the progress of a call.
 export function progress(call) {
   const p = call.progress;
   return element('div', { class: 'progress', role: 'status' },

@@ -1,4 +1,4 @@
-// The list of messages. Only the rows that are visible exist.
+// The list of messages. Only visible rows have elements.
 import { bytes, duration, element } from './dom.js';
 import { failed } from './messages.js';
 

@@ -55,7 +55,7 @@ export function saved(root) {
     const failed = verdicts.filter(one => one?.failures.length > 0).length;
     replace(list, verdicts.some(Boolean) && element('p', { class: failed ? 'outcome bad' : 'outcome good', role: 'status' },
       failed ? `${failed} of ${calls.length} not as expected` : 'All as expected'),
-    calls.length === 0 && element('p', {}, 'There are none. The panel of a tool saves its call.'),
+    calls.length === 0 && element('p', {}, 'There are no saved calls. Save one in the panel of a tool.'),
     element('ul', { class: 'items' }, calls.map((call, i) => row(call, i))));
   }
 
@@ -90,7 +90,7 @@ export function saved(root) {
   attempt(outcome, async () => {
     const file = await read();
     calls = file.calls;
-    where.textContent = `They are in ${file.path}; stdwire test runs them without a page.`;
+    where.textContent = `The calls are in ${file.path}; stdwire test runs them without the page.`;
     show();
   });
   return { show() {} };

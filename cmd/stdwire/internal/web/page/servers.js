@@ -1,4 +1,4 @@
-// The servers: their state, why one is down, and what can be done about it.
+// The servers: their state, the problem of a server that has failed, and actions on them.
 import * as api from './api.js';
 import { authorization } from './authorization.js';
 import { add, clone, configuration, edit, exporting, importing, move, remove } from './config.js';
@@ -33,7 +33,7 @@ export function servers(root) {
       }
     }
     if (state.servers.length === 0) {
-      replace(list, element('p', {}, 'There are no servers here. The timeline shows what was recorded.'));
+      replace(list, element('p', {}, 'There are no servers. The timeline shows the recorded messages.'));
     }
     for (const [i, server] of state.servers.entries()) {
       if (cards.size === 0) replace(list);
@@ -71,11 +71,11 @@ function card(id) {
   const log = element('div');
   const access = element('div');
   let authorized;
-  let connection = ''; // the state in which authorized was updated
+  let connection = ''; // the state of the server when authorized was last updated
   const lines = element('textarea', { rows: '2', spellcheck: 'false', placeholder: 'file:///home/me/project' });
   const setRoots = result => attempt(outcome, async () => {
     await api.post(`servers/${api.segments(id)}/roots`, { result });
-    replace(outcome, element('p', {}, result ? 'The server is told these roots.' : 'You are asked when the server wants roots.'));
+    replace(outcome, element('p', {}, result ? 'Requests of the server for roots are answered with these.' : 'You are asked when the server requests roots.'));
   });
   const roots = element('details', { hidden: true }, element('summary', {}, 'Roots'), field(`Roots of ${id}: file: URIs, one a line`, lines),
     element('div', { class: 'row' }, button('Set', () => setRoots({ roots: lines.value.split('\n').map(line => line.trim()).filter(Boolean).map(uri => ({ uri })) })),
@@ -85,7 +85,7 @@ function card(id) {
   const stream = element('p', { hidden: true }, element('label', {}, withoutStream, ' Without the GET stream'),
     element('span', { class: 'hint' }, ' The server can say nothing between calls. A change restarts it.'));
   const actions = element('div', { class: 'row' });
-  // tidy removes a problem of an action that the state of the server shows, or has overcome.
+  // tidy removes the problem of an action if the server's own state shows it, or the server is ready.
   const tidy = ready => {
     const one = outcome.querySelector(':scope > .problem');
     if (one && (ready || one.textContent === trouble.textContent)) one.remove();
@@ -97,7 +97,7 @@ function card(id) {
   let shown = '';
   let file;
   let editable = [];
-  // beside returns the server before (-1) or behind (1) this one in its file.
+  // beside returns the server before (-1) or after (1) this one in its file.
   const beside = step => {
     const all = state.servers.filter(one => one.file === file);
     return all[all.findIndex(one => one.id === id) + step]?.id;
@@ -123,7 +123,7 @@ function card(id) {
     replace(head, element('h3', {}, id), element('span', { class: `state state-${server.state}` }, server.state),
       server.uses > 0 && element('span', { class: 'muted' }, `${server.uses} in use`));
     const details = server.details;
-    replace(facts, [['reached by', server.gateway ? 'its socket, as another client of it' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
+    replace(facts, [['reached by', server.gateway ? 'its socket, as a client' : server.selector], ['configured at', server.source], ['server', details && name(details.info)],
       ['revision', details && `${details.revision}, ${details.era} era, by ${details.method}`],
       ['ready after', server.took_ms && duration(server.took_ms)], ['process', details?.pid],
       ['capabilities', details && Object.keys(details.capabilities ?? {}).join(', ')],
@@ -166,9 +166,9 @@ function card(id) {
 
 const name = info => [info?.title ?? info?.name, info?.version].filter(Boolean).join(' ');
 
-// examine shows what stdwire doctor finds. It starts the server once more.
+// examine shows the report of stdwire doctor, which starts the server a second time.
 async function examine(place, id) {
-  replace(place, element('p', {}, 'The doctor starts the server once more …'));
+  replace(place, element('p', {}, 'The doctor starts the server a second time …'));
   const report = await attempt(place, () => api.post(`servers/${api.segments(id)}/doctor`));
   if (!report) return;
   replace(place, element('p', {}, element('strong', {}, `doctor: ${report.verdict}`)),

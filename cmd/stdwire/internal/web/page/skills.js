@@ -18,7 +18,7 @@ export function skillPanel(place, server, skill) {
     if (!entry || closed) return;
     replace(issues, entry.problem && problem({ code: 'invalid', message: entry.problem, hint: 'A host must not load this skill.' }),
       entry.current && problem({ code: 'different', message: entry.current }),
-      entry.dynamic && element('p', {}, 'The content is generated: no file is listed, so there is nothing to verify. ',
+      entry.dynamic && element('p', {}, 'The skill is generated: its entry lists no files, so none can be verified. ',
         element('a', { href: `#/resources/${api.segments(server.id, skill.uri)}` }, 'Read its SKILL.md')),
       !entry.problem && !entry.current && element('p', { class: 'good' }, 'Its entry is well formed.'));
     const rows = entry.files.map(file => row(file, entry.problem));
@@ -39,7 +39,7 @@ export function skillPanel(place, server, skill) {
   // row returns a file as a row of the table.
   function row(file, invalid) {
     const state = element('td', { 'aria-live': 'polite' }, 'not verified');
-    // read returns the file if it fits the entry.
+    // read returns the file if it matches the entry.
     const read = async () => {
       try {
         const content = await api.post(`${path}/file`, { skill, uri: file.uri });
@@ -54,7 +54,7 @@ export function skillPanel(place, server, skill) {
       element('td', {}, element('code', { title: file.digest }, file.digest?.slice(0, 19))), state,
       element('td', {}, invalid ? '' : [button('Show', async () => {
         const content = await read();
-        replace(shown, content ? resource(content, server.id) : element('p', { class: 'bad' }, 'It does not fit the entry, and is not shown.'));
+        replace(shown, content ? resource(content, server.id) : element('p', { class: 'bad' }, 'The file does not match the entry and is not shown.'));
       }, { 'aria-label': `Show ${file.path}` }), button('Verify', read, { 'aria-label': `Verify ${file.path}` })]));
     return { node, verify: async () => Boolean(await read()) };
   }

@@ -1,4 +1,4 @@
-// The same call in other words.
+// A call as a command line, in Go, in TypeScript and for curl.
 import { parse } from './json.js';
 
 const quote = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;

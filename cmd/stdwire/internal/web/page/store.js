@@ -1,11 +1,11 @@
-// What the page knows of the state of stdwire. Each topic is fetched when it has changed.
+// The page's copy of the state of stdwire. A topic is fetched again when it has changed.
 import * as api from './api.js';
 
 export const state = { about: {}, servers: [], calls: [], questions: [], updates: [], extensions: [], definitions: new Map(), changedLists: new Set(), connected: true };
 
 const listeners = new Map(); // topic → functions
 
-// on calls f after the state of a topic has changed, until the function that it returns is called.
+// on calls f after each change of a topic. It returns a function that ends that.
 export function on(topic, f) {
   if (!listeners.has(topic)) listeners.set(topic, new Set());
   listeners.get(topic).add(f);
@@ -38,7 +38,7 @@ async function load(topic) {
 export async function start() {
   state.about = await api.get('about');
   await Promise.all(simple.map(load));
-  let first = true; // all that has ever changed is told when the page is opened
+  let first = true; // the first event has all topics that have ever changed
   api.watch(topics => {
     for (const topic of topics) {
       if (simple.includes(topic)) load(topic);
@@ -61,8 +61,8 @@ export async function start() {
 
 const pause = 1000; // ms between two fetches
 
-// throttle returns soon, which fetches at once, or, if it did a moment ago, once a little later; and
-// stop, which ends that.
+// throttle returns { soon, stop }. soon calls fetch at once, or after a pause if fetch ran a moment
+// ago; stop cancels a call that waits.
 export function throttle(fetch) {
   let timer;
   let again = false;
@@ -81,7 +81,7 @@ export function throttle(fetch) {
   return { soon, stop: () => clearTimeout(timer) };
 }
 
-// definitions returns what a server offers. It starts the server if needed.
+// definitions returns the definitions of a server. It starts the server if needed.
 export async function definitions(server) {
   let known = state.definitions.get(server);
   if (!known) {

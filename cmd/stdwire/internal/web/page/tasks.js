@@ -1,5 +1,5 @@
-// Tasks of both eras: calls that a server continues. A task is known from its call, from the list of
-// a server of 2025-11-25, or by its id.
+// Tasks of both eras. The page knows a task from its call, from the list of a server of 2025-11-25, or
+// because the user has entered its id.
 import * as api from './api.js';
 import { attempt, button, element, field, newID, replace, select } from './dom.js';
 import { tree } from './json.js';
@@ -12,14 +12,14 @@ const ended = task => ['completed', 'failed', 'cancelled'].includes(task.status)
 const colours = { completed: 'good', failed: 'bad', cancelled: 'warn', input_required: 'warn' };
 const path = server => `servers/${api.segments(server)}/tasks`;
 const milliseconds = n => n === undefined || n === null ? undefined : `${n} ms`;
-// 2025-11-25 names them without the unit
+// the names of 2025-11-25 have no unit
 const interval = task => task.pollIntervalMs ?? task.pollInterval;
 const ttl = task => task.ttlMs !== undefined ? task.ttlMs : task.ttl;
 
 export function tasks(root) {
   const cards = new Map(); // server and id → card
   const listed = new Map(); // server → tasks of its list
-  const opened = []; // { server, task } that the user has named
+  const opened = []; // { server, task } that the user has entered
   const outcome = element('div');
   const notes = element('div');
   const list = element('div', { class: 'cards', 'data-testid': 'tasks' });
@@ -43,11 +43,12 @@ export function tasks(root) {
   };
   id.addEventListener('keydown', event => { if (event.key === 'Enter') open(); });
   replace(root, element('h2', {}, 'Tasks'), element('div', { class: 'row' }, button('Refresh', refresh),
-    element('span', { class: 'hint' }, 'Tools run as a task with “Run as a task”; in the modern era the server decides.')),
+    element('span', { class: 'hint' }, '“Run as a task” makes a call a task; in the modern era the server decides.')),
   element('details', {}, element('summary', {}, 'Open a task by its id'), chooser, field('Id of the task', id), button('Open', open)),
   outcome, notes, list);
 
-  // known returns all tasks, the latest call first, each with the latest call that waits for it.
+  // known returns all tasks, that of the latest call first, each with the latest call that waits for
+  // the task.
   function known() {
     const all = new Map();
     const add = (server, task, call) => {
@@ -107,8 +108,8 @@ function card({ server, task: { taskId } }) {
   const outcome = element('div');
   const problems = element('div');
   let now; // the latest state
-  let seen; // what update was given
-  let call; // that waits for its end
+  let seen; // the last argument of update, as JSON
+  let call; // the call that waits for the task
   let timer;
   let endQuestions = () => {};
   const waits = runner(outcome, { address: false });
@@ -126,7 +127,7 @@ function card({ server, task: { taskId } }) {
     show();
     if (object.open) replace(whole, tree(now));
   });
-  // look polls the task while its object is shown, as often as the server suggests.
+  // look polls the task while its JSON is shown, at the interval that the server suggests.
   async function look() {
     clearTimeout(timer);
     await ask(false);

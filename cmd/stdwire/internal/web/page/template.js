@@ -1,4 +1,4 @@
-// URI templates (RFC 6570), as far as resource templates use them.
+// URI templates (RFC 6570) of resource templates.
 const expression = /\{([+#./;?&]?)([^{}]*)\}/g;
 
 // variables returns the names of the variables of a template.

@@ -1,4 +1,4 @@
-// The timeline: a chart of all requests, the list of messages, and the one that is selected.
+// The timeline: a chart of all requests, the list of messages, and the selected message.
 import * as api from './api.js';
 import { chart } from './chart.js';
 import { attempt, button, download, element, replace, select } from './dom.js';
@@ -126,7 +126,7 @@ export function timeline(root) {
   };
 }
 
-// files is what is done with all messages: to save, open, compare and remove them.
+// files returns the menu that saves, opens, compares and removes recordings.
 function files(outcome) {
   const box = element('div', { class: 'menu' });
   const node = element('details', { class: 'files' }, element('summary', {}, 'Files'), box);
@@ -151,7 +151,7 @@ function files(outcome) {
   return node;
 }
 
-// compare shows how two connections differ: the responses to equal requests.
+// compare shows how the responses of two connections to equal requests differ.
 async function compare(place, before, after) {
   const pairs = await attempt(place, () => api.post('diff/connections', { old: before, new: after }));
   if (!pairs) return;

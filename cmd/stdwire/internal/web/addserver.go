@@ -10,18 +10,18 @@ import (
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/term"
 )
 
-// close makes the page add no servers.
-func (s *servers) close(why string) {
+// disableAdding makes addURL fail for the reason why.
+func (s *servers) disableAdding(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.closed = why
+	s.noAdding = why
 }
 
 // maxAdded is the number of servers that the page may add by their URLs.
 const maxAdded = 32
 
-// addURL adds a server at a URL until the page's process ends, and returns its id. It does not
-// connect to it.
+// addURL adds a server at a URL until this process ends, and returns its id. It does not connect to
+// the server.
 func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 	t := target.NewTarget()
 	if err := t.Remote.SetURL(url); err != nil {
@@ -33,38 +33,38 @@ func (s *servers) addURL(std *term.Streams, url string) (id string, err error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()
-	off, all := s.closed, slices.Clone(s.all)
+	off, all := s.noAdding, slices.Clone(s.all)
 	s.mu.Unlock()
 	if off != "" {
 		return "", &command.Failure{Code: "denied", Why: off}
 	}
 	added := 0
-	for _, one := range all {
-		if !one.added {
+	for _, srv := range all {
+		if !srv.added {
 			continue
 		}
-		if added++; one.given == url {
-			return one.id, nil
+		if added++; srv.addedURL == url {
+			return srv.id, nil
 		}
 	}
 	if added >= maxAdded {
-		return "", command.Usagef("there are %d such servers already", maxAdded).WithHint(
+		return "", command.Usagef("the page has added %d servers already, which is the limit", maxAdded).WithHint(
 			"remove one of them")
 	}
-	one := s.targetServer(t, std)
-	one.added, one.given = true, url
-	name := one.id
-	for n := 2; slices.ContainsFunc(all, func(o *server) bool { return o.id == one.id }); n++ {
+	srv := s.targetServer(t, std)
+	srv.added, srv.addedURL = true, url
+	name := srv.id
+	for n := 2; slices.ContainsFunc(all, func(o *server) bool { return o.id == srv.id }); n++ {
 		suffix := fmt.Sprint("-", n)
-		one.id = name[:min(len(name), 32-len(suffix))] + suffix
+		srv.id = name[:min(len(name), 32-len(suffix))] + suffix
 	}
-	one.upstream.ID = one.id
-	t.Observe = s.observe(one.id)
-	if err := s.add(one); err != nil {
+	srv.upstream.ID = srv.id
+	t.Observe = s.observe(srv.id)
+	if err := s.add(srv); err != nil {
 		return "", err
 	}
 	s.changes.add(topicServers)
-	return one.id, nil
+	return srv.id, nil
 }
 
 // forget removes a server that the page has added.
@@ -72,7 +72,7 @@ func (s *servers) forget(id string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
 	s.mu.Lock()
-	i := slices.IndexFunc(s.all, func(one *server) bool { return one.id == id && one.added })
+	i := slices.IndexFunc(s.all, func(srv *server) bool { return srv.id == id && srv.added })
 	if i >= 0 {
 		s.all = slices.Concat(s.all[:i], s.all[i+1:])
 		delete(s.state, id)
@@ -88,11 +88,11 @@ func (s *servers) forget(id string) error {
 	return nil
 }
 
-// addRoutes adds the routes of servers that the page adds.
+// addRoutes adds the route with which the page adds servers.
 func (s *site) addRoutes(mux *http.ServeMux) {
 	post(mux, "/api/connect", func(_ *http.Request, in struct{ URL string }) (any, error) {
 		if s.gateway != nil {
-			return nil, command.Usagef("this page watches a gateway, and connects to no server")
+			return nil, command.Usagef("this page shows a gateway, and connects to no other servers")
 		}
 		id, err := s.servers.addURL(s.std, in.URL)
 		return map[string]string{"id": id}, err

@@ -15,8 +15,9 @@ import (
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
 
-// setConfigured makes the servers those of the configuration. One whose definition is as it was
-// keeps running; another is stopped. Those that cannot be used are listed with the reason.
+// setConfigured replaces the configured servers with those of c. A server whose definition has not
+// changed keeps running; others are stopped. Servers that cannot be used are listed with the
+// reason.
 func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -27,16 +28,16 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 	var now []*server
 	kept := map[string]bool{} // by the ids of the configuration
 	for _, each := range c.Servers {
-		one := s.configured(c, each, log)
-		now = append(now, one)
-		kept[one.id] = slices.ContainsFunc(before, func(old *server) bool {
-			return old.id == one.id && old.digest == one.digest && old.disabled == one.disabled &&
-				old.refusal == nil && one.refusal == nil
+		srv := s.configured(c, each, log)
+		now = append(now, srv)
+		kept[srv.id] = slices.ContainsFunc(before, func(old *server) bool {
+			return old.id == srv.id && old.digest == srv.digest && old.disabled == srv.disabled &&
+				old.refusal == nil && srv.refusal == nil
 		})
 	}
-	stays := func(one *server) bool { // also one that the page has added, if its id is not taken
-		same, taken := kept[one.id]
-		return same || one.added && !taken
+	stays := func(srv *server) bool { // an added server stays if no configured one has its id
+		same, taken := kept[srv.id]
+		return same || srv.added && !taken
 	}
 	for _, old := range before {
 		if !stays(old) {
@@ -58,11 +59,11 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 		}
 	}
 	s.mu.Unlock()
-	for _, one := range now {
-		if kept[one.id] {
+	for _, srv := range now {
+		if kept[srv.id] {
 			continue
 		}
-		if err := s.manage(one); err != nil {
+		if err := s.manage(srv); err != nil {
 			return err
 		}
 	}
@@ -72,15 +73,15 @@ func (s *servers) setConfigured(c *target.Selection, log *slog.Logger) error {
 // configured returns a server of the configuration.
 func (s *servers) configured(c *target.Selection, each *config.Server, log *slog.Logger) *server {
 	store := config.UserStore(c.Env)
-	one := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
+	srv := &server{id: each.ID, selector: "-s " + each.ID, filter: &each.Filter,
 		config: target.ConfigOf(each), source: each.Position.String(), file: each.File,
 		digest: each.Digest(), disabled: each.Disabled}
 	err := cmp.Or(each.Err, store.Check(each))
 	if err != nil {
-		one.refusal = newProblem(target.ConfigFailure(err))
+		srv.refusal = newProblem(target.ConfigFailure(err))
 	} else if each.URL != "" {
-		one.url, _ = target.PublicURL(each.URL)
-		one.endpoint = func() (*config.Endpoint, error) {
+		srv.url, _ = target.PublicURL(each.URL)
+		srv.endpoint = func() (*config.Endpoint, error) {
 			if err := store.Check(each); err != nil {
 				return nil, target.ConfigFailure(err)
 			}
@@ -88,10 +89,10 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 		}
 		written := &config.Endpoint{URL: each.URL, OAuth: each.OAuth, Headers: each.Headers}
 		if target.NoLogin(written) == "" {
-			one.login = target.LoginCommand(each.ID, "")
+			srv.login = target.LoginCommand(each.ID, "")
 		}
 	}
-	one.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
+	srv.upstream = host.Server{Filter: each.Filter, IdleStop: -1, Disabled: each.Disabled,
 		MaxArguments: math.MaxInt, MaxResult: math.MaxInt,
 		Options: each.Options(client.Options{
 			Info: mcp.Implementation{Name: "stdwire", Version: command.Version()}, Logger: log}),
@@ -115,5 +116,5 @@ func (s *servers) configured(c *target.Selection, each *config.Server, log *slog
 			})
 			return connection, target.AddLoginHint(each.ID, err)
 		}}
-	return one
+	return srv
 }

@@ -61,6 +61,6 @@ func TestAddURL(t *testing.T) {
 		connect(at.URL+"/"+e.ids()[len(e.ids())-1], 200)
 	}
 	connect(at.URL+"/more", 400)
-	e.site.servers.close("other machines")
+	e.site.servers.disableAdding("other machines")
 	connect(at.URL+"/more", 403)
 }

@@ -22,8 +22,8 @@ type translator struct {
 	err       error // the first
 }
 
-// define returns the definition of a server as the application writes it, and notes on what is
-// written in another way than it was given.
+// define returns the definition of a server as the application writes it, and notes on members that
+// are written differently from s.
 func (a Application) define(env *Environment, s *Server, workspace bool) (definition []byte,
 	notes []string, err error) {
 	if s.Err != nil {
@@ -88,7 +88,7 @@ func (t *translator) transport() {
 	t.variables()
 }
 
-// command returns the command. A name that is looked up in PATH stays.
+// command returns the command, as an absolute path unless it is a name to look up in PATH.
 func (t *translator) command() string {
 	command := t.path("command", t.server.Command)
 	if t.server.Dir != "" || filepath.Base(command) == command || filepath.IsAbs(command) ||
@@ -259,7 +259,7 @@ func (t *translator) text(field, text string) string {
 	})
 }
 
-// refuse refuses a definition that would lose a restriction, and notes what else is lost.
+// refuse fails if the definition would lose a restriction, and notes other members that are lost.
 func (t *translator) refuse() {
 	s := t.server
 	if s.Filter.Allow != nil || s.Filter.Deny != nil {
