@@ -15,7 +15,7 @@
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
 // repeats. The programs take turns, so that other load on the machine affects all. The suite
 // gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
-// binary. With -profile, the servers of the HTTP suites and of the suite telemetry, and the clients,
+// binary. With -profile, the servers of the HTTP suites and of the suite telemetry and the clients
 // write pprof profiles: NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
