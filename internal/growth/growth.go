@@ -16,7 +16,7 @@ const (
 
 // Linear fails the test if work of size 4n takes much longer than four times work of size n. Make
 // prepares the work for a size and is not measured. Each time is the minimum of several attempts,
-// so that a busy machine does not matter.
+// of processor time where the system tells it, so that a busy machine does not matter.
 func Linear(t *testing.T, n int, make func(n int) (work func())) {
 	t.Helper()
 	small := make(n)
@@ -45,11 +45,11 @@ func Linear(t *testing.T, n int, make func(n int) (work func())) {
 // that of Windows, advance only every few milliseconds.
 func measure(work func()) time.Duration {
 	for n := 1; ; n *= 2 {
-		start := time.Now()
+		start := now()
 		for range n {
 			work()
 		}
-		if took := time.Since(start); took >= 8*tick() {
+		if took := now() - start; took >= 8*tick() {
 			return took / time.Duration(n)
 		}
 	}
@@ -60,15 +60,17 @@ var tick = sync.OnceValue(func() time.Duration {
 	resolution := time.Hour
 	for range 3 {
 		first := nextTime()
-		resolution = min(resolution, nextTime().Sub(first))
+		resolution = min(resolution, nextTime()-first)
 	}
 	return resolution
 })
 
 // nextTime waits until the clock advances and returns the new time.
-func nextTime() time.Time {
-	start, now := time.Now(), time.Now()
-	for ; !now.After(start); now = time.Now() {
+func nextTime() time.Duration {
+	start := now()
+	for {
+		if next := now(); next > start {
+			return next
+		}
 	}
-	return now
 }
