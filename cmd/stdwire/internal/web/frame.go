@@ -27,7 +27,7 @@ type frame struct {
 	recorder     *tap.Recorder
 	view         *apps.View // set before the page knows of the frame
 	call         chan int64 // the call that the app is shown for, once
-	adopted      atomic.Bool
+	hasCall      atomic.Bool
 
 	inbound    *io.PipeReader // the messages of the app, for view
 	inboundEnd *io.PipeWriter
@@ -187,9 +187,9 @@ func (f *frame) write(ctx context.Context, arguments json.RawMessage, percent in
 	return err
 }
 
-// adopt makes a call, which has been checked, the one that the app is shown for.
-func (f *frame) adopt(call int64) error {
-	if f.adopted.Swap(true) {
+// setCall sets the call whose arguments and result the app is told of. It fails if there is one.
+func (f *frame) setCall(call int64) error {
+	if f.hasCall.Swap(true) {
 		return errHasInput
 	}
 	f.call <- call

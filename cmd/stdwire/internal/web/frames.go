@@ -51,7 +51,7 @@ type frameRequest struct {
 	Server, Tool string
 	Digest       string             // of the app that the user has agreed to
 	Permissions  mcp.AppPermissions // that the user grants
-	Call         int64              // whose arguments and result it shows; 0: see frame.adopt
+	Call         int64              // whose arguments and result it shows; 0: see frame.setCall
 
 	Theme, Locale, TimeZone string
 	Width                   int // of its place, in pixels
@@ -182,7 +182,7 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 		f.site.traffic.newRecorder(appLane(one.id), []string{app.URI}))
 	fr.server, fr.tool = one.id, tool.Name
 	if in.Call != 0 {
-		_ = fr.adopt(in.Call) // the first one
+		_ = fr.setCall(in.Call) // the first one
 	}
 	o := apps.Options{
 		Host: mcp.Implementation{Name: "stdwire web", Version: command.Version()}, Tool: tool,
@@ -297,7 +297,7 @@ func (f *frames) routes(mux *http.ServeMux) {
 			err = f.check(in.Call, fr.server, fr.tool)
 		}
 		if err == nil {
-			err = fr.adopt(in.Call)
+			err = fr.setCall(in.Call)
 		}
 		return nil, err
 	})

@@ -44,7 +44,7 @@ export function appPanel(place, server, tool, input) {
   async function show(call) {
     if (call === latest) return;
     latest = call;
-    if (call && shown?.adopt(call)) return;
+    if (call && shown?.setCall(call)) return;
     shown?.close();
     shown = undefined;
     replace(box);
@@ -148,7 +148,7 @@ function frame(box, tool, about, started, permissions, input) {
   }
   const observer = new ResizeObserver(measure);
   observer.observe(view);
-  const still = () => {
+  const stopMeasuring = () => {
     observer.disconnect();
     clearTimeout(pause);
   };
@@ -244,7 +244,7 @@ function frame(box, tool, about, started, permissions, input) {
     removeEventListener('message', heard);
     endTheme();
     display('inline');
-    still();
+    stopMeasuring();
     for (const one of [view, mode, size, stage]) if (one) one.remove();
     stream.abort();
     if (why) replace(notice, problem({ message: `The app was ended: ${why}.` }));
@@ -255,7 +255,7 @@ function frame(box, tool, about, started, permissions, input) {
   async function close() {
     if (ended) return;
     display('inline');
-    still();
+    stopMeasuring();
     node.hidden = true;
     document.body.moveBefore?.(node, null);
     await api.post(`${path}/close`).catch(() => {});
@@ -263,13 +263,13 @@ function frame(box, tool, about, started, permissions, input) {
     node.remove();
   }
 
-  // adopt makes an app that is shown before its call that of the call, and reports whether it is one.
-  function adopt(call) {
+  // setCall sets the call of an app that is shown before its call, and reports false for another app.
+  function setCall(call) {
     if (!input || ended) return false;
     input = undefined;
     stage.remove();
     attempt(notice, () => tell('call', { call }));
     return true;
   }
-  return { close, adopt };
+  return { close, setCall };
 }
