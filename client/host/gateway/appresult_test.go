@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stdwire/stdwire/internal/jsonscan"
+	"github.com/stdwire/stdwire/rpc/mcp"
 	"gotest.tools/v3/assert"
 )
 
@@ -30,6 +31,18 @@ func TestPublicResult(t *testing.T) {
 	}
 	assert.Equal(t, string(u.publicResult(json.RawMessage(`:`))), `:`)
 	assert.Equal(t, string(u.publicResult(json.RawMessage(`\u00`))), `\u00`)
+}
+
+func FuzzMentionsApp(f *testing.F) {
+	for _, text := range []string{`"ui://a"`, `"\u0055\u0069\u003A//a"`, `"u\u0049://"`, `"ui"`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var uri string
+		if json.Unmarshal([]byte(text), &uri) == nil && mcp.IsAppURI(uri) {
+			assert.Assert(t, mentionsApp([]byte(`{"uri":`+text+`}`)))
+		}
+	})
 }
 
 func BenchmarkMentionsApp(b *testing.B) {
