@@ -135,11 +135,31 @@ func (u *upstreamServer) publicResult(result json.RawMessage) json.RawMessage {
 	return append(public, '}')
 }
 
-// mentionsApp reports whether JSON may contain the URI of an app, whose characters may be escaped.
+// mentionsApp reports whether JSON may contain the URI of an app: the scheme at the start of a
+// string, or one of its characters as an escape. It scans for colons, because they are rarer than
+// quotation marks.
 func mentionsApp(text []byte) bool {
-	return bytes.Contains(text, []byte(`"ui`)) || bytes.Contains(text, []byte(`"UI`)) ||
-		bytes.Contains(text, []byte(`"Ui`)) || bytes.Contains(text, []byte(`"uI`)) ||
-		bytes.Contains(text, []byte(`"\u00`))
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(text[at:], ':')
+		if next < 0 {
+			break
+		}
+		if at += next; at > 2 && text[at-3] == '"' && text[at-2]|0x20 == 'u' &&
+			text[at-1]|0x20 == 'i' {
+			return true
+		}
+	}
+	for escape := []byte(`\u00`); ; {
+		_, after, found := bytes.Cut(text, escape)
+		if !found {
+			return false
+		}
+		switch string(after[:min(2, len(after))]) {
+		case "75", "55", "69", "49", "3a", "3A":
+			return true
+		}
+		text = after
+	}
 }
 
 // publicContent returns content blocks with the public URIs of apps: in links and in embedded
