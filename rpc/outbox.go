@@ -30,7 +30,7 @@ type outbox struct {
 	mu           sync.Mutex
 	queue        []*buffer.Buffer // encoded frames; each buffer is one Write
 	open         bool             // the last buffer of the queue takes more frames
-	spare        *buffer.Buffer   // memory for the next buffer of small frames
+	spares       []*buffer.Buffer // memory for the next buffers of small frames
 	queued       int              // bytes in the queue
 	writing      bool             // a writer runs or is due
 	err          error            // if not nil, nothing more is sent
@@ -40,6 +40,9 @@ type outbox struct {
 	waitingBytes int              // bytes of responses that wait for room
 	parts        [1][]byte        // so that the variadic call does not allocate
 }
+
+// maxSpares is how many buffers an outbox keeps: one is written while the other is filled.
+const maxSpares = 2
 
 // maxKeptBuffer is the largest buffer that a connection keeps to read into.
 const maxKeptBuffer = 4 << 20
@@ -134,9 +137,15 @@ func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
 			return 0, err
 		}
 	}
-	last := o.spare
-	if o.open {
+	var last *buffer.Buffer
+	spare := len(o.spares) - 1
+	switch {
+	case o.open:
 		last = o.queue[len(o.queue)-1]
+	case spare >= 0:
+		last = o.spares[spare]
+	default:
+		last = new(buffer.Buffer)
 	}
 	last.Grow(len(message.B) + maxFraming)
 	o.parts[0] = message.B
@@ -147,7 +156,7 @@ func (o *outbox) appendFrame(message *buffer.Buffer) (size int, err error) {
 	}
 	size = len(frames) - len(last.B)
 	if last.B = frames; !o.open {
-		o.queue, o.open, o.spare = append(o.queue, last), true, new(buffer.Buffer)
+		o.queue, o.open, o.spares = append(o.queue, last), true, o.spares[:max(spare, 0)]
 	}
 	return size, nil
 }
@@ -199,9 +208,9 @@ func (o *outbox) write() {
 		if o.writeFrames(frames.B) == nil {
 			o.writtenTotal += int64(len(frames.B))
 		}
-		if cap(frames.B) <= buffer.Small {
+		if cap(frames.B) <= buffer.Small && len(o.spares) < maxSpares {
 			frames.B = frames.B[:0]
-			o.spare = frames
+			o.spares = append(o.spares, frames)
 		} else {
 			frames.Free()
 		}

@@ -108,8 +108,7 @@ func NewPeer(stream io.ReadWriteCloser, o Options) *Peer {
 	}
 	p.batch.Store(o.Batch)
 	p.out = outbox{
-		codec: codec, w: stream, spare: new(buffer.Buffer), wg: &p.wg,
-		fail: p.fail, othersRun: p.othersRun,
+		codec: codec, w: stream, wg: &p.wg, fail: p.fail, othersRun: p.othersRun,
 		maxUnsent: o.Limits.MaxUnsent, maxResponses: o.Limits.MaxResponses,
 	}
 	p.out.finisher, _ = codec.(framing.Finisher)

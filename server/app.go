@@ -56,7 +56,9 @@ type App struct {
 // AppScript is the half of MCP Apps of a page, for [App].HTML: a script without dependencies that
 // defines app, with these functions.
 //
-//	app.connect({name, version})   says hello to the host; resolves to its context
+//	app.connect({name, version}, {availableDisplayModes: […]})
+//	                               says hello to the host; resolves to its context
+//	app.onpartial = arguments => … is called with arguments that a model still writes
 //	app.oninput = arguments => …   is called with the arguments of the tool call
 //	app.onresult = result => …     is called with each result of tools/call
 //	app.oncancel = reason => …     is called if the tool call was cancelled

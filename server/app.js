@@ -1,6 +1,7 @@
 "use strict";
 const app = (() => {
   const host = parent, waiting = new Map(), root = document.documentElement;
+  const ui = "ui/notifications/";
   let id = 0;
   const post = m => host.postMessage({ jsonrpc: "2.0", ...m }, "*");
   const ask = (method, params = {}) => new Promise((resolve, reject) => {
@@ -16,22 +17,23 @@ const app = (() => {
       if (k.startsWith("--") && v) root.style.setProperty(k, v);
   };
   const heard = new Map([
-    ["ui/notifications/tool-input", p => run("oninput", p.arguments || {})],
-    ["ui/notifications/tool-result", p => run("onresult", p)],
-    ["ui/notifications/tool-cancelled", p => run("oncancel", p.reason || "")],
-    ["ui/notifications/host-context-changed", p => { apply(p); run("oncontext", self.context); }],
+    [ui + "tool-input-partial", p => run("onpartial", p.arguments || {})],
+    [ui + "tool-input", p => run("oninput", p.arguments || {})],
+    [ui + "tool-result", p => run("onresult", p)],
+    [ui + "tool-cancelled", p => run("oncancel", p.reason || "")],
+    [ui + "host-context-changed", p => { apply(p); run("oncontext", self.context); }],
   ]);
   const asked = new Map([["ping", () => ({})],
     ["ui/resource-teardown", async p => { await run("onteardown", p.reason); return {}; }]]);
   addEventListener("message", async e => {
     const m = e.data;
     if (e.source !== host || m?.jsonrpc !== "2.0") return;
-    if (m.method === undefined) {
+    if (!m.method) {
       const w = waiting.get(m.id);
       waiting.delete(m.id);
-      if (m.error) w?.reject(Object.assign(new Error(m.error.message), { code: m.error.code }));
+      if (m.error) w?.reject(Object.assign(new Error(m.error.message), m.error));
       else w?.resolve(m.result);
-    } else if (m.id === undefined) {
+    } else if (m.id == null) {
       heard.get(m.method)?.(m.params || {});
     } else if (!asked.has(m.method)) {
       post({ id: m.id, error: { code: -32601, message: "Method not found: " + m.method } });
@@ -43,15 +45,15 @@ const app = (() => {
   });
   const size = () => {
     const { width, height } = root.getBoundingClientRect();
-    tell("ui/notifications/size-changed", { width: Math.ceil(width), height: Math.ceil(height) });
+    tell(ui + "size-changed", { width: Math.ceil(width), height: Math.ceil(height) });
   };
   const self = {
     context: {}, ask,
-    async connect(appInfo) {
+    async connect(appInfo, appCapabilities = {}) {
       const r = await ask("ui/initialize",
-        { appInfo, appCapabilities: {}, protocolVersion: "2026-01-26" });
+        { appInfo, appCapabilities, protocolVersion: "2026-01-26" });
       apply(r.hostContext || {});
-      tell("ui/notifications/initialized");
+      tell(ui + "initialized");
       new ResizeObserver(size).observe(root);
       return self.context;
     },

@@ -52,9 +52,8 @@ func (c *Conn) notifyChange(n changeNotification) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wanted := c.wantsChange(n)
-	for _, sub := range c.subscriptions {
+	for _, sub := range c.subscriptionsTo(n) {
 		switch {
-		case !sub.wants(n):
 		case sub.active:
 			wanted = true
 		case !slices.Contains(sub.missed, n):
@@ -112,8 +111,8 @@ func (c *Conn) sendChanges() {
 			if c.link != nil && c.wantsChange(n) {
 				messages = append(messages, message{c.link, n, nil})
 			}
-			for _, sub := range c.subscriptions {
-				if sub.active && sub.wants(n) {
+			for _, sub := range c.subscriptionsTo(n) {
+				if sub.active {
 					messages = append(messages, message{sub.link, n, sub.meta})
 				}
 			}

@@ -33,6 +33,7 @@ type Conn struct {
 	mu            sync.Mutex
 	link          Link // for messages outside of requests; nil before a legacy handshake
 	subscriptions []*subscription
+	bySubject     map[changeNotification][]*subscription // so that others cost an update nothing
 	// by resources/subscribe of a legacy client, by URI
 	subscribed       map[string]bool
 	subscribedMemory *quota.Account                  // for these URIs; nil: none yet

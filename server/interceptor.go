@@ -118,6 +118,8 @@ func encodeCallResult(result any) (Result, error) {
 	switch result := result.(type) {
 	case rawJSON:
 		return Result(result), nil
+	case *forwardedResult:
+		return Result(result.rawJSON), nil
 	case rpc.Appender:
 		return result.AppendJSON(nil)
 	default:

@@ -168,18 +168,35 @@ func (r *request) runForwarded(ctx context.Context, t *tool,
 	if !r.era.modern {
 		return rawJSON(legacyResult(result)), nil
 	}
-	if jsonscan.Member(result, "resultType") != nil {
-		return rawJSON(result), nil
+	f := &forwardedResult{rawJSON: rawJSON(result)}
+	typed, separator := false, ""
+	for name, value := range jsonscan.Members(result) {
+		separator = ","
+		switch {
+		case jsonscan.KeyIs(name, "resultType"):
+			typed = true
+		case jsonscan.KeyIs(name, "isError"):
+			f.isError = string(value) == "true"
+		}
 	}
-	open := bytes.IndexByte(result, '{') + 1
-	typed := append(append(make([]byte, 0, len(result)+32), result[:open]...),
-		`"resultType":"complete"`...)
-	for range jsonscan.Members(result) {
-		typed = append(typed, ',')
-		break
+	if !typed {
+		open := bytes.IndexByte(result, '{') + 1
+		f.rawJSON = append(append(make([]byte, 0, len(result)+32), result[:open]...),
+			`"resultType":"complete"`...)
+		f.rawJSON = append(append(f.rawJSON, separator...), result[open:]...)
 	}
-	return rawJSON(append(typed, result[open:]...)), nil
+	return f, nil
 }
+
+// A forwardedResult is the result of a tool of another server, for a modern client. Middleware need
+// not search it once more.
+type forwardedResult struct {
+	rawJSON
+	isError bool
+}
+
+// IsError reports whether the result has isError, for middleware.
+func (f *forwardedResult) IsError() bool { return f.isError }
 
 // toolError returns a result with IsError for invalid arguments, which the model can correct
 // (2026-07-28, server/tools, Error Handling).

@@ -18,26 +18,24 @@ type subscription struct {
 	meta     rawJSON  // of its notifications, without the closing brace
 	accepted rawJSON  // the filter in the acknowledgment; nil after it
 	lists    []string // the methods of the list changes that it wants
-	subjects map[changeNotification]bool
+	subjects []changeNotification
 	uris     []string             // the resources among the subjects
 	active   bool                 // the acknowledgment was sent
 	missed   []changeNotification // that came before the acknowledgment
 }
 
-// wants reports whether the subscription is for a notification.
-func (sub *subscription) wants(n changeNotification) bool {
-	if n.subject == "" {
-		return slices.Contains(sub.lists, n.method)
+// subscriptionsTo returns the subscriptions that are for a notification. The caller holds mu, and
+// does not change the slice.
+func (c *Conn) subscriptionsTo(n changeNotification) (all []*subscription) {
+	if n.subject != "" {
+		return c.bySubject[n]
 	}
-	return sub.subjects[n]
-}
-
-// addSubject adds a notification about one resource or task.
-func (sub *subscription) addSubject(n changeNotification) {
-	if sub.subjects == nil { // most subscriptions are for lists only
-		sub.subjects = map[changeNotification]bool{}
+	for _, sub := range c.subscriptions {
+		if slices.Contains(sub.lists, n.method) {
+			all = append(all, sub)
+		}
 	}
-	sub.subjects[n] = true
+	return all
 }
 
 // listen answers subscriptions/listen. It blocks until the subscription ends (2026-07-28,
@@ -162,7 +160,8 @@ func (s *Server) accept(r *request, sub *subscription,
 	}
 	for _, uri := range filter.ResourceSubscriptions {
 		if has.resources && s.visible(r, KindResource, uri) {
-			sub.addSubject(changeNotification{mcp.NotificationResourceUpdated, uri})
+			sub.subjects = append(sub.subjects,
+				changeNotification{mcp.NotificationResourceUpdated, uri})
 			sub.uris = append(sub.uris, uri)
 		}
 	}
@@ -194,6 +193,15 @@ func (c *Conn) addSubscription(sub *subscription) bool {
 		return false
 	}
 	c.subscriptions = append(c.subscriptions, sub)
+	for _, n := range sub.subjects {
+		if c.bySubject == nil { // most connections have subscriptions to lists only
+			c.bySubject = map[changeNotification][]*subscription{}
+		}
+		// a filter may have a subject twice
+		if all := c.bySubject[n]; len(all) == 0 || all[len(all)-1] != sub {
+			c.bySubject[n] = append(all, sub)
+		}
+	}
 	c.server.watchers.add(c, sub.uris...)
 	return true
 }
@@ -211,8 +219,15 @@ func (c *Conn) activateSubscription(sub *subscription) {
 func (c *Conn) removeSubscription(sub *subscription) {
 	defer c.server.subscriptionsChanged()
 	defer c.lockWithServer()()
-	c.subscriptions = slices.DeleteFunc(c.subscriptions,
-		func(other *subscription) bool { return other == sub })
+	isIt := func(other *subscription) bool { return other == sub }
+	c.subscriptions = slices.DeleteFunc(c.subscriptions, isIt)
+	for _, n := range sub.subjects {
+		if rest := slices.DeleteFunc(c.bySubject[n], isIt); len(rest) > 0 {
+			c.bySubject[n] = rest
+		} else {
+			delete(c.bySubject, n)
+		}
+	}
 	c.server.watchers.remove(c, sub.uris...)
 }
 

@@ -287,7 +287,7 @@ func (s *Server) acceptTasks(r *request, sub *subscription, ids []string) (accep
 			continue
 		}
 		n := changeNotification{mcp.NotificationTask, id}
-		sub.addSubject(n)
+		sub.subjects = append(sub.subjects, n)
 		sub.missed = append(sub.missed, n)
 		accepted = append(accepted, id)
 	}

@@ -249,7 +249,7 @@ func in(t *testing.T, revisions []string, f func(t *testing.T, revision string))
 	}
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	assert.NilError(t, err)
 }

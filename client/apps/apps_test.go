@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -281,6 +282,27 @@ func TestView(t *testing.T) {
 		assert.NilError(t, v.Teardown(t.Context()))
 		assert.Equal(t, <-p.heard, `ui/resource-teardown {}`)
 	})
+}
+
+// Partial arguments that are sent beside the complete ones do not follow them.
+func TestPartialInputBesideInput(t *testing.T) {
+	c, _ := board(t, mcp.Modern, nil)
+	v, p := open(t, c, apps.Options{})
+	_, err := p.call(t, "ui/initialize", hello)
+	assert.NilError(t, err)
+	var telling sync.WaitGroup
+	for range 40 {
+		telling.Go(func() { _ = v.PartialInput(t.Context(), json.RawMessage(`{}`)) })
+	}
+	telling.Go(func() { assert.Check(t, v.Input(t.Context(), nil)) })
+	assert.NilError(t, p.Notify(t.Context(), "ui/notifications/initialized", nil))
+	telling.Wait()
+	assert.NilError(t, v.Result(t.Context(), json.RawMessage(`{}`)))
+	last := ""
+	for heard := ""; !strings.HasPrefix(heard, "ui/notifications/tool-result"); {
+		last, heard = heard, <-p.heard
+	}
+	assert.Equal(t, last, `ui/notifications/tool-input {"arguments":{}}`)
 }
 
 // What the host does not offer is unknown to the app.

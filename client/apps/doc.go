@@ -19,5 +19,7 @@
 // This package keeps a page to its own server: the requests of a view go to its client only, to
 // tools that are visible to apps. It cannot keep a page to its frame. A host that is a web page
 // needs two origins, and a frame with [App.ContentSecurityPolicy] and [App.Allow]; see MCP Apps,
-// "Sandbox proxy". It does not give the model tools for which [ForModel] reports false.
+// "Sandbox proxy". It does not give the model tools for which [ForModel] reports false. An app that
+// asks for an origin of its own, Domain of [App.Meta], works without one, unless it needs storage,
+// cookies, or an origin that its servers know: a host that gives it none should say so to its user.
 package apps

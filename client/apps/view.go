@@ -58,13 +58,16 @@ type View struct {
 	peer        *rpc.Peer
 	ready       chan struct{} // closed by ui/notifications/initialized
 	initialized sync.Once     // closes ready
+	turn        chan struct{} // has an element while the app is told of the call
 
-	mu       sync.Mutex
-	greeted  bool     // ui/initialize was answered
-	modes    []string // display modes of the app; nil: any
-	mode     string
+	// guarded by turn
 	hasInput bool // ui/notifications/tool-input was sent
 	ended    bool // tool-result or tool-cancelled was sent
+
+	mu      sync.Mutex
+	greeted bool     // ui/initialize was answered
+	modes   []string // display modes of the app; nil: any
+	mode    string
 }
 
 // ErrOrder matches the error of a method of [View] that is called out of order: Input a second
@@ -85,7 +88,7 @@ func Open(stream io.ReadWriteCloser, c *client.Client, app *App, o Options) *Vie
 	o.Host.Version = cmp.Or(o.Host.Version, "1")
 	o.Logger = contain.Logger(o.Logger)
 	v := &View{o: o, app: app, client: c, ready: make(chan struct{}),
-		mode: cmp.Or(o.Context.DisplayMode, "inline")}
+		turn: make(chan struct{}, 1), mode: cmp.Or(o.Context.DisplayMode, "inline")}
 	limits := rpc.Limits{MaxRunning: maxRunning, MaxQueued: maxQueued,
 		MaxQueuedBytes: 2 * maxMessage, MaxResponses: 4 * maxMessage}
 	limits.MaxFrame = maxMessage
@@ -128,54 +131,54 @@ func (v *View) notify(ctx context.Context, method string, params any) error {
 	return v.peer.Notify(ctx, method, params)
 }
 
+// tell sends a notification of the call once the app is initialized, if it is its turn: next
+// reports that, and what it changes is then so.
+func (v *View) tell(ctx context.Context, method string, params any, next func() bool) error {
+	select {
+	case v.turn <- struct{}{}:
+		defer func() { <-v.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if !next() {
+		return ErrOrder
+	}
+	return v.notify(ctx, method, params)
+}
+
 // PartialInput tells the app of arguments that are not complete yet, a JSON object. Like all
 // methods that tell the app something, it blocks until the app is initialized or ctx ends.
 func (v *View) PartialInput(ctx context.Context, arguments json.RawMessage) error {
-	v.mu.Lock()
-	late := v.hasInput
-	v.mu.Unlock()
-	if late {
-		return ErrOrder
-	}
-	return v.notify(ctx, mcp.NotificationToolInputPartial,
-		mcp.ToolInputParams{Arguments: arguments})
+	return v.tell(ctx, mcp.NotificationToolInputPartial, mcp.ToolInputParams{Arguments: arguments},
+		func() bool { return !v.hasInput })
 }
 
 // Input tells the app of the arguments of the tool call, a JSON object; nil is an empty one.
 func (v *View) Input(ctx context.Context, arguments json.RawMessage) error {
-	v.mu.Lock()
-	late := v.hasInput
-	v.hasInput = true
-	v.mu.Unlock()
-	if late {
-		return ErrOrder
-	}
 	if arguments == nil {
 		arguments = json.RawMessage(`{}`)
 	}
-	return v.notify(ctx, mcp.NotificationToolInput, mcp.ToolInputParams{Arguments: arguments})
+	return v.tell(ctx, mcp.NotificationToolInput, mcp.ToolInputParams{Arguments: arguments},
+		func() bool {
+			first := !v.hasInput
+			v.hasInput = true
+			return first
+		})
 }
 
 // Result tells the app of the result of the tool call, as the server wrote it.
 func (v *View) Result(ctx context.Context, result json.RawMessage) error {
-	if !v.end() {
-		return ErrOrder
-	}
-	return v.notify(ctx, mcp.NotificationToolResult, result)
+	return v.tell(ctx, mcp.NotificationToolResult, result, v.end)
 }
 
 // Cancelled tells the app that the tool call was cancelled or has failed, and why.
 func (v *View) Cancelled(ctx context.Context, reason string) error {
-	if !v.end() {
-		return ErrOrder
-	}
-	return v.notify(ctx, mcp.NotificationToolCancelled, mcp.ToolCancelledParams{Reason: reason})
+	return v.tell(ctx, mcp.NotificationToolCancelled, mcp.ToolCancelledParams{Reason: reason},
+		v.end)
 }
 
-// end records that the call has ended, and reports false if it must not.
+// end records that the call has ended, and reports false if it must not. v.turn must be held.
 func (v *View) end() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	if !v.hasInput || v.ended {
 		return false
 	}
@@ -184,7 +187,7 @@ func (v *View) end() bool {
 }
 
 // SetContext tells the app of changes of the host: the fields that are not zero. A display mode
-// that the app does not support is refused with [ErrOrder].
+// that the app does not support is refused with a [*ModeError].
 func (v *View) SetContext(ctx context.Context, changed mcp.HostContext) error {
 	if err := v.await(ctx); err != nil {
 		return err

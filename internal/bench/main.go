@@ -15,8 +15,8 @@
 // Absolute numbers depend on the machine; compare the ratios. Each number is the median of the
 // repeats. The programs take turns, so that other load on the machine affects all. The suite
 // gateway-http also measures TBXark's mcp-proxy if STDWIRE_BENCH_MCP_PROXY is the path of its
-// binary. With -profile, the servers of the HTTP suites and the clients write pprof profiles:
-// NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
+// binary. With -profile, the servers of the HTTP suites and of the suite telemetry and the clients
+// write pprof profiles: NAME.cpu and NAME.allocs. With -own, the suites measure stdwire only.
 //
 // With -svg, the program also draws the numbers that it has beside those of other programs as bars
 // in an SVG file; with -save, it writes them as JSON, which -draw draws later, without measuring.
@@ -110,7 +110,7 @@ func main() {
 	save := flag.String("save", "", "write the numbers that are drawn to this JSON file")
 	draw := flag.String("draw", "", "draw the numbers of this JSON file, and measure nothing")
 	flag.StringVar(&o.profiles, "profile", "",
-		"a folder for profiles of the HTTP servers and the clients")
+		"a folder for profiles of the servers of the HTTP suites and telemetry, and the clients")
 	httpServer := flag.String("http-server", "",
 		"run this server of the HTTP suites, until standard input ends")
 	answers := flag.String("answer", "",
@@ -139,7 +139,7 @@ func main() {
 	case *answers != "":
 		role = func() error { return runEchoServer(*answers, *era) }
 	case *recorder != "":
-		role = func() error { return serveRecorded(*recorder, *transport) }
+		role = func() error { return serveRecorded(*recorder, *transport, o.profiles) }
 	case *copying:
 		role = func() error { return copyBytes(*era) }
 	case *clientName != "":

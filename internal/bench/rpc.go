@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -29,7 +30,7 @@ type payload struct {
 	N    int    `json:"n"`
 }
 
-// A connection is a pair of peers of one library, connected by two os.Pipes.
+// A connection is a pair of peers of one library, connected by two os.Pipes or a net.Pipe.
 type connection struct {
 	void  func(ctx context.Context) error // a call without params and result; nil if not measured
 	call  func(ctx context.Context, in *payload) (payload, error)
@@ -51,23 +52,33 @@ var rpcPrograms = []struct {
 
 func rpcSuite(o options) ([]measure, error) {
 	var all []measure
-	for _, size := range []struct {
-		name string
-		text string // "" for a void call
-	}{{"void", ""}, {"echo 32 B", "hello"}, {"echo 16 KiB", strings.Repeat("a", 16<<10)}} {
+	for _, load := range []struct {
+		name    string
+		text    string // "" for a void call
+		connect func() (near, far io.ReadWriteCloser, err error)
+	}{
+		{"void", "", pipes},
+		{"void, net.Pipe", "", netPipe},
+		{"echo 32 B", "hello", pipes},
+		{"echo 16 KiB", strings.Repeat("a", 16<<10), pipes},
+	} {
 		for _, callers := range []int{1, 64} {
 			for _, p := range rpcPrograms {
 				if !o.measures(p.name) {
 					continue
 				}
-				m, err := measureRPC(p.connect, size.text, callers, o.time)
+				near, far, err := load.connect()
+				if err != nil {
+					return nil, err
+				}
+				m, err := measureRPC(p.connect, near, far, load.text, callers, o.time)
 				if errors.Is(err, errors.ErrUnsupported) {
 					continue
 				}
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", p.name, err)
 				}
-				m.what, m.program = fmt.Sprintf("%s, %d callers", size.name, callers), p.name
+				m.what, m.program = fmt.Sprintf("%s, %d callers", load.name, callers), p.name
 				all = append(all, m)
 			}
 		}
@@ -75,12 +86,8 @@ func rpcSuite(o options) ([]measure, error) {
 	return all, nil
 }
 
-func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error), text string,
-	callers int, d time.Duration) (measure, error) {
-	near, far, err := pipes()
-	if err != nil {
-		return measure{}, err
-	}
+func measureRPC(connect func(near, far io.ReadWriteCloser) (connection, error),
+	near, far io.ReadWriteCloser, text string, callers int, d time.Duration) (measure, error) {
 	c, err := connect(near, far)
 	if err != nil {
 		return measure{}, err
@@ -157,6 +164,12 @@ func pipes() (near, far io.ReadWriteCloser, err error) {
 	}
 	r2, w2, err := os.Pipe()
 	return duplex{r1, w2}, duplex{r2, w1}, err
+}
+
+// netPipe returns the ends of a pipe in memory, where a Write waits for its Reads.
+func netPipe() (near, far io.ReadWriteCloser, err error) {
+	near, far = net.Pipe()
+	return near, far, nil
 }
 
 func stdwireRPC(near, far io.ReadWriteCloser) (connection, error) {

@@ -61,7 +61,7 @@ func (r recorder) start() (*telemetry.Telemetry, error) {
 
 // serveRecorded runs an echo server on standard input and output, or on HTTP until standard input
 // ends.
-func serveRecorded(name, transport string) error {
+func serveRecorded(name, transport, profiles string) (err error) {
 	i := slices.IndexFunc(recorders, func(r recorder) bool { return r.name == name })
 	if i < 0 {
 		return fmt.Errorf("there is no recorder %q", name)
@@ -74,6 +74,11 @@ func serveRecorded(name, transport string) error {
 	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
 		func(_ context.Context, in echoText) (echoText, error) { return in, nil })
 	var o server.Options
+	stop, err := profile(profiles, transport+", "+name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
 	if t != nil {
 		o.Middleware = []rpc.Middleware{t.Incoming(telemetry.Endpoint{})}
 	}
@@ -97,7 +102,7 @@ func serveRecorded(name, transport string) error {
 func telemetrySuite(o options) ([]measure, error) {
 	var all []measure
 	for _, load := range recordedLoads {
-		rows, err := load.measure(o.time)
+		rows, err := load.measure(o)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", load.what, err)
 		}
@@ -127,8 +132,8 @@ var recordedLoads = []recordedLoad{
 	{"HTTP, 64 B, 32 connections", "http", openRecordedHTTP},
 }
 
-// measure calls the server of each recorder for about d.
-func (l recordedLoad) measure(d time.Duration) (all []measure, err error) {
+// measure calls the server of each recorder for about o.time.
+func (l recordedLoad) measure(o options) (all []measure, err error) {
 	const turns = 40
 	self, err := os.Executable()
 	if err != nil {
@@ -145,7 +150,7 @@ func (l recordedLoad) measure(d time.Duration) (all []measure, err error) {
 	call := make([]func(time.Duration) (int, error), len(recorders))
 	for i, r := range recorders {
 		if servers[i], err = start(self, "-recorder", r.name, "-transport",
-			l.transport); err != nil {
+			l.transport, "-profile", o.profiles); err != nil {
 			return nil, err
 		}
 		if call[i], err = l.open(servers[i]); err != nil {
@@ -156,7 +161,7 @@ func (l recordedLoad) measure(d time.Duration) (all []measure, err error) {
 	for turn := range turns {
 		for n := range recorders {
 			i := (turn + n) % len(recorders)
-			n, err := call[i](d / turns)
+			n, err := call[i](o.time / turns)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", recorders[i].name, err)
 			}

@@ -16,7 +16,7 @@ import (
 //	secret   is for the model alone
 //	block    has the app, and runs until it is cancelled
 //
-// The app asks for the origins, and for the camera if there are any.
+// The app asks for the origins, and for the camera and an origin of its own if there are any.
 func ServeApp(ctx context.Context, page string, origins ...string) error {
 	html, err := os.ReadFile(page)
 	if err != nil {
@@ -54,6 +54,7 @@ func ServeApp(ctx context.Context, page string, origins ...string) error {
 	if len(origins) > 0 {
 		app.CSP = &mcp.AppCSP{ConnectDomains: origins}
 		app.Permissions = &mcp.AppPermissions{Camera: &mcp.Object{}}
+		app.Domain = "own.example.com"
 	}
 	if err := s.AddApp(app); err != nil {
 		return err

@@ -66,15 +66,19 @@ func TestWebPoliteApp(t *testing.T) {
 		command := appCommand(b, "politeapp.html", "https://api.example.com")
 		w := openWeb(t, b, append([]string{"--era", era, "--"}, command...)...)
 		var got struct {
-			Consent, Allow, Log, Link string
-			Before, Height            int
-			Opener                    bool
-			Heard, Last, Findings     []string
+			Consent, Refused, Allow, Log, Link string
+			Before, Height                     int
+			Opener                             bool
+			Heard, Modes, Last, Findings       []string
 		}
 		w.seeIn("webapps.mjs", "polite", map[string]any{"server": filepath.Base(command[0]),
 			"asks": true}, &got)
 		assert.Assert(t, cmp.Contains(got.Consent, "https://api.example.com"))
 		assert.Assert(t, cmp.Contains(got.Consent, "camera"))
+		const origin = "It asks for the origin own.example.com: this page gives apps no origin"
+		assert.Assert(t, cmp.Contains(got.Consent, origin))
+		assert.Assert(t, cmp.Contains(got.Refused, origin))
+		assert.DeepEqual(t, got.Modes, []string{"In the page", "Full screen"})
 		assert.Equal(t, got.Before, 0)
 		assert.Equal(t, got.Allow, "camera")
 		assert.DeepEqual(t, got.Heard, []string{"hello light show", `input {"text":"typed"}`,
@@ -85,6 +89,41 @@ func TestWebPoliteApp(t *testing.T) {
 		assert.Assert(t, cmp.Contains(got.Link, "https://example.com/docs"))
 		assert.Assert(t, got.Opener)
 		assert.Assert(t, cmp.Contains(strings.Join(got.Last, "\n"), "ui/resource-teardown"))
+		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
+	})
+}
+
+// An app that is shown before its call gets parts of its arguments. It has the size and the display
+// mode that the user selects, and is told of them.
+func TestWebStagedApp(t *testing.T) {
+	eachEra(t, func(t *testing.T, era string) {
+		b := newNodeBench(t)
+		command := appCommand(b, "stagedapp.html")
+		w := openWeb(t, b, append([]string{"--era", era, "--"}, command...)...)
+		var got struct {
+			First                       string
+			At25                        string `json:"at 25"`
+			At60                        string `json:"at 60"`
+			At100                       string `json:"at 100"`
+			Sizes                       map[string][]int
+			Shown, Told, Next, Findings []string
+			Frames, Sliders             int
+		}
+		w.seeIn("webapps.mjs", "staged", map[string]any{"server": filepath.Base(command[0])}, &got)
+		assert.Assert(t, cmp.Contains(got.First, `"displayMode":"inline"`))
+		assert.Assert(t, cmp.Contains(got.First, `"maxHeight":2000`))
+		assert.Equal(t, got.At25, `partial {}`)
+		assert.Equal(t, got.At60, `partial {"text":"ab"}`)
+		assert.Equal(t, got.At100, `partial {"text":"abcdefgh"}`)
+		assert.Equal(t, got.Sizes["360 wide"][0], 360)
+		assert.DeepEqual(t, got.Sizes["360 × 640"], []int{360, 640})
+		assert.Assert(t, got.Sizes["As it fits"][0] > 360, "%v", got.Sizes)
+		assert.DeepEqual(t, got.Shown, []string{"fullscreen", "pip", "inline"})
+		input := []string{`input {"text":"abcdefgh"}`, `result "{\"text\":\"abcdefgh\"}"`}
+		assert.DeepEqual(t, got.Told, append([]string{got.At100}, input...))
+		assert.Equal(t, got.Frames, 1)
+		assert.Equal(t, got.Sliders, 0)
+		assert.DeepEqual(t, got.Next, input)
 		assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 	})
 }

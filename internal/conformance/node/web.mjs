@@ -26,6 +26,10 @@ context.on('request', request => {
   if (!/^(blob|data):/.test(request.url()) && new URL(request.url()).origin !== origin) seen.elsewhere.push(request.url());
 });
 
+// logged waits until the browser has logged an error that matches.
+const logged = async pattern => {
+  while (!seen.errors.some(text => pattern.test(text))) await page.waitForEvent('console');
+};
 const ready = () => page.waitForSelector('body[data-ready=yes]');
 const go = async hash => {
   await page.evaluate(to => { location.hash = to; }, hash);
@@ -600,11 +604,12 @@ try {
   await page.goto(given.url);
   await ready();
   if (given.script !== 'web.mjs') {
-    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch }));
+    Object.assign(scenarios, (await import(`./${given.script}`)).default({ given, seen, page, context, go, text, tool, run, shoot, watch, logged }));
   }
   await scenarios[given.scenario]();
 } catch (error) {
-  seen.broken = `${error.stack}\n${await page.locator('body').innerText().catch(() => '')}`.slice(0, 6000);
+  const texts = await Promise.all(page.frames().map(frame => frame.locator('body').innerText({ timeout: 1000 }).catch(String)));
+  seen.broken = [error.stack, ...texts.map(one => one.slice(0, 6000))].join('\n');
   await shoot('broken');
 } finally {
   await browser.close();

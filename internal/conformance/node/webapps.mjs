@@ -2,10 +2,11 @@
 import { createRequire } from 'node:module';
 import { readFile } from 'node:fs/promises';
 
-export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
+export default ({ given, seen, page, context, go, text, tool, run, shoot, logged }) => {
   const frame = () => page.frameLocator('iframe.app').frameLocator('iframe');
   const inApp = selector => frame().locator(selector);
-  const click = name => frame().getByRole('button', { name, exact: true }).click();
+  // click does not go by the pointer: a loaded browser loses clicks in a frame that it has just laid out.
+  const click = name => frame().getByRole('button', { name, exact: true }).dispatchEvent('click');
   const button = name => page.getByRole('button', { name, exact: true });
   const log = () => page.locator('.app-log').innerText();
 
@@ -47,7 +48,9 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       await inApp('li').first().waitFor();
       await sandboxed();
       seen.listed = await inApp('main').innerText();
-      await inApp('button[aria-expanded]').first().click();
+      const directory = inApp('button[aria-expanded]').first();
+      do await directory.click(); // see click
+      while (await directory.getAttribute('aria-expanded') === 'false');
       await inApp('ul ul li').first().waitFor();
       seen.opened = await inApp('main').innerText();
       await page.getByText('What the model would know').click();
@@ -133,9 +136,16 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.opener = await popup.evaluate(() => window.opener === null).catch(() => true);
       await popup.close();
       seen.elsewhere = seen.elsewhere.filter(one => one !== 'https://example.com/docs');
+      seen.refused = await text('.app-node > .hint');
+      await click('corner');
+      await says('answer {"mode":"inline"}');
+      const mode = page.getByLabel('Display mode');
+      seen.modes = await mode.locator('option:not([disabled])').allInnerTexts();
       await click('full');
-      await page.locator('.app-full').waitFor();
-      await page.getByRole('button', { name: 'Full screen', exact: true }).click();
+      await page.locator('[data-mode=fullscreen]').waitFor();
+      await click('corner');
+      await says('answer {"mode":"fullscreen"}', 2);
+      await mode.selectOption('In the page');
       await says('"displayMode":"inline"');
       await page.locator('#theme').click();
       await says('"theme":"dark"');
@@ -143,10 +153,74 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.findings = await serious();
       await button('Close the app').click();
       await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
-      await go('#/timeline');
-      await page.waitForFunction(() => [...document.querySelectorAll('.message')].some(one => one.innerText.includes('teardown')));
-      await page.keyboard.press('End');
-      seen.last = (await page.locator('.message').allInnerTexts()).slice(-8);
+      await go('#/timeline?filter=teardown');
+      await page.locator('.message', { hasText: 'ui/resource-teardown' }).first().waitFor();
+      seen.last = await page.locator('.message').allInnerTexts();
+    },
+
+    // An app that is shown before its call, at all sizes.
+    async staged() {
+      await tool(given.server, 'show');
+      await page.locator('.form').getByLabel('text', { exact: true }).fill('abcdefgh');
+      await button('Stage the input').click();
+      const lines = () => inApp('#seen p').allInnerTexts();
+      // last waits until the app has said something, and returns the latest line that begins so.
+      const last = async (what, part = '') => {
+        await inApp('#seen').locator(`xpath=p[starts-with(., '${what}') and contains(., '${part}')]`).last().waitFor();
+        return (await lines()).filter(line => line.startsWith(what)).at(-1);
+      };
+      seen.first = await last('place');
+      await sandboxed();
+      const written = page.getByLabel('Arguments written so far');
+      for (const percent of ['25', '60', '100']) {
+        await written.fill(percent);
+        seen[`at ${percent}`] = await last('partial', { 25: '{}', 60: 'ab', 100: 'abcdefgh' }[percent]);
+      }
+      seen.findings = await serious();
+      const real = () => page.locator('iframe.app').evaluate(node => [node.clientWidth, node.clientHeight]);
+      const mode = page.getByLabel('Display mode');
+      const size = page.getByLabel('Size', { exact: true });
+      seen.sizes = {};
+      for (const name of ['360 wide', '360 × 640', 'As it fits']) {
+        await size.selectOption(name);
+        await last('place', name === 'As it fits' ? 'maxHeight' : '"width":360');
+        if (name.includes('×')) await last('place', '"height":640');
+        if (name === 'As it fits') await page.waitForFunction(() => document.querySelector('iframe.app').clientWidth > 360);
+        seen.sizes[name] = await real();
+      }
+      for (const name of ['In a corner', 'Full screen']) {
+        await mode.selectOption(name);
+        await last('place', name === 'Full screen' ? '"displayMode":"fullscreen"' : '"displayMode":"pip"');
+        await page.waitForFunction(() => document.querySelector('.app-node').dataset.mode !== 'inline');
+        seen.findings.push(...await serious());
+        const [width, height] = await real();
+        await last('place', `"width":${width},"height":${height}`);
+      }
+      // the app asks
+      for (const [ask, becomes] of [['sideways', 'fullscreen'], ['pip', 'pip'], ['inline', 'inline']]) {
+        await click(ask);
+        await last('mode', becomes);
+        seen.shown = [...seen.shown ?? [], await page.locator('.app-node').getAttribute('data-mode')];
+      }
+      // the window changes
+      await page.setViewportSize({ width: 900, height: 700 });
+      const [width] = await real();
+      await last('place', `"width":${width},"maxHeight"`);
+      await run();
+      await last('result');
+      seen.told = (await lines()).filter(line => /^(partial|input|result)/.test(line)).slice(-3);
+      seen.frames = await page.locator('iframe.app').count();
+      seen.sliders = await written.count();
+      // the next call has a frame of its own, and so has another stage
+      await run();
+      await last('result');
+      seen.next = (await lines()).filter(line => /^(partial|input|result)/.test(line));
+      await button('Stage the input').click();
+      await written.fill('60');
+      await last('partial', 'ab');
+      await sandboxed();
+      await button('Close the app').click();
+      await page.waitForFunction(() => document.querySelectorAll('iframe').length === 0);
     },
 
     // A call that is cancelled while its app is shown.
@@ -200,7 +274,7 @@ export default ({ given, seen, page, context, go, text, tool, run, shoot }) => {
       seen.hacked = await page.evaluate(() => document.body.dataset.hacked ?? 'no');
       seen.height = await page.locator('iframe.app').evaluate(node => node.clientHeight);
       await click('leave');
-      await page.waitForTimeout(300);
+      await logged(/directive: "frame-src 'none'"/);
       seen.left = page.frames().map(one => one.url()).filter(url => url.includes('?left'));
       for (const name of ['flood', 'large']) {
         await go('#/tools'); // the app does not answer that it may be removed

@@ -175,6 +175,38 @@ func TestUnsampled(t *testing.T) {
 	assert.Equal(t, total(find(t, tel, "mcp.client.operation.duration")), uint64(1))
 }
 
+// Without spans, a trace context is passed on as it is, and none is made: there is no span that
+// another process could name as its parent.
+func TestMetricsOnly(t *testing.T) {
+	tel := telemetry.Options{MaxSpans: -1}.New()
+	in, out := tel.Incoming(telemetry.Endpoint{}), tel.Outgoing(telemetry.Endpoint{})
+	request := func(params string) *rpc.Request {
+		return &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodPing,
+			Params: json.RawMessage(params)}
+	}
+	const trace = `{"_meta":{"traceparent":"00-` + clientTrace + "-" + clientSpan + `-01"}}`
+	inner, _ := run(t.Context(), in, request(trace))
+	assert.Equal(t, telemetry.SpanContextFrom(inner).Span.String(), clientSpan)
+	_, sent := run(inner, out, request(""))
+	assert.Equal(t, string(sent.Params), trace)
+	ctx, active := tel.StartSpan(inner, "work", telemetry.Internal)
+	active.End(nil)
+	assert.Equal(t, telemetry.SpanContextFrom(ctx), telemetry.SpanContextFrom(inner))
+
+	inner, _ = run(t.Context(), in, request(""))
+	assert.Assert(t, !telemetry.SpanContextFrom(inner).IsValid())
+	_, sent = run(inner, out, request(""))
+	assert.Equal(t, string(sent.Params), "")
+	assert.Equal(t, total(find(t, tel, "mcp.client.operation.duration")), uint64(2))
+
+	handler := func(context.Context, *rpc.Request) (any, error) { return nil, nil }
+	req, handleIn, handleOut := request(`{}`), in(handler), out(handler)
+	assert.Equal(t, testing.AllocsPerRun(100, func() {
+		_, _ = handleIn(t.Context(), req)
+		_, _ = handleOut(t.Context(), req)
+	}), 0.0)
+}
+
 func TestErrorTypes(t *testing.T) {
 	tel := telemetry.Options{}.New()
 	for _, test := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/mcptest"
+	"github.com/stdwire/stdwire/dispatch"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 	"github.com/stdwire/stdwire/rpc/mcp/telemetry"
@@ -87,50 +88,59 @@ func BenchmarkEcho(b *testing.B) {
 }
 
 // BenchmarkHandle measures the handling of a request of the modern era by a server, without a
-// transport.
+// transport, for a tool of another server and for one of a catalog.
 func BenchmarkHandle(b *testing.B) {
-	const params = `{"name":"echo","arguments":{"text":"a text of the usual length"},"_meta":{` +
-		`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-		`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
-		`"io.modelcontextprotocol/clientCapabilities":{}}}`
 	always, err := telemetry.ParseSampler("always_on", "")
 	assert.NilError(b, err)
-	for _, bench := range []struct {
-		name string
-		tel  *telemetry.Telemetry
-	}{
-		{"off", nil},
-		{"metrics", telemetry.Options{MaxSpans: -1}.New()},
-		{"not sampled", telemetry.Options{}.New()},
-		{"sampled", telemetry.Options{Sampler: always}.New()},
-	} {
-		b.Run(bench.name, func(b *testing.B) {
-			b.ReportAllocs()
-			var o server.Options
-			if bench.tel != nil {
-				o.Middleware = []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})}
-			}
-			s := o.New(server.Info{Name: "echo", Version: "1"}, nil)
-			assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "echo"},
-				Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
-					return json.RawMessage(`{"content":[{"type":"text","text":"an answer"}]}`), nil
-				}}))
-			conn := s.Integration().Stateless("")
-			req := &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodCallTool,
-				Params: json.RawMessage(params)}
-			var spans []telemetry.Span
-			n := 0
-			for b.Loop() {
-				_, err := conn.Handle(b.Context(), req, nil)
-				if err != nil {
-					b.Fatal(err)
+	catalog := dispatch.NewCatalog()
+	type text struct {
+		Text string `json:"text"`
+	}
+	dispatch.Add(catalog, dispatch.Spec{Name: "echo", Summary: "Echo.", Kind: dispatch.Read},
+		func(_ context.Context, in text) (text, error) { return in, nil })
+	for _, tool := range []string{"forward", "echo"} {
+		params := json.RawMessage(`{"name":"` + tool + `",` +
+			`"arguments":{"text":"a text of the usual length"},"_meta":{` +
+			`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00",` +
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+			`"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
+			`"io.modelcontextprotocol/clientCapabilities":{}}}`)
+		for _, bench := range []struct {
+			name string
+			tel  *telemetry.Telemetry
+		}{
+			{"off", nil},
+			{"metrics", telemetry.Options{MaxSpans: -1}.New()},
+			{"not sampled", telemetry.Options{}.New()},
+			{"sampled", telemetry.Options{Sampler: always}.New()},
+		} {
+			b.Run(tool+"/"+bench.name, func(b *testing.B) {
+				b.ReportAllocs()
+				var o server.Options
+				if bench.tel != nil {
+					o.Middleware = []rpc.Middleware{bench.tel.Incoming(telemetry.Endpoint{})}
 				}
-				if n++; n%512 == 0 && bench.tel != nil {
-					spans = bench.tel.TakeSpans(spans[:0], 512)
+				s := o.New(server.Info{Name: "echo", Version: "1"}, catalog)
+				assert.NilError(b, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forward"},
+					Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+						return json.RawMessage(
+							`{"content":[{"type":"text","text":"an answer"}]}`), nil
+					}}))
+				conn := s.Integration().Stateless("")
+				req := &rpc.Request{ID: rpc.IntID(1), Method: mcp.MethodCallTool, Params: params}
+				var spans []telemetry.Span
+				n := 0
+				for b.Loop() {
+					_, err := conn.Handle(b.Context(), req, nil)
+					if err != nil {
+						b.Fatal(err)
+					}
+					if n++; n%512 == 0 && bench.tel != nil {
+						spans = bench.tel.TakeSpans(spans[:0], 512)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

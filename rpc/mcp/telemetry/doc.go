@@ -53,9 +53,16 @@
 //
 // Nothing is recorded without middleware, and the middleware of a nil *Telemetry is none at all.
 // Otherwise a message that is received costs one allocation, one that is sent two, and either less
-// than a microsecond. A server reads the params of a request once, for itself and for Incoming.
-// Whether a trace is sampled is known before the handler is called: a message that is not sampled
-// makes no span. Recording takes no lock, except to add a sampled span to the queue; encoding it
-// for a collector takes about as long again as recording it. The suite telemetry of internal/bench
-// measures whole calls in each of these configurations.
+// than a microsecond: about half of one, unless its span is sampled. Without spans, a message
+// without a trace context costs a third of a microsecond and no allocation. Half a microsecond is a
+// tenth of the processor time of a call over stdio when many are in flight, and about a twentieth
+// of a call over HTTP.
+//
+// No part stands out: the context with the span, reading the params ahead of the middleware, the
+// traceparent, finding the members, the clock, and the series take 40 to 90 ns each. A server reads
+// the params of a request once, for itself and for Incoming. Whether a trace is sampled is known
+// before the handler is called: a message that is not sampled makes no span. Recording takes no
+// lock, except to add a sampled span to the queue; encoding it for a collector takes about as long
+// again as recording it. The suite telemetry of internal/bench measures whole calls in each of
+// these configurations.
 package telemetry

@@ -32,12 +32,13 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 			r := record{t: t}
 			members, _ := ctx.Value(mcp.RequestParamsKey{}).(mcp.RequestParams)
 			r.open(Server, endpoint, req, members)
-			parent, ambient := r.params.parent(), SpanContextFrom(ctx)
-			if !parent.IsValid() {
-				parent, ambient = ambient, SpanContext{}
+			parent := r.params.parent()
+			if parent.IsValid() {
+				r.inMeta = true
+			} else {
+				parent = SpanContextFrom(ctx)
 			}
 			r.begin(&parent)
-			r.ambient = ambient
 			defer func() {
 				switch {
 				case !r.returned: // a panic
@@ -48,7 +49,11 @@ func (t *Telemetry) Incoming(e Endpoint) rpc.Middleware {
 					r.end(ctx, req, r.resultFailure(result))
 				}
 			}()
-			result, err = next(&spanContext{ctx, r.span}, req)
+			inner := ctx
+			if r.span != parent || r.inMeta { // otherwise ctx has it already
+				inner = &spanContext{ctx, r.span}
+			}
+			result, err = next(inner, req)
 			r.returned = true
 			return result, err
 		}
@@ -108,9 +113,9 @@ type record struct {
 	params     params
 	span       SpanContext
 	parent     SpanID
-	remote     bool        // parent belongs to another process
-	ambient    SpanContext // linked, if it is valid
-	targetText []byte      // the target, unless it is known already
+	remote     bool   // parent belongs to another process
+	inMeta     bool   // the parent is that of _meta; the span of the context is linked
+	targetText []byte // the target, unless it is known already
 	notifies   bool
 	returned   bool
 }
@@ -123,8 +128,8 @@ func (r *record) open(kind Kind, e *Endpoint, req *rpc.Request, members mcp.Requ
 	r.kind, r.start = kind, time.Since(t.start)
 	m := &r.message
 	m.endpoint, m.method = e, req.Method
-	target, known := targets[req.Method]
-	if !known && !mcp.IsMethod(req.Method) {
+	target := targetOf(req.Method)
+	if target.attr == "" && !mcp.IsMethod(req.Method) {
 		if name, ok := t.methods.find([]byte(req.Method)); ok {
 			m.method = name
 		} else {
@@ -162,7 +167,7 @@ func (r *record) begin(parent *SpanContext) {
 	if r.notifies && !parent.IsValid() {
 		return
 	}
-	r.span = r.t.o.Sampler.child(parent)
+	r.span = r.t.child(parent)
 	r.parent, r.remote = parent.Span, parent.Remote
 }
 
@@ -198,6 +203,11 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 	}
 	if sampled {
 		span := r.finished(req.ID, f, now.Add(-duration), duration)
+		if r.inMeta {
+			if ambient := SpanContextFrom(ctx); ambient.IsValid() {
+				span.Links = []SpanContext{ambient}
+			}
+		}
 		r.t.queue.put(&span)
 	}
 }
@@ -206,9 +216,6 @@ func (r *record) end(ctx context.Context, req *rpc.Request, f failure) {
 func (r *record) finished(id rpc.ID, f failure, start time.Time, duration time.Duration) Span {
 	s := Span{SpanContext: r.span, Parent: r.parent, RemoteParent: r.remote, Kind: r.kind,
 		Start: start, Duration: duration, name: r.message.method, message: r.message}
-	if r.ambient.IsValid() {
-		s.Links = []SpanContext{r.ambient}
-	}
 	if s.message.target == "" {
 		s.message.target = clip(r.targetText)
 	}

@@ -51,6 +51,10 @@ func newServer(t *testing.T, o server.Options) *server.Server {
 	raw("sunny", func() (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{}}, nil
 	})
+	assert.NilError(t, s.AddRawTool(server.RawTool{Tool: mcp.Tool{Name: "forwarded"},
+		Forward: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return json.RawMessage(`{"content":[],"isError":true}`), nil
+		}}))
 	raw("storm", func() (*mcp.CallToolResult, error) { panic("storm") })
 	assert.NilError(t, s.AddPrompt(server.Prompt{Prompt: mcp.Prompt{Name: "greet"},
 		Get: func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
@@ -114,6 +118,8 @@ func testSpansOfMessages(t *testing.T, revision mcp.Revision, transport string) 
 			"SERVER tools/call sunny gen_ai.operation.name=execute_tool gen_ai.tool.name=sunny"},
 		{mcp.MethodCallTool, "raw", "SERVER tools/call raw error.type=tool_error " +
 			"gen_ai.operation.name=execute_tool gen_ai.tool.name=raw"},
+		{mcp.MethodCallTool, "forwarded", "SERVER tools/call forwarded error.type=tool_error " +
+			"gen_ai.operation.name=execute_tool gen_ai.tool.name=forwarded"},
 		{mcp.MethodCallTool, "typed", "SERVER tools/call typed error.type=tool_error " +
 			"gen_ai.operation.name=execute_tool gen_ai.tool.name=typed"},
 		{mcp.MethodCallTool, "complete", "SERVER tools/call complete error.type=tool_error " +

@@ -106,8 +106,17 @@ func (t *Telemetry) StartSpan(ctx context.Context, name string, kind Kind,
 	return &spanContext{ctx, span.SpanContext}, a
 }
 
+// child returns the context of a new span. Without spans, that is the parent: a collector would
+// look in vain for another one.
+func (t *Telemetry) child(parent *SpanContext) SpanContext {
+	if !t.queue.keeps() {
+		return *parent
+	}
+	return t.o.Sampler.child(parent)
+}
+
 func (t *Telemetry) newSpan(parent *SpanContext, kind Kind) Span {
-	return Span{SpanContext: t.o.Sampler.child(parent), Parent: parent.Span,
+	return Span{SpanContext: t.child(parent), Parent: parent.Span,
 		RemoteParent: parent.Remote, Kind: kind, Start: time.Now()}
 }
 

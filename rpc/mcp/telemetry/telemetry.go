@@ -16,8 +16,8 @@ type Options struct {
 	// Sampler decides which traces are recorded.
 	Sampler Sampler
 	// MaxSpans and MaxSpanBytes bound the finished spans that wait for [Telemetry.TakeSpans]; 0:
-	// 2048 spans and 4 MiB. A negative MaxSpans keeps none: trace contexts are passed on, and only
-	// metrics are recorded.
+	// 2048 spans and 4 MiB. A negative MaxSpans keeps none: trace contexts are passed on unchanged,
+	// and only metrics are recorded.
 	MaxSpans, MaxSpanBytes int
 	// MaxSeries is the number of series of one instrument; 0: 2000.
 	MaxSeries int

@@ -22,9 +22,12 @@ import (
 // A frame is an app that the page shows. The page relays what the app says to it, one message a
 // line, and reads its events.
 type frame struct {
-	id       string
-	recorder *tap.Recorder
-	view     *apps.View // set before the page knows of the frame
+	id           string
+	server, tool string
+	recorder     *tap.Recorder
+	view         *apps.View // set before the page knows of the frame
+	call         chan int64 // the call that the app is shown for, once
+	adopted      atomic.Bool
 
 	inbound    *io.PipeReader // the messages of the app, for view
 	inboundEnd *io.PipeWriter
@@ -52,8 +55,8 @@ const (
 )
 
 func newFrame(id string, r *tap.Recorder) *frame {
-	f := &frame{id: id, recorder: r, events: make(chan frameEvent, maxEvents),
-		ended: make(chan struct{})}
+	f := &frame{id: id, recorder: r, call: make(chan int64, 1),
+		events: make(chan frameEvent, maxEvents), ended: make(chan struct{})}
 	f.inbound, f.inboundEnd = io.Pipe()
 	return f
 }
@@ -164,8 +167,43 @@ func (f *frame) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// follow tells the app of a call.
-func (f *frame) follow(ctx context.Context, calls *calls, id int64) {
+var errHasInput = &command.Failure{Code: "denied", Why: "the app is shown for a call already",
+	Hint: "stage the input again"}
+
+// write tells the app of the part of the arguments that is written, for an app that is shown before
+// its call is made.
+func (f *frame) write(ctx context.Context, arguments json.RawMessage, percent int) error {
+	object, err := jsonscan.AppendCompact(nil, arguments)
+	if err != nil || object[0] != '{' || percent < 0 || percent > 100 {
+		return command.BadArgs("the arguments must be an object, and written by 0 to 100 percent")
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	written := int64(len(object)) * int64(percent) / 100
+	err = f.view.PartialInput(ctx, recoverPartial(object, int(written)))
+	if errors.Is(err, apps.ErrOrder) {
+		return errHasInput
+	}
+	return err
+}
+
+// adopt makes a call, which has been checked, the one that the app is shown for.
+func (f *frame) adopt(call int64) error {
+	if f.adopted.Swap(true) {
+		return errHasInput
+	}
+	f.call <- call
+	return nil
+}
+
+// follow tells the app of its call.
+func (f *frame) follow(ctx context.Context, calls *calls) {
+	var id int64
+	select {
+	case id = <-f.call:
+	case <-ctx.Done():
+		return
+	}
 	one, err := calls.get(id)
 	if err != nil {
 		return

@@ -12,7 +12,6 @@ import (
 	"github.com/stdwire/stdwire/client"
 	"github.com/stdwire/stdwire/client/apps"
 	"github.com/stdwire/stdwire/cmd/stdwire/internal/command"
-	"github.com/stdwire/stdwire/internal/jsonscan"
 	"github.com/stdwire/stdwire/rpc"
 	"github.com/stdwire/stdwire/rpc/mcp"
 )
@@ -44,6 +43,7 @@ type appSummary struct {
 	Invalid     []string            `json:"invalid,omitempty"`     // that it asks for in vain
 	Permissions *mcp.AppPermissions `json:"permissions,omitempty"` // that it asks for
 	Border      *bool               `json:"border,omitempty"`
+	Domain      string              `json:"domain,omitempty"` // the origin that it asks for in vain
 }
 
 // A frameRequest says which app to show, and how.
@@ -51,10 +51,19 @@ type frameRequest struct {
 	Server, Tool string
 	Digest       string             // of the app that the user has agreed to
 	Permissions  mcp.AppPermissions // that the user grants
-	Call         int64              // whose arguments and result it shows
+	Call         int64              // whose arguments and result it shows; 0: see frame.adopt
 
 	Theme, Locale, TimeZone string
 	Width                   int // of its place, in pixels
+}
+
+// dimensions returns the size of the place of an app in pixels; height is 0 if it follows the app.
+func dimensions(width, height int) json.RawMessage {
+	const tallest = 2000 // as the page has it
+	if height > 0 {
+		return fmt.Appendf(nil, `{"width":%d,"height":%d}`, width, height)
+	}
+	return fmt.Appendf(nil, `{"width":%d,"maxHeight":%d}`, width, tallest)
 }
 
 // A frameDetails is what the page needs to show an app.
@@ -92,7 +101,7 @@ func (f *frames) summary(ctx context.Context, id, tool string) (s appSummary, er
 		_, app, err := readApp(ctx, c, tool)
 		if err == nil {
 			s = appSummary{app.URI, app.Digest, len(app.HTML), app.Origins(), app.InvalidOrigins(),
-				app.Meta.Permissions, app.Meta.PrefersBorder}
+				app.Meta.Permissions, app.Meta.PrefersBorder, app.Meta.Domain}
 		}
 		return err
 	})
@@ -106,16 +115,25 @@ var (
 		Hint: "run the tool again"}
 )
 
+// check returns an error unless a call is one of a tool.
+func (f *frames) check(call int64, server, tool string) error {
+	called, err := f.site.calls.get(call)
+	if err != nil {
+		return err
+	}
+	if called.Request.Server != server || called.Tool != tool {
+		return command.BadArgs("call %d is not one of this tool", call)
+	}
+	return nil
+}
+
 // show shows the app of a tool until the page, the server or the program ends it. origin is that of
 // the sandbox.
 func (f *frames) show(ctx context.Context, in frameRequest, origin string) (*frameDetails, error) {
-	called, err := f.site.calls.get(in.Call)
-	if err != nil {
-		return nil, err
-	}
-	tool, _ := jsonscan.Text(jsonscan.Member(called.Request.Params, "name"))
-	if called.Request.Server != in.Server || tool != in.Tool {
-		return nil, command.BadArgs("call %d is not one of this tool", in.Call)
+	if in.Call != 0 {
+		if err := f.check(in.Call, in.Server, in.Tool); err != nil {
+			return nil, err
+		}
 	}
 	f.mu.Lock()
 	if f.used >= maxFrames {
@@ -138,7 +156,7 @@ func (f *frames) show(ctx context.Context, in frameRequest, origin string) (*fra
 			fr := f.begin(one, c, tool, app, in)
 			started <- &frameDetails{ID: fr.id, Address: origin + "/" + fr.id, Origin: origin,
 				HTML: app.HTML, Allow: app.Allow(in.Permissions), Lane: appLane(one.id)}
-			f.run(fr, c, in.Call)
+			f.run(fr, c)
 			return nil
 		})
 		f.mu.Lock()
@@ -162,15 +180,17 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 	in frameRequest) *frame {
 	fr := newFrame(f.sandbox.add(app.ContentSecurityPolicy()),
 		f.site.traffic.newRecorder(appLane(one.id), []string{app.URI}))
-	const tallest = 2000 // pixels, as the page has it
+	fr.server, fr.tool = one.id, tool.Name
+	if in.Call != 0 {
+		_ = fr.adopt(in.Call) // the first one
+	}
 	o := apps.Options{
 		Host: mcp.Implementation{Name: "stdwire web", Version: command.Version()}, Tool: tool,
 		Permissions: in.Permissions, Logger: slog.New(slog.DiscardHandler),
 		Context: mcp.HostContext{Theme: in.Theme, DisplayMode: "inline",
-			AvailableDisplayModes: []string{"inline", "fullscreen"},
-			ContainerDimensions: json.RawMessage(fmt.Sprintf(`{"width":%d,"maxHeight":%d}`, in.Width,
-				tallest)),
-			Locale: in.Locale, TimeZone: in.TimeZone, Platform: "web",
+			AvailableDisplayModes: []string{"inline", "pip", "fullscreen"},
+			ContainerDimensions:   dimensions(in.Width, 0),
+			Locale:                in.Locale, TimeZone: in.TimeZone, Platform: "web",
 			UserAgent: "stdwire/" + command.Version()},
 		Approve: func(_ context.Context, t *mcp.Tool, _ json.RawMessage) error {
 			if err := one.checkAllowed(mcp.MethodCallTool, t.Name); err != nil {
@@ -192,11 +212,11 @@ func (f *frames) begin(one *server, c *client.Client, tool *mcp.Tool, app *apps.
 	return fr
 }
 
-// run waits until a frame has ended, and tells the app of the call meanwhile.
-func (f *frames) run(fr *frame, c *client.Client, call int64) {
+// run waits until a frame has ended, and tells the app of its call meanwhile.
+func (f *frames) run(fr *frame, c *client.Client) {
 	ctx, cancel := context.WithCancel(f.site.calls.ctx)
 	var following sync.WaitGroup
-	following.Go(func() { fr.follow(ctx, f.site.calls, call) })
+	following.Go(func() { fr.follow(ctx, f.site.calls) })
 	unread := time.AfterFunc(frameWait, func() {
 		if !fr.taken.Load() {
 			_ = fr.Close()
@@ -255,11 +275,31 @@ func (f *frames) routes(mux *http.ServeMux) {
 	})
 	post(mux, "/api/apps/{frame}/context", func(r *http.Request, in struct {
 		Theme, DisplayMode string
+		Width, Height      int // see dimensions; without a width they have not changed
+	}) (any, error) {
+		changed := mcp.HostContext{Theme: in.Theme, DisplayMode: in.DisplayMode}
+		if in.Width > 0 {
+			changed.ContainerDimensions = dimensions(in.Width, in.Height)
+		}
+		return nil, f.act(r, func(fr *frame) error { return fr.change(r.Context(), changed) })
+	})
+	post(mux, "/api/apps/{frame}/partial", func(r *http.Request, in struct {
+		Arguments json.RawMessage // of a call that is not made yet
+		Percent   int             // of them that are written
 	}) (any, error) {
 		return nil, f.act(r, func(fr *frame) error {
-			return fr.change(r.Context(),
-				mcp.HostContext{Theme: in.Theme, DisplayMode: in.DisplayMode})
+			return fr.write(r.Context(), in.Arguments, in.Percent)
 		})
+	})
+	post(mux, "/api/apps/{frame}/call", func(r *http.Request, in struct{ Call int64 }) (any, error) {
+		fr, err := f.find(r)
+		if err == nil {
+			err = f.check(in.Call, fr.server, fr.tool)
+		}
+		if err == nil {
+			err = fr.adopt(in.Call)
+		}
+		return nil, err
 	})
 	post(mux, "/api/apps/{frame}/close", func(r *http.Request, _ struct{}) (any, error) {
 		return nil, f.act(r, func(fr *frame) error {

@@ -41,6 +41,7 @@ func visitApps(t *testing.T) *appSite {
 	assert.NilError(t, s.AddApp(mcpserver.App{URI: "ui://s/page.html", Name: "page",
 		HTML: []byte("<!doctype html><p>App</p>"), Tools: map[string][]string{"show": nil},
 		CSP:         &mcp.AppCSP{ConnectDomains: []string{"https://api.example.com"}},
+		Domain:      "app.example.com",
 		Permissions: &mcp.AppPermissions{Camera: &mcp.Object{}, Microphone: &mcp.Object{}}}))
 	v := visit(t)
 	connect := func(_ context.Context, _ string, o client.Options) (*client.Client, error) {
@@ -96,6 +97,7 @@ func (a *appSite) digest() string {
 	var about appSummary
 	assert.Equal(a, a.post("/api/apps/read", `{"server":"s","tool":"show"}`, &about), 200)
 	assert.DeepEqual(a, about.Origins, []string{"https://api.example.com"})
+	assert.Equal(a, about.Domain, "app.example.com")
 	return about.Digest
 }
 
@@ -157,6 +159,12 @@ func TestFrame(t *testing.T) {
 	assert.Equal(t, next(), `{"size":{"height":12}}`)
 	assert.Equal(t, a.post("/api/apps/"+d.ID+"/context", `{"theme":"light"}`, nil), 200)
 	assert.Assert(t, cmp.Contains(next(), `"params":{"theme":"light"}`))
+	assert.Equal(t, a.post("/api/apps/"+d.ID+"/context", `{"width":360}`, nil), 200)
+	assert.Assert(t, cmp.Contains(next(), `{"containerDimensions":{"width":360,"maxHeight":2000}}`))
+	assert.Equal(t, a.post("/api/apps/"+d.ID+"/context",
+		`{"displayMode":"pip","width":360,"height":640}`, nil), 200)
+	assert.Assert(t, cmp.Contains(next(),
+		`{"displayMode":"pip","containerDimensions":{"width":360,"height":640}}`))
 	// a second page may not listen
 	status, _ = a.send("GET", "/api/apps/"+d.ID+"/events", "", a.key())
 	assert.Equal(t, status, 403)
@@ -166,6 +174,44 @@ func TestFrame(t *testing.T) {
 	say(`[{"jsonrpc":"2.0","id":1,"result":{}}]`)
 	assert.Equal(t, <-closed, 200)
 	assert.Equal(t, next(), "end")
+}
+
+// An app that is shown before its call gets parts of the arguments, and then the call.
+func TestStagedInput(t *testing.T) {
+	a := visitApps(t)
+	d, status := a.show(0, a.digest())
+	assert.Equal(t, status, 200)
+	next, _ := a.events(d.ID)
+	post := func(path, body string) int {
+		t.Helper()
+		return a.post("/api/apps/"+d.ID+"/"+path, body, nil)
+	}
+	assert.Equal(t, post("messages", `[`+hello+`,{"jsonrpc":"2.0","method":"ui/notifications/initialized"}]`), 200)
+	next()
+	for _, tc := range []struct {
+		percent int
+		want    string
+	}{{0, `{}`}, {50, `{"text":"a"}`}, {100, `{"text":"abcd","n":1}`}} {
+		assert.Equal(t, post("partial", fmt.Sprintf(
+			`{"arguments": {"text": "abcd", "n": 1}, "percent": %d}`, tc.percent)), 200)
+		assert.Assert(t, cmp.Contains(next(),
+			`"method":"ui/notifications/tool-input-partial","params":{"arguments":`+tc.want+`}`))
+	}
+	for _, wrong := range []string{`{"arguments":[],"percent":1}`, `{"percent":1}`,
+		`{"arguments":{},"percent":101}`, `{"arguments":{},"percent":-1}`} {
+		assert.Equal(t, post("partial", wrong), 400, wrong)
+	}
+	assert.Equal(t, post("call", `{"call":99}`), 404)
+	var other struct{ ID int64 }
+	assert.Equal(t, a.post("/api/calls",
+		`{"server":"s","method":"tools/call","params":{"name":"plain","arguments":{}}}`, &other), 200)
+	assert.Equal(t, post("call", fmt.Sprintf(`{"call":%d}`, other.ID)), 400)
+	call := fmt.Sprintf(`{"call":%d}`, a.call())
+	assert.Equal(t, post("call", call), 200)
+	assert.Assert(t, cmp.Contains(next(), `"method":"ui/notifications/tool-input","params":{"arguments":{"a":1}}`))
+	assert.Assert(t, cmp.Contains(next(), `"method":"ui/notifications/tool-result"`))
+	assert.Equal(t, post("call", call), 403)
+	assert.Equal(t, post("partial", `{"arguments":{},"percent":1}`), 403)
 }
 
 // A page that goes away ends its apps; what was agreed to is what is shown.

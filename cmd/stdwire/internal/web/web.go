@@ -83,7 +83,11 @@ credentials, and no tokens.
 
 The app of a tool is shown beside the result of a call, in a frame that a second port serves: it has
 no origin, no storage and no access to the page. An app that asks to reach other machines, or to use
-the camera or the like, is shown only after you agree.
+the camera or the like, is shown only after you agree. An app that asks for an origin of its own
+(domain in _meta.ui) gets none, and the page says so. You select where the app is shown, in the page,
+in a corner or on the full screen, and its size; the app is told both. "Stage the input" shows the
+app before the call, and sends it the arguments as far as a model might have written them; the app
+gets all of them when you run the tool.
 
 A link names a server or a tool: #serverUrl=URL after the address, then &tool=NAME&args=JSON. The
 page asks you before it connects to the URL. It fills in the arguments, and calls nothing by itself.

@@ -1,7 +1,7 @@
 // Apps: the pages that servers offer beside the results of their tools. An app runs in a frame of
 // another origin. It says nothing to this page but messages, which stdwire judges.
 import * as api from './api.js';
-import { append, attempt, bytes, button, element, newID, problem, replace, theme } from './dom.js';
+import { append, attempt, bytes, button, element, newID, problem, replace, select, theme } from './dom.js';
 import { content } from './result.js';
 import { tree } from './json.js';
 import { on } from './store.js';
@@ -27,16 +27,24 @@ function budget() {
   };
 }
 
-// appPanel shows the app of a tool for calls, beside their results.
-export function appPanel(place, server, tool) {
+// refusals says what an app asks for and does not get.
+const refusals = about => [
+  about.invalid && `It also asks for ${about.invalid.join(', ')}, which is no origin.`,
+  about.domain && `It asks for the origin ${about.domain}: this page gives apps no origin, and so no storage and no cookies.`,
+].filter(Boolean).map(text => element('p', { class: 'hint' }, text));
+
+// appPanel shows the app of a tool for calls, beside their results, and before a call with parts of
+// its arguments, which input returns as JSON.
+export function appPanel(place, server, tool, input) {
   const box = element('section', { class: 'app-box', 'aria-label': 'App' });
   append(place, box);
-  let shown; // the app that is shown, { close() }
-  let latest = 0; // the call that it is for
+  let shown; // the app that is shown
+  let latest; // the call that it is for; 0 before it
 
   async function show(call) {
     if (call === latest) return;
     latest = call;
+    if (call && shown?.adopt(call)) return;
     shown?.close();
     shown = undefined;
     replace(box);
@@ -44,11 +52,11 @@ export function appPanel(place, server, tool) {
     if (!about || latest !== call) return;
     const wanted = Object.keys(about.permissions ?? {});
     const open = async permissions => {
+      const width = Math.floor(box.clientWidth) - (about.border === false ? 0 : 2); // without the border
       const started = await attempt(box, () => api.post('apps', { server: server.id, tool: tool.name, call, digest: about.digest, permissions,
-        theme: theme(), locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-        width: Math.floor(box.clientWidth) }));
+        theme: theme(), locale: navigator.language, timeZone: Intl.DateTimeFormat().resolvedOptions().timeZone, width }));
       if (!started) return;
-      if (latest === call) shown = frame(box, tool, about, started, permissions);
+      if (latest === call) shown = frame(box, tool, about, { ...started, width }, permissions, call === 0 && input);
       else api.post(`apps/${started.id}/close`).catch(() => {});
     };
     if (!about.origins && wanted.length === 0) {
@@ -58,20 +66,26 @@ export function appPanel(place, server, tool) {
     const boxes = new Map(wanted.map(name => [name, element('input', { type: 'checkbox', id: newID() })]));
     replace(box, element('div', { class: 'card' }, element('h4', {}, 'This tool has an app'),
       about.origins && element('p', {}, 'It wants to reach ', element('strong', {}, about.origins.join(', ')), '.'),
-      about.invalid && element('p', { class: 'hint' }, `It also asks for ${about.invalid.join(', ')}, which is no origin.`),
+      refusals(about),
       wanted.length > 0 && element('p', {}, 'It wants to use:'),
       [...boxes].map(([name, input]) => element('p', {}, input, ' ', element('label', { for: input.id }, name))),
       button('Show the app', () => open(Object.fromEntries([...boxes].filter(([, input]) => input.checked).map(([name]) => [name, {}]))))));
   }
 
-  return { show, close() {
-    latest = 0;
+  return { show, stage() {
+    latest = undefined;
+    show(0);
+  }, close() {
+    latest = undefined;
     shown?.close();
   } };
 }
 
-// frame shows an app that stdwire has opened.
-function frame(box, tool, about, started, permissions) {
+const modes = [['inline', 'In the page'], ['pip', 'In a corner'], ['fullscreen', 'Full screen']];
+const sizes = [['', 'As it fits'], ['360', '360 wide'], ['360 640', '360 × 640'], ['768 1024', '768 × 1024']];
+
+// frame shows an app that stdwire has opened. Before its call is made, input returns the arguments.
+function frame(box, tool, about, started, permissions, input) {
   const path = `apps/${api.segments(started.id)}`;
   const notice = element('div', { role: 'status' });
   const log = element('ol', { class: 'app-log', tabindex: '0', 'aria-label': 'What the app says' });
@@ -79,23 +93,65 @@ function frame(box, tool, about, started, permissions) {
   const view = element('iframe', { class: about.border === false ? 'app' : 'app app-border', title: `App of ${tool.title ?? tool.name}`,
     allow: started.allow, sandbox: 'allow-scripts allow-same-origin allow-forms',
     src: `${started.address}#${encodeURIComponent(location.origin)}` });
-  const full = button('Full screen', () => attempt(notice, async () => {
-    const mode = node.classList.contains('app-full') ? 'inline' : 'fullscreen';
-    await api.post(`${path}/context`, { displayMode: mode });
-    display(mode);
-  }), { 'aria-pressed': 'false' });
+  let telling = Promise.resolve();
+  // tell posts what the app must hear, in order.
+  const tell = (what, body) => {
+    const told = telling.then(() => ended || api.post(`${path}/${what}`, body));
+    telling = told.catch(() => {});
+    return told;
+  };
+  const mode = select(modes, 'inline', next => attempt(notice, async () => {
+    mode.value = displayed; // until the app has been told
+    await tell('context', { displayMode: next });
+    if (!ended) display(next);
+  }), { 'aria-label': 'Display mode' });
+  const size = select(sizes, '', () => resize(), { 'aria-label': 'Size' });
+  const written = element('input', { type: 'range', step: '5', value: '0', id: newID(),
+    oninput: () => attempt(notice, () => tell('partial', `{"percent":${written.value},"arguments":${input().trim() || '{}'}}`)) });
+  const stage = input && element('div', { class: 'row' }, element('label', { for: written.id }, 'Arguments written so far'), written);
   const node = element('div', { class: 'app-node' },
-    element('div', { class: 'row' }, element('h4', {}, 'App'), full, button('Close the app', () => close()),
+    element('div', { class: 'row' }, element('h4', {}, 'App'), mode, size, button('Close the app', () => close()),
       element('a', { href: `#/timeline?filter=${encodeURIComponent(`server:${started.lane}`)}` }, 'Its messages'),
       element('span', { class: 'muted' }, `${about.uri}, ${bytes(about.size)}`)),
-    notice, view, told, log);
+    refusals(about), stage, notice, view, told, log);
   replace(box, node);
 
-  function display(mode) {
-    const isFull = mode === 'fullscreen';
-    node.classList.toggle('app-full', isFull);
-    full.setAttribute('aria-pressed', isFull);
+  let displayed = 'inline';
+  let wantedHeight = ''; // by the app
+  function display(next) {
+    displayed = mode.value = next;
+    node.dataset.mode = next;
+    resize();
   }
+  // resize gives the app the size that it wants, or the one that the user has selected.
+  function resize() {
+    size.hidden = displayed !== 'inline';
+    const [width, height] = size.hidden ? [] : size.value.split(' ');
+    view.style.width = width ? `${width}px` : '';
+    view.style.height = height ? `${height}px` : size.hidden ? '' : wantedHeight;
+    measure();
+  }
+
+  // The app hears of its size: of the height only if it does not follow the app.
+  let known = `${started.width} 0`;
+  let initialized = false;
+  let pause;
+  function measure() {
+    clearTimeout(pause);
+    pause = setTimeout(() => {
+      const width = view.clientWidth;
+      const height = size.hidden || size.value.includes(' ') ? view.clientHeight : 0;
+      if (!initialized || width === 0 || known === `${width} ${height}`) return;
+      known = `${width} ${height}`;
+      tell('context', { width, height }).catch(() => {});
+    }, 100);
+  }
+  const observer = new ResizeObserver(measure);
+  observer.observe(view);
+  const still = () => {
+    observer.disconnect();
+    clearTimeout(pause);
+  };
 
   let ended = false;
   const stream = new AbortController(); // without its reader, stdwire ends the app
@@ -140,6 +196,13 @@ function frame(box, tool, about, started, permissions) {
       end('its messages are too large');
       return;
     }
+    const { method, params } = event.data;
+    const supported = params?.appCapabilities?.availableDisplayModes;
+    if (method === 'ui/initialize' && Array.isArray(supported)) for (const one of mode.options) one.disabled = !supported.includes(one.value);
+    if (method === 'ui/notifications/initialized') {
+      initialized = true;
+      measure();
+    }
     queue.push(text);
     waiting += text.length;
     send();
@@ -153,7 +216,10 @@ function frame(box, tool, about, started, permissions) {
   const handlers = {
     message: message => view.contentWindow?.postMessage(message, started.origin),
     mode: display,
-    size: ({ height }) => { if (height > 0) view.style.height = `${Math.min(height, tallest)}px`; },
+    size: ({ height }) => {
+      if (height > 0) wantedHeight = `${Math.min(height, tallest)}px`;
+      resize();
+    },
     log: ({ level, logger, data }) => say(`log, ${level}`, logger && `${logger}: `, typeof data === 'string' ? data : tree(data)),
     said: ({ content: blocks }) => say('message', [blocks].flat().map(block => content(block, ''))),
     context: ({ content: blocks = [], structuredContent }) => replace(told, element('details', {}, element('summary', {}, 'What the model would know'),
@@ -169,7 +235,7 @@ function frame(box, tool, about, started, permissions) {
       end(error.message);
     }
   })();
-  const endTheme = on('theme', () => api.post(`${path}/context`, { theme: theme() }).catch(() => {}));
+  const endTheme = on('theme', () => tell('context', { theme: theme() }).catch(() => {}));
 
   // end removes the frame at once.
   function end(why) {
@@ -178,8 +244,8 @@ function frame(box, tool, about, started, permissions) {
     removeEventListener('message', heard);
     endTheme();
     display('inline');
-    view.remove();
-    full.remove();
+    still();
+    for (const one of [view, mode, size, stage]) if (one) one.remove();
     stream.abort();
     if (why) replace(notice, problem({ message: `The app was ended: ${why}.` }));
   }
@@ -189,11 +255,21 @@ function frame(box, tool, about, started, permissions) {
   async function close() {
     if (ended) return;
     display('inline');
+    still();
     node.hidden = true;
     document.body.moveBefore?.(node, null);
     await api.post(`${path}/close`).catch(() => {});
     end();
     node.remove();
   }
-  return { close };
+
+  // adopt makes an app that is shown before its call that of the call, and reports whether it is one.
+  function adopt(call) {
+    if (!input || ended) return false;
+    input = undefined;
+    stage.remove();
+    attempt(notice, () => tell('call', { call }));
+    return true;
+  }
+  return { close, adopt };
 }

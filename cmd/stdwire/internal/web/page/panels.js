@@ -134,10 +134,11 @@ function toolPanel(place, server, tool, query) {
   const node = element('div', {}, inputs.node, element('details', {}, element('summary', {}, '_meta'), field('Members of _meta, as JSON', meta)),
     element('div', { class: 'row' }, button('Run', () => run(false), { class: 'primary', title: 'Ctrl Enter' }),
       tasks && support !== 'forbidden' && button('Run as a task', () => run(true)),
+      hasApp(tool) && button('Stage the input', () => app.stage(), { title: 'Opens the app before the call, to send it parts of the arguments' }),
       button('Save the call', () => save(saving, { server: server.id, tool: tool.name, arguments: inputs.model() })),
       copier(() => location.href.split('#')[0] + toolLink(server.id, tool.name, inputs.text().trim()), 'Copy a link')), saving, shown, load.node);
   append(place, [node, outcome]);
-  const app = hasApp(tool) && appPanel(place, server, tool);
+  const app = hasApp(tool) && appPanel(place, server, tool, () => inputs.text());
   const calls = runner(outcome, { shown: number => app && app.show(number) });
   onEnter(node, () => run(false), () => calls.cancel());
   const show = async next => {
