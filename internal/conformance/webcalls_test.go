@@ -117,7 +117,7 @@ func TestWebLoad(t *testing.T) {
 	}
 	assert.Assert(t, cmp.Contains(got.Failed, "errors\n5"))
 	assert.Assert(t, cmp.Contains(got.Failed, "5 ×\nJSON-RPC error -32602: no error is given"))
-	assert.Assert(t, cmp.Contains(got.Refused, "the number of calls is from 1 to 100000"))
+	assert.Assert(t, cmp.Contains(got.Refused, "the number of calls must be from 1 to 100000"))
 	assert.Assert(t, cmp.Contains(got.Released, "Done"))
 	assert.Equal(t, len(got.Findings), 0, "%q", got.Findings)
 }
