@@ -16,7 +16,10 @@ import (
 func Run(ctx context.Context, c Command, input []byte, maxOutput, maxStderr int) (output,
 	stderr []byte, err error) {
 	p, err := Start(ctx, c)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, nil, context.Cause(ctx)
+	case err != nil:
 		return nil, nil, err
 	}
 	defer p.Kill()

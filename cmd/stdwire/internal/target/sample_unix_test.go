@@ -21,6 +21,10 @@ func TestSampleIsBounded(t *testing.T) {
 	_, err := s.sample(t.Context(), mcp.CreateMessageParams{})
 	assert.Error(t, err, `--sample: "sh": it did not answer within 50ms`)
 
+	s.timeout = time.Nanosecond // it ends before the command has started
+	_, err = s.sample(t.Context(), mcp.CreateMessageParams{})
+	assert.Error(t, err, `--sample: "sh": it did not answer within 1ns`)
+
 	s.timeout = time.Hour
 	ended := errors.New("the call has ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
